@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.events.providers import CustomFacets, FacetProvider
     from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
     from openlineage_pyspark.facets.model.run import RunState
-    from openlineage_pyspark.facets.report import Lineage, LineageEdge, LineageStep
     from openlineage_pyspark.listener.errors import LineageError, ProbeError, RegistrationError
-    from openlineage_pyspark.listener.finished_run import FinishedRun
     from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.start.register import Handle, register
-    from openlineage_pyspark.listener.static import lineage
-    from openlineage_pyspark.store.answers import Store
-    from openlineage_pyspark.store.errors import StoreError
     from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
     from openlineage_pyspark.transport.delivery.counts import ReceiverMetrics
     from openlineage_pyspark.transport.errors import DeliveryError
     from openlineage_pyspark.transport.event import Event
     from openlineage_pyspark.transport.registry import open_transport
+    from openlineage_pyspark.workbench.errors import StoreError
+    from openlineage_pyspark.workbench.finished_run import FinishedRun, last_run
+    from openlineage_pyspark.workbench.predict.query import lineage
+    from openlineage_pyspark.workbench.report import Lineage, LineageEdge, LineageStep
+    from openlineage_pyspark.workbench.store_api import Store
 
 __all__ = [
     "CustomFacets",
@@ -52,6 +52,7 @@ __all__ = [
     "Transport",
     "TransportConfigError",
     "TransportError",
+    "last_run",
     "lineage",
     "open_transport",
     "register",
@@ -64,24 +65,25 @@ _HOMES = {
     "Event": "transport.event",
     "FacetProvider": "facets.events.providers",
     "Field": "facets.model.dataset",
-    "FinishedRun": "listener.finished_run",
+    "FinishedRun": "workbench.finished_run",
     "Handle": "listener.start.register",
     "Identifier": "facets.model.dataset",
-    "Lineage": "facets.report",
-    "LineageEdge": "facets.report",
-    "LineageStep": "facets.report",
+    "Lineage": "workbench.report",
+    "LineageEdge": "workbench.report",
+    "LineageStep": "workbench.report",
     "LineageError": "listener.errors",
     "Metrics": "listener.metrics",
     "ProbeError": "listener.errors",
     "ReceiverMetrics": "transport.delivery.counts",
     "RegistrationError": "listener.errors",
     "RunState": "facets.model.run",
-    "Store": "store.answers",
-    "StoreError": "store.errors",
+    "Store": "workbench.store_api",
+    "StoreError": "workbench.errors",
     "Transport": "transport.base",
     "TransportConfigError": "transport.base",
     "TransportError": "transport.base",
-    "lineage": "listener.static",
+    "last_run": "workbench.finished_run",
+    "lineage": "workbench.predict.query",
     "open_transport": "transport.registry",
     "register": "listener.start.register",
 }
@@ -98,14 +100,14 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(ipython: Any) -> None:
     """Register the magics `%lineage` and `%%lineage`: IPython calls this for `%load_ext openlineage_pyspark`."""
-    from openlineage_pyspark.listener.magics import register_magics
+    from openlineage_pyspark.workbench.notebook import register_magics
 
     register_magics(ipython)
 
 
 def unload_ipython_extension(ipython: Any) -> None:
     """Remove the magics: IPython calls this for `%unload_ext openlineage_pyspark`."""
-    from openlineage_pyspark.listener.magics import remove_magics
+    from openlineage_pyspark.workbench.notebook import remove_magics
 
     remove_magics(ipython)
 

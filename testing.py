@@ -16,9 +16,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.facets.report import Lineage, ShortNames
-from openlineage_pyspark.graph.model import kind_text
-from openlineage_pyspark.listener.static import lineage
+from openlineage_pyspark.workbench.model.graph import kind_text
+from openlineage_pyspark.workbench.predict.query import lineage
+from openlineage_pyspark.workbench.report import Lineage, ShortNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -30,6 +30,7 @@ from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.run import Engine, RunReference, RunState
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
+from openlineage_pyspark.listener.analyze import analyzed_plan
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.client import Probe
@@ -37,7 +38,6 @@ from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.probe.records import parse
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.listener.static import analyzed_plan
 from openlineage_pyspark.transport import Delivery
 from openlineage_pyspark.transport.memory import MemoryTransport
 from pyspark.sql import SparkSession

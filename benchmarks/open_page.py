@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from openlineage_pyspark.page.html import page_of
+from openlineage_pyspark.workbench.page.html import page_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

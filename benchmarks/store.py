@@ -29,10 +29,10 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.events.ingest import lines_of, take, without_cycle_collection
-from openlineage_pyspark.store.events.portions import Portion
-from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.workbench.store.events.ingest import lines_of, take, without_cycle_collection
+from openlineage_pyspark.workbench.store.events.portions import Portion
+from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store_api import Store
 
 _COLUMNS = 10
 _LANDED = 4

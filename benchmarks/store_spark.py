@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from openlineage_pyspark.store.spark.ingest import EventOrigin, take_once
-from openlineage_pyspark.store.spark.session import active_or_new_session
-from openlineage_pyspark.store.spark.sql import Format
-from openlineage_pyspark.store.spark.tables import SparkTables
+from openlineage_pyspark.workbench.store.spark.ingest import EventOrigin, take_once
+from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
+from openlineage_pyspark.workbench.store.spark.sql import Format
+from openlineage_pyspark.workbench.store.spark.tables import SparkTables
 
 _EVENTS_PER_FILE = 10_000
 

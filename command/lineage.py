@@ -14,27 +14,27 @@ from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import pairs, refuse_schemas
 from openlineage_pyspark.command.view import add_unfold, file_reason_of, opened_from, unfold_refusal
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.facets.report import QUERY
-from openlineage_pyspark.files import cache
-from openlineage_pyspark.files.compare import compared, lineage_state_of, name_of
-from openlineage_pyspark.files.declared import DeclaredTable
-from openlineage_pyspark.files.errors import FilesError
-from openlineage_pyspark.files.revisions import scripts_at, scripts_now
-from openlineage_pyspark.files.scripts import Problem, StatementLineage, answers_of, lineage_of_answers
-from openlineage_pyspark.graph.difference import difference
-from openlineage_pyspark.graph.joined import StatementGraph, join_statements
-from openlineage_pyspark.graph.model import JobNode, node_id
-from openlineage_pyspark.page.formats import text_of_graph
-from openlineage_pyspark.page.html import page_of
-from openlineage_pyspark.store.diff import code_of, markdown_of_diff, text_of_diff
-from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.model.difference import difference
+from openlineage_pyspark.workbench.model.graph import JobNode, node_id
+from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
+from openlineage_pyspark.workbench.page.formats import text_of_graph
+from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.predict import cache
+from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, name_of
+from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.errors import FilesError
+from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
+from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage, answers_of, lineage_of_answers
+from openlineage_pyspark.workbench.questions.diff import code_of, markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.report import QUERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from openlineage_pyspark.facets.report import LineageEdge
-    from openlineage_pyspark.files.scripts import Script, StatementAnswer
-    from openlineage_pyspark.graph.model import Graph
+    from openlineage_pyspark.workbench.model.graph import Graph
+    from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer
+    from openlineage_pyspark.workbench.report import LineageEdge
 
 _DESCRIPTION = """\
 Shows the lineage of each statement in files of SQL. Nothing is run: Spark's own analyzer reads them in a local session

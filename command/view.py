@@ -24,21 +24,21 @@ from openlineage_pyspark.command.store_option import (
     refuse_spark_options,
     refuse_stores,
 )
-from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode
-from openlineage_pyspark.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
-from openlineage_pyspark.page.html import page_of
-from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
-from openlineage_pyspark.store.events.files import is_store_file
-from openlineage_pyspark.store.events.ingest import files_of, lines_of, take
-from openlineage_pyspark.store.sqlite import Database
-from openlineage_pyspark.store.times import time_of
+from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode
+from openlineage_pyspark.workbench.model.times import time_of
+from openlineage_pyspark.workbench.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
+from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.store.events.files import is_store_file
+from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, take
+from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store_api import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openlineage_pyspark.graph.model import Graph
-    from openlineage_pyspark.store.events.portions import EventLine
+    from openlineage_pyspark.workbench.model.graph import Graph
+    from openlineage_pyspark.workbench.store.events.portions import EventLine
 
 _DESCRIPTION = """\
 Writes lineage as one HTML file, which needs no network: tables with their columns, the jobs between them, and what each

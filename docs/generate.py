@@ -18,10 +18,10 @@ from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.settings.catalog import NOT_YET, option_key
 from openlineage_pyspark.listener.settings.given import PREFIX
 from openlineage_pyspark.listener.settings.keys import WORKING
-from openlineage_pyspark.store.tables.schema import TABLES
-from openlineage_pyspark.store.tables.views import VIEWS
 from openlineage_pyspark.transport.options import PYTHON, TYPE
 from openlineage_pyspark.transport.registry import built_in_transports
+from openlineage_pyspark.workbench.store.tables.schema import TABLES
+from openlineage_pyspark.workbench.store.tables.views import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -20,11 +20,11 @@ from urllib.parse import quote
 import attrs
 import requests
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
-from openlineage_pyspark.facets.report import lineage_of
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
-from openlineage_pyspark.page.html import page_of
-from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.report import lineage_of
+from openlineage_pyspark.workbench.store_api import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -37,7 +37,7 @@ from support.notebooks import execute
 from support.shop import later, shop
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.graph.model import Graph
+    from openlineage_pyspark.workbench.model.graph import Graph
     from selenium import webdriver
 
 ROOT = Path(__file__).parents[1]

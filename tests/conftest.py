@@ -33,7 +33,7 @@ from openlineage_pyspark.facets.model.run import (
     RunReference,
     RunState,
 )
-from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.workbench.store_api import Store
 from support import kafka
 from support import process_jvm as jvms
 from support.lineage_events import taken

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PACKAGE = "openlineage_pyspark"
 PAGE = ROOT / "docs" / "architecture.md"
-FOLDERS = ("listener", "facets", "files", "graph", "page", "store", "transport", "command")
+FOLDERS = ("listener", "facets", "transport", "workbench", "command")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "launch" not in path.parts)
 LONGEST_FUNCTION = 60
 # Each command defines the first two, each program the last one.
@@ -50,11 +50,7 @@ def room_of(module: str) -> str:
     """Return the room of the table that a module stands in: its package, or itself, if it stands beside packages."""
     here = ROOT.joinpath(*module.split("."))
     package = module if here.is_dir() else module.rpartition(".")[0].removesuffix(".__init__")
-    return (
-        package
-        if package in ("files", "graph", "page") or "." in package or here.is_dir()
-        else module.removesuffix(".__init__")
-    )
+    return package if "." in package or here.is_dir() else module.removesuffix(".__init__")
 
 
 @functools.cache
@@ -94,7 +90,8 @@ def tops(path: Path) -> set[str]:
 def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
     """From there on everything is values; the store in Spark's tables and the lineage of files have their sessions."""
     edges = [name_of(path) for path in MODULES if tops(path) & {"py4j", "pyspark"}]
-    assert sorted(edges) == ["files/session.py", "listener/probe/client.py", "store/spark/session.py"]
+    in_workbench = ["workbench/predict/session.py", "workbench/store/spark/session.py"]
+    assert sorted(edges) == ["listener/probe/client.py", *in_workbench]
 
 
 def test_packages_import_what_the_architecture_page_allows_and_nothing_else() -> None:
@@ -118,6 +115,20 @@ def test_the_architecture_page_names_every_package_and_no_import_that_nobody_mak
         made[here] |= {room_of(name) for name in imports_of_ours(path)} - {here}
 
     assert table() == made
+
+
+def test_the_agent_imports_nothing_of_what_answers_questions() -> None:
+    """`listener`, `facets` and `transport` run in the user's driver, and the workbench stands on them."""
+    agent = [path for path in MODULES if dotted(path).partition(".")[0] in ("listener", "facets", "transport")]
+    above = {
+        f"{name_of(path)} -> {name}"
+        for path in agent
+        for name in imports_of_ours(path)
+        if name.partition(".")[0] in ("workbench", "command")
+    }
+
+    assert len(agent) > 100
+    assert above == set()
 
 
 def test_packages_import_each_other_in_no_circle() -> None:

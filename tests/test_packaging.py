@@ -75,13 +75,13 @@ def shipped_by_the_tree() -> set[str]:
     data = [
         *(ROOT / "conf").iterdir(),
         *probe.glob("*.java"),
-        *(ROOT / "files").glob("*.java"),
+        *(ROOT / "workbench" / "predict").glob("*.java"),
         probe / "PROTOCOL.md",
         ROOT / "py.typed",
-        *(ROOT / "graph").glob("*.json"),
+        *(ROOT / "workbench" / "model").glob("*.json"),
         *(ROOT / "facets" / "events" / "schemas").glob("*.json"),
-        *(path for ending in ("css", "html", "js") for path in (ROOT / "page").glob(f"*.{ending}")),
-        *(ROOT / "page" / "vendor" / name for name in ("dagre.min.js", "dagre-LICENSE.txt")),
+        *(path for ending in ("css", "html", "js") for path in (ROOT / "workbench" / "page").glob(f"*.{ending}")),
+        *(ROOT / "workbench" / "page" / "vendor" / name for name in ("dagre.min.js", "dagre-LICENSE.txt")),
     ]
     inside = [*(ROOT / name for name in MODULES_OF_THE_ROOT), *modules, *data]
     return {f"openlineage_pyspark/{path.relative_to(ROOT).as_posix()}" for path in inside} | {HOOK}
@@ -133,8 +133,8 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
         "setup.py",
         "noxfile.py",
         "run",
-        "page/package.json",
-        "page/package-lock.json",
+        "workbench/page/package.json",
+        "workbench/page/package-lock.json",
     }
     folders = ("docs", "tests", "demo", "benchmarks", "listener")
     inside = {path.relative_to(ROOT) for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()}

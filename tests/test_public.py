@@ -35,6 +35,7 @@ CLASSES_AND_FUNCTIONS = [
     "Transport",
     "TransportConfigError",
     "TransportError",
+    "last_run",
     "lineage",
     "open_transport",
     "register",
@@ -65,9 +66,11 @@ def test_a_name_that_is_not_public_is_refused() -> None:
 
 
 def test_the_functions_take_these_arguments() -> None:
-    signatures = {name: str(inspect.signature(getattr(openlineage_pyspark, name))) for name in ("lineage", "register")}
+    functions = ("last_run", "lineage", "register")
+    signatures = {name: str(inspect.signature(getattr(openlineage_pyspark, name))) for name in functions}
 
     assert signatures == {
+        "last_run": "(spark: 'SparkSession', timeout_seconds: 'float' = 10.0) -> 'FinishedRun | None'",
         "lineage": "(spark: 'SparkSession', query: 'DataFrame | str', *, from_text: 'bool' = True) -> 'Lineage'",
         "register": "(spark: 'SparkSession', options: 'Mapping[str, str] | None' = None) -> 'Handle'",
     }
@@ -79,7 +82,7 @@ def test_a_handle_can_be_closed_flushed_and_asked() -> None:
     assert public(handle) == ["close", "flush", "is_open", "last_run", "metrics"]
     assert str(inspect.signature(handle.close)) == "(self) -> 'bool'"
     assert str(inspect.signature(handle.flush)) == "(self, timeout_seconds: 'float' = 10.0) -> 'bool'"
-    assert str(inspect.signature(handle.last_run)) == "(self, timeout_seconds: 'float' = 10.0) -> 'FinishedRun | None'"
+    assert str(inspect.signature(handle.last_run)) == "(self, timeout_seconds: 'float' = 10.0) -> 'RunState | None'"
     assert str(inspect.signature(handle.metrics)) == "(self) -> 'Metrics'"
     assert isinstance(handle.is_open, property)
 

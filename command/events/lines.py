@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
-from openlineage_pyspark.store.events.files import STANDARD_INPUT, is_store_file, numbered_lines, why_no_object
+from openlineage_pyspark.workbench.store.events.files import (
+    STANDARD_INPUT,
+    is_store_file,
+    numbered_lines,
+    why_no_object,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

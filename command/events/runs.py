@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty
-from openlineage_pyspark.facets.report import EVERY_ROW, VIEW_TYPE, ShortNames
-from openlineage_pyspark.graph.model import kind_text
-from openlineage_pyspark.store.events.rows import remarks_of
-from openlineage_pyspark.store.questions.told import ways_of_output
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
+from openlineage_pyspark.workbench.model.graph import kind_text
+from openlineage_pyspark.workbench.questions.told import ways_of_output
+from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames
+from openlineage_pyspark.workbench.store.events.rows import remarks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,7 +12,7 @@ from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.events.runs import current_outputs, names_of, reported_state_of, runs_of
 from openlineage_pyspark.command.view import add_unfold
 from openlineage_pyspark.facets.model.lineage import Certainty
-from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines, remark_line
+from openlineage_pyspark.workbench.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines, remark_line
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.command.events.runs import ReportedColumn, ReportedDataset, ReportedState, RunEvents
     from openlineage_pyspark.command.screen import Screen
     from openlineage_pyspark.facets.model.dataset import Identifier
-    from openlineage_pyspark.facets.report import ShortNames
+    from openlineage_pyspark.workbench.report import ShortNames
 
 _DESCRIPTION = """\
 Prints where each column of each output comes from, then the runs: how each ended, when it started, its seconds, rows,
@@ -97,8 +97,8 @@ def _draw(options: argparse.Namespace) -> int:
     """Print the graph of some files, or what lies around one output or column."""
     from openlineage_pyspark.command.screen import complain
     from openlineage_pyspark.command.view import file_reason_of, opened_from, unfold_refusal
-    from openlineage_pyspark.page.formats import text_of_graph
-    from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
+    from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
+    from openlineage_pyspark.workbench.page.formats import text_of_graph
 
     refusal = unfold_refusal(options) or _refusal(options)
     if refusal:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
-from openlineage_pyspark.page.formats import text_of_graph
-from openlineage_pyspark.store.questions.pictures import PICTURE_FORMATS, picture_of_answer, table_of_csv
-from openlineage_pyspark.store.questions.reached import Grain, id_of
+from openlineage_pyspark.workbench.page.formats import text_of_graph
+from openlineage_pyspark.workbench.questions.pictures import PICTURE_FORMATS, picture_of_answer, table_of_csv
+from openlineage_pyspark.workbench.questions.reached import Grain, id_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openlineage_pyspark.store.answers import Store
-    from openlineage_pyspark.store.questions.reached import Answer, AnswerLink, AnswerNode
+    from openlineage_pyspark.workbench.questions.reached import Answer, AnswerLink, AnswerNode
+    from openlineage_pyspark.workbench.store_api import Store
 
 _PLACE = """a dataset, or DATASET.COLUMN; the end of a name is enough, such as `orders` for `s3://lake/sales/orders`"""
 _THING = f"""{_PLACE}; or DATASET@VERSION, DATASET@latest, DATASET@TIME, job:NAME or run:ID"""

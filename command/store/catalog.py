@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.command.events.runs import NO_END
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
-from openlineage_pyspark.page.formats import text_of_graph
-from openlineage_pyspark.store.questions.lists import as_plain
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
+from openlineage_pyspark.workbench.page.formats import text_of_graph
+from openlineage_pyspark.workbench.questions.lists import as_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from openlineage_pyspark.store.answers import Store
+    from openlineage_pyspark.workbench.store_api import Store
 
 _STATES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
 _RUNS = 50

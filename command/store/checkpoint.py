@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.store.recovery.checkpoint import CheckpointError, set_back
+from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, set_back
 
 _DESCRIPTION = """Replaces the checkpoint of a streaming query that does not run by a copy that ends at an earlier
 micro-batch. The old one is kept. The copy has a new query id, so that a table of Delta Lake takes the micro-batches

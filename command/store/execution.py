@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain, counted
-from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.recovery.formats import as_text, in_folder
-from openlineage_pyspark.store.spark.session import active_or_new_session, told
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.recovery.formats import as_text, in_folder
+from openlineage_pyspark.workbench.store.spark.session import active_or_new_session, told
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.recovery.plan import RecoveryPlan, RecoveryStep
+    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, RecoveryStep
     from pyspark.sql import SparkSession
 
 _FAILED = 1

@@ -18,13 +18,19 @@ from openlineage_pyspark.command.store_option import (
     refuse_spark_options,
     refuse_stores,
 )
-from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.events.files import STANDARD_INPUT
-from openlineage_pyspark.store.events.ingest import Ingested, files_of, lines_of, take, without_cycle_collection
-from openlineage_pyspark.store.events.portions import EventLine
-from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.transport.spool.content import spooled_bodies
 from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, directories
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.store.events.files import STANDARD_INPUT
+from openlineage_pyspark.workbench.store.events.ingest import (
+    Ingested,
+    files_of,
+    lines_of,
+    take,
+    without_cycle_collection,
+)
+from openlineage_pyspark.workbench.store.events.portions import EventLine
+from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen
 from openlineage_pyspark.command.store.execution import execute
 from openlineage_pyspark.command.store_option import add_store, asking, pairs
-from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.store.recovery.plan import Mode, RecoveryPlan
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.answers import Store
+    from openlineage_pyspark.workbench.store_api import Store
 
 _DESCRIPTION = """Plans what must be done again after a dataset got a wrong version: which versions of which datasets
 hold its data, what is rolled back, which jobs run again, in which order, and on what. Nothing is done without

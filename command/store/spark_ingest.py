@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_spark, pairs, schema_of, session_for
-from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.spark.functions import FUNCTIONS
-from openlineage_pyspark.store.spark.ingest import EventOrigin, take_once, take_stream
-from openlineage_pyspark.store.spark.sql import Format
-from openlineage_pyspark.store.spark.tables import SparkTables
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.store.spark.functions import FUNCTIONS
+from openlineage_pyspark.workbench.store.spark.ingest import EventOrigin, take_once, take_stream
+from openlineage_pyspark.workbench.store.spark.sql import Format
+from openlineage_pyspark.workbench.store.spark.tables import SparkTables
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.events.ingest import Ingested
+    from openlineage_pyspark.workbench.store.events.ingest import Ingested
 
 _WRONG = 2
 _INTO = "with --spark: the schema that holds the store, such as lake.lineage"

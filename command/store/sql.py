@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking
-from openlineage_pyspark.graph.plain import csv_of
-from openlineage_pyspark.store.tables.views import PROPOSAL
+from openlineage_pyspark.workbench.pictures.plain import csv_of
+from openlineage_pyspark.workbench.store.tables.views import PROPOSAL
 
 if TYPE_CHECKING:
     import argparse
 
-    from openlineage_pyspark.store.answers import Store
+    from openlineage_pyspark.workbench.store_api import Store
 
 _DESCRIPTION = f"""\
 Asks the store's tables and views with a query of your own. The query is written as for Spark. The names

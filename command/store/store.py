@@ -17,14 +17,14 @@ from openlineage_pyspark.command.store_option import (
     refuse_spark_options,
     session_for,
 )
-from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.expiry import expire
-from openlineage_pyspark.store.spark.tables import SparkTables
-from openlineage_pyspark.store.sqlite import Database
-from openlineage_pyspark.store.times import time_of
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.model.times import time_of
+from openlineage_pyspark.workbench.store.expiry import expire
+from openlineage_pyspark.workbench.store.spark.tables import SparkTables
+from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.expiry import Expired
+    from openlineage_pyspark.workbench.store.expiry import Expired
 
 _REBUILD = """\
 Rebuilds all tables of a store from the events in it. This also makes a store of an older version one of this version.

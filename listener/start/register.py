@@ -25,7 +25,7 @@ from openlineage_pyspark.listener.start.strict import STRICT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openlineage_pyspark.listener.finished_run import FinishedRun
+    from openlineage_pyspark.facets.model.run import RunState
     from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.worker import Worker
     from pyspark.sql import SparkSession
@@ -117,26 +117,24 @@ class Handle:
             return Metrics()
         return self._made_worker.metrics()
 
-    def last_run(self, timeout_seconds: float = 10.0) -> FinishedRun | None:
+    def last_run(self, timeout_seconds: float = 10.0) -> RunState | None:
         """
-        Return the run that has ended last, with its lineage; a notebook shows it as a graph.
+        Return the last state of the run that has ended last; `last_run` of the package gives it with its lineage.
 
         Args:
             timeout_seconds: the longest time to wait for what Spark has not told yet.
 
         Returns:
-            The run; None if none has ended, and in a forked process.
+            The state, after redaction; None if no run has ended, and in a forked process.
         """
-        from openlineage_pyspark.listener.finished_run import finished_run
-
         if self.is_open:
             end = time.monotonic() + timeout_seconds
             self._guard.run("waiting for Spark's events", self._settle, timeout_seconds)
             if self._worker is not None:
                 self._worker.handle(max(0.0, end - time.monotonic()))
-        if os.getpid() != self._pid or self._made_worker is None or self._made_worker.last is None:
+        if os.getpid() != self._pid or self._made_worker is None:
             return None
-        return finished_run(self._made_worker.last)
+        return self._made_worker.last
 
     @property
     def _worker(self) -> Worker | None:

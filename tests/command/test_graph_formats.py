@@ -6,7 +6,7 @@ import json
 
 import jsonschema
 import pytest
-from openlineage_pyspark.graph.model import schema
+from openlineage_pyspark.workbench.model.graph import schema
 from support.lineage_events import text_of_events
 from support.shop import later, shop
 

@@ -9,10 +9,10 @@ import shlex
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.transport import Event as Shipped
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
+from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import company, dataset, lineage, run_event, symlink, taken, text_of_events
 
 ORDERS = dataset("/lake/orders", namespace="file", columns=("id", "amount"), symlinks=symlink("shop.orders"))

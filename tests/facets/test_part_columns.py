@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
-from openlineage_pyspark.facets.report import lineage_of
-from openlineage_pyspark.graph.model import Graph, OperatorNode
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode
+from openlineage_pyspark.workbench.report import lineage_of
 from support import recorded_plans
 
 

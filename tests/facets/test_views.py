@@ -8,7 +8,7 @@ from openlineage_pyspark.facets.model.dataset import Catalog, Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan, Value
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
-from openlineage_pyspark.facets.report import lineage_of
+from openlineage_pyspark.workbench.report import lineage_of
 
 VIEW = "org.apache.spark.sql.catalyst.plans.logical.View"
 RELATION = "org.apache.spark.sql.execution.datasources.LogicalRelation"

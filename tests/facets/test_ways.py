@@ -18,8 +18,8 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
 )
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
-from openlineage_pyspark.facets.report import lineage_of
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
+from openlineage_pyspark.workbench.report import lineage_of
 
 RELATION = Described(
     "org.apache.spark.sql.execution.datasources.HadoopFsRelation",

@@ -7,10 +7,10 @@ import json
 import pytest
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
+from openlineage_pyspark.listener.analyze import analyzed_plan
 from openlineage_pyspark.listener.probe.client import Probe
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
-from openlineage_pyspark.listener.static import analyzed_plan
 
 
 @pytest.fixture(scope="module")

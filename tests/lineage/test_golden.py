@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark import lineage
+from openlineage_pyspark.listener.analyze import analyzed_plan
 from openlineage_pyspark.listener.probe.client import Probe
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
-from openlineage_pyspark.listener.static import analyzed_plan
 from support import cases, recorded_plans
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
-from openlineage_pyspark.facets.report import lineage_of
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.workbench.report import lineage_of
 from support import cases, recorded_plans
 
 if TYPE_CHECKING:

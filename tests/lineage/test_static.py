@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark import lineage
-from openlineage_pyspark.listener.static import encoded_query
+from openlineage_pyspark.listener.analyze import encoded_query
 from openlineage_pyspark.testing import assert_golden_lineage, assert_lineage
+from openlineage_pyspark.workbench.predict.query import lineage_of_query
 
 
 def test_a_statement_is_not_run(session):
@@ -52,7 +53,7 @@ def test_a_statement_takes_one_call_of_the_jvm_and_one_more_for_each_thread(sess
     encoded = encoded_query(session, f"SELECT {sums} FROM emp")
     assert len(encoded.plan) > 16_000
     assert called() == ["encodeStatement"]
-    assert len(encoded.lineage().edges) == 100
+    assert len(lineage_of_query(encoded).edges) == 100
 
     sent.clear()
     with ThreadPoolExecutor(1) as thread:
@@ -90,7 +91,8 @@ def test_where_threads_share_their_connections_a_plan_comes_in_pieces(tmp_path):
     """A connection may be new then, and py4j would send a long answer on it in two parts, 40 ms apart."""
     code = """
 from pyspark.sql import SparkSession
-from openlineage_pyspark.listener.static import encoded_query
+from openlineage_pyspark.listener.analyze import encoded_query
+from openlineage_pyspark.workbench.predict.query import lineage_of_query
 
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 client, sent = spark.sparkContext._gateway._gateway_client, []

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.store.events.ingest import lines_of, take
-from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.workbench.store.events.ingest import lines_of, take
+from openlineage_pyspark.workbench.store.sqlite import Database
 from support import checkpoints
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.spark_jobs import Jobs

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.workbench.store_api import Store
 from support.demo import SCRIPT, is_there, land
 from support.lineage_events import taken
 from support.marquez_graph import columns_of, flows_of, told_of
 from support.spark_jobs import Jobs
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.graph.model import Graph
+    from openlineage_pyspark.workbench.model.graph import Graph
 
 pytestmark = pytest.mark.marquez
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 import pytest
-from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event, taken
 from support.marquez_graph import Edges, columns_told
 

@@ -15,7 +15,7 @@ except ImportError:
     from yaml import SafeLoader  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.report import Lineage, LineageEdge
+    from openlineage_pyspark.workbench.report import Lineage, LineageEdge
 
 EVERY_ROW = "(every row)"
 FOLDER = Path(__file__).parents[1] / "lineage"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from openlineage_pyspark.graph.model import (
+from openlineage_pyspark.workbench.model.graph import (
     READ_FROM_PLAN,
     STATED,
     ColumnNode,

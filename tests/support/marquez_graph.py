@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, EdgeKind, Graph, JobNode
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, EdgeKind, Graph, JobNode
 
 Edges = set[tuple[str, str]]
 DEPTH = 20

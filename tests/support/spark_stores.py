@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from openlineage_pyspark.store.sqlite import Database
-from openlineage_pyspark.store.tables import schema
+from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.tables import schema
 
 from support.lakes import LAKE_JARS
 from support.spark_jobs import SPARK_VERSION

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.workbench.store_api import Store
 
 from support.lineage_events import run_event, text_of_events
 

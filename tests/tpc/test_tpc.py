@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 from openlineage_pyspark import lineage, register
-from openlineage_pyspark.graph.model import schema
-from openlineage_pyspark.page.html import page_of
-from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.workbench.model.graph import schema
+from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.store_api import Store
 from support import browser
 from support.lineage_events import taken
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
 from openlineage_pyspark.transport.retry import RetryPolicy
-from openlineage_pyspark.transport.store import StoreTransport
+from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.transport import StoreTransport
+from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event, text_of_events
 
 

@@ -1,1 +1,0 @@
-"""The lineage of files of SQL, which are not run."""

@@ -1,0 +1,103 @@
+"""The analyzed plan of a query that is not run, encoded by the probe: the session's own parser and analyzer make it."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
+from openlineage_pyspark.listener.probe.client import (
+    ContextFacts,
+    Probe,
+    as_probe_error,
+    context_facts,
+    context_of,
+    plan_of_frame,
+)
+from openlineage_pyspark.listener.probe.limits import ProbeLimits
+from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
+_KNOWN: weakref.WeakKeyDictionary[Any, tuple[ContextFacts, Settings]] = weakref.WeakKeyDictionary()
+
+
+@attrs.frozen
+class EncodedQuery:
+    """
+    The analyzed plan of a query, and the settings that its lineage depends on. It can be kept.
+
+    Args:
+        plan: the plan, as the probe encodes it.
+        metastore: `hive.metastore.uris`, wherever it is configured.
+        trimming: what is left out of the names of datasets.
+        views: whether permanent views that are read count as inputs.
+        composed: whether descriptions are in terms of the columns of sources.
+    """
+
+    plan: str
+    metastore: str | None = None
+    trimming: Trimming = DEFAULT_TRIMMING
+    views: bool = True
+    composed: bool = True
+
+
+def analyzed_plan(spark: SparkSession, query: DataFrame | str) -> Any:
+    """
+    Return the analyzed plan of a DataFrame or of an SQL text in the JVM, without running it.
+
+    Args:
+        spark: the session.
+        query: a DataFrame, or the text of one statement, which may be a command.
+
+    Raises:
+        ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
+        TypeError: `query` is neither a DataFrame nor a str.
+        ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
+    """
+    context = context_of(spark)
+    with as_probe_error():
+        if isinstance(query, str):
+            return _probe(context).analyzed(query, spark._jsparkSession)
+        return plan_of_frame(query)
+
+
+def encoded_query(spark: SparkSession, query: Any) -> EncodedQuery:
+    """
+    Return the analyzed plan of a query in a form that can be kept.
+
+    Args:
+        spark: the session that analyzes it.
+        query: the text of a statement, which is analyzed and encoded in one call of the JVM; or the analyzed plan in
+            the JVM, which `analyzed_plan` gives.
+
+    Raises:
+        ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
+        ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
+    """
+    context = context_of(spark)
+    with as_probe_error():
+        facts, settings = _known(context)
+        encoded = _probe(context).encode(query, spark._jsparkSession)
+    composed = settings.descriptions == "composed"
+    return EncodedQuery(encoded, facts.metastore, settings.trimming, settings.views_enabled, composed)
+
+
+def _known(context: Any) -> tuple[ContextFacts, Settings]:
+    """Return the facts and the settings of a context, which are read once, as the listener reads them."""
+    if context not in _KNOWN:
+        facts = context_facts(context._jsc)
+        _KNOWN[context] = facts, load(facts.conf, os.environ, default_search())
+    return _KNOWN[context]
+
+
+def _probe(context: Any) -> Probe:
+    """Return the probe in the JVM of a context, which is loaded once."""
+    gateway = context._gateway
+    if gateway not in _PROBES:
+        _PROBES[gateway] = Probe(gateway, ProbeLimits(), cached=_known(context)[1].class_cache_enabled)
+    return _PROBES[gateway]

@@ -1,1 +1,0 @@
-"""The lineage store: tables made from OpenLineage events, and the questions that they answer."""

@@ -1,0 +1,230 @@
+"""The graph as data: what it says of a store's events, and that its JSON is as its schema says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from openlineage_pyspark.workbench.errors import NameNotFoundError
+from openlineage_pyspark.workbench.model.graph import (
+    ColumnNode,
+    DatasetNode,
+    EdgeKind,
+    Graph,
+    GraphEdge,
+    JobNode,
+    OperatorNode,
+    RunNode,
+    column_id,
+    edge_kind_of,
+    in_part,
+    node_id,
+    schema,
+)
+from openlineage_pyspark.workbench.store_api import Store
+from support.lineage_events import company, dataset, run_event, taken
+from support.shop import later, shop
+
+ORDERS = "dataset|file|/lake/orders"
+CLEAN, DAILY, GUESSED = "dataset|lake|clean", "dataset|lake|daily", "dataset|lake|guessed"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path = tmp_path_factory.mktemp("graph") / "store.db"
+    taken(path, [*shop(), *later()])
+    with Store.open(path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def first_day(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    path = tmp_path_factory.mktemp("first") / "store.db"
+    taken(path, shop())
+    with Store.open(path) as opened:
+        return opened.graph()
+
+
+def edges_to(graph: Graph, target: str) -> list[tuple[str, str]]:
+    return [(edge.source, edge.kind.value) for edge in graph.edges if edge.target == target]
+
+
+def ids_of(graph: Graph, kind: type) -> list[str]:
+    return [node.id for node in graph.nodes if isinstance(node, kind)]
+
+
+def test_the_nodes_are_datasets_columns_jobs_and_their_latest_runs(first_day: Graph) -> None:
+    assert DatasetNode("file", "/lake/orders", "shop.orders", ("catalog/shop.orders",)) in first_day.nodes
+    assert [node for node in first_day.nodes if isinstance(node, ColumnNode) and node.dataset == CLEAN] == [
+        ColumnNode(CLEAN, "amount", "int"),
+        ColumnNode(CLEAN, "day", "int"),
+    ]
+    assert JobNode("jobs", "shop.clean") in first_day.nodes
+    assert RunNode("r1", "job|jobs|shop.clean", "COMPLETE", "2026-01-01T00:01:00Z", "2026-01-01T00:02:00Z") in (
+        first_day.nodes
+    )
+
+
+def test_edges_say_how_a_column_is_made_in_plain_words_and_in_openlineages(first_day: Graph) -> None:
+    (total,) = [edge for edge in first_day.edges if edge.target == column_id(DAILY, "total")]
+
+    assert total == GraphEdge(
+        column_id(CLEAN, "amount"),
+        column_id(DAILY, "total"),
+        EdgeKind.AGG,
+        total.confidence,
+        "DIRECT",
+        "AGGREGATION",
+        expression="AGGREGATION of amount",
+        job="job|jobs|shop.daily",
+        last_run="run|r2",
+    )
+    assert (total.confidence.value, total.confidence.reason) == (
+        1.0,
+        "It was read from the plan.",
+    )
+
+
+def test_what_decides_about_rows_ends_at_the_dataset_beside_the_job_that_writes_it(first_day: Graph) -> None:
+    assert edges_to(first_day, DAILY) == [
+        ("job|jobs|shop.daily", "WRITE"),
+        (column_id(CLEAN, "day"), "GROUP_BY"),
+    ]
+
+
+def test_an_operator_that_was_not_understood_lowers_the_confidence_and_is_a_warning(first_day: Graph) -> None:
+    (score,) = [edge for edge in first_day.edges if edge.target == column_id(GUESSED, "score")]
+
+    assert score.confidence == in_part("MapInPandas")
+    assert [warning.to_dict() for warning in first_day.warnings] == [
+        {
+            "message": "no rule for this operator",
+            "operator": "MapInPandas",
+            "job": "job|jobs|shop.guess",
+            "run": "run|r3",
+        }
+    ]
+
+
+def test_failed_and_unfinished_runs_say_so(first_day: Graph) -> None:
+    runs = {node.run_id: node for node in first_day.nodes if isinstance(node, RunNode)}
+
+    assert (runs["r5"].state, runs["r5"].error, runs["r5"].ended) == (
+        "FAIL",
+        "the disk is full",
+        "2026-01-01T00:08:00Z",
+    )
+    assert (runs["r6"].state, runs["r6"].ended) == ("START", "")
+
+
+def test_a_graph_holds_for_a_time(store: Store, first_day: Graph) -> None:
+    now, then = store.graph(), store.graph(as_of="2026-01-01T12:00:00Z")
+
+    assert ids_of(then, DatasetNode) == ids_of(first_day, DatasetNode)
+    assert ids_of(then, ColumnNode) == ids_of(first_day, ColumnNode)
+    assert ids_of(then, RunNode) == ids_of(first_day, RunNode)
+    assert "dataset|lake|new" in ids_of(now, DatasetNode)
+    assert edges_to(then, column_id(CLEAN, "day")) == [(column_id(ORDERS, "day"), "DIRECT")]
+    assert edges_to(now, column_id(CLEAN, "day")) == []
+    assert edges_to(store.graph(ever=True), column_id(CLEAN, "day")) == [(column_id(ORDERS, "day"), "DIRECT")]
+    assert (then.time, now.time) == ("2026-01-01T12:00:00Z", "")
+
+
+def test_around_a_thing_stands_what_is_upstream_and_downstream_and_nothing_else(store: Store) -> None:
+    graph = store.graph("guessed", as_of="2026-01-01T12:00:00Z")
+
+    assert sorted(ids_of(graph, DatasetNode)) == [ORDERS, CLEAN, DAILY, GUESSED]
+    assert sorted(ids_of(graph, JobNode)) == ["job|jobs|shop.clean", "job|jobs|shop.daily", "job|jobs|shop.guess"]
+    assert sorted(ids_of(store.graph("guessed", depth=1), DatasetNode)) == [DAILY, GUESSED]
+    with pytest.raises(NameNotFoundError, match="nothing is called 'nowhere'"):
+        store.graph("nowhere")
+
+
+def test_direct_leaves_out_what_decides_about_rows(store: Store) -> None:
+    assert {edge.kind for edge in store.graph(direct=True).edges} == {
+        EdgeKind.DIRECT,
+        EdgeKind.DERIVED,
+        EdgeKind.AGG,
+        EdgeKind.READ,
+        EdgeKind.WRITE,
+    }
+
+
+@pytest.mark.parametrize("around", ["", "guessed", "clean.amount"])
+def test_the_json_is_as_its_schema_says_and_each_end_of_an_edge_is_a_node(store: Store, around: str) -> None:
+    document = store.graph(around).to_dict()
+
+    jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
+    ids = [node["id"] for node in document["nodes"]]
+    assert len(ids) == len(set(ids))
+    assert {end for edge in document["edges"] for end in (edge["from"], edge["to"])} <= set(ids)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_company_gives_a_graph_with_the_edges_of_its_events(tmp_path: Path, seed: int) -> None:
+    events = company(seed)
+    taken(tmp_path / "store.db", events)
+    with Store.open(tmp_path / "store.db") as made:
+        graph = made.graph()
+
+    jsonschema.validate(graph.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+    said = {
+        (f"column|lake|{source['name']}|{source['field']}", f"column|lake|{event['outputs'][0]['name']}|{column}")
+        for event in events
+        for column, field in event["outputs"][0]["facets"]["columnLineage"]["fields"].items()
+        for source in field["inputFields"]
+    }
+    assert {(edge.source, edge.target) for edge in graph.edges if edge.target.startswith("column|")} == said
+
+
+@pytest.mark.parametrize(
+    ("type_", "subtype", "kind"),
+    [
+        ("DIRECT", "IDENTITY", EdgeKind.DIRECT),
+        ("DIRECT", "TRANSFORMATION", EdgeKind.DERIVED),
+        ("DIRECT", "AGGREGATION", EdgeKind.AGG),
+        ("DIRECT", "", EdgeKind.UNKNOWN),
+        ("", "", EdgeKind.UNKNOWN),
+        ("DIRECT", "MAGIC", EdgeKind.UNKNOWN),
+        ("INDIRECT", "JOIN", EdgeKind.JOIN),
+        ("INDIRECT", "GROUP_BY", EdgeKind.GROUP_BY),
+        ("INDIRECT", "CONDITIONAL", EdgeKind.CONDITIONAL),
+        ("INDIRECT", "READ", EdgeKind.INFLUENCE),
+        ("INDIRECT", "", EdgeKind.INFLUENCE),
+    ],
+)
+def test_each_pair_of_openlineages_words_has_a_plain_one(type_: str, subtype: str, kind: EdgeKind) -> None:
+    assert edge_kind_of(type_, subtype) is kind
+
+
+def test_names_with_the_sign_between_names_never_give_the_same_id() -> None:
+    assert node_id("dataset", "a|b", "c") == "dataset|a%7Cb|c"
+    assert node_id("dataset", "a", "b|c") == "dataset|a|b%7Cc"
+    assert node_id("dataset", "a%7Cb", "c") == "dataset|a%257Cb|c"
+    assert column_id("dataset|a|b", "c|d") == "column|a|b|c%7Cd"
+    assert column_id("dataset|a|b", "") == "dataset|a|b"
+
+
+def test_an_operator_and_a_path_of_operators_have_their_place_in_the_json() -> None:
+    operator = OperatorNode("", 3, "Aggregate")
+    source, target = DatasetNode("n", "a", "a"), DatasetNode("n", "b", "b")
+    edge = GraphEdge(source.id, target.id, EdgeKind.DIRECT, in_part("X"), operator_path=("Relation#4", "Aggregate#3"))
+    document = Graph((source, target, operator), (edge,)).to_dict()
+
+    jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
+    assert document["nodes"][2] == {"id": "operator||Aggregate#3", "type": "operator", "index": 3, "name": "Aggregate"}
+    assert document["edges"][0]["operatorPath"] == ["Relation#4", "Aggregate#3"]
+
+
+def test_what_events_say_of_errors_in_another_shape_is_left_out(tmp_path: Path) -> None:
+    strange: list[Any] = [7, {"errors": 7}, {"errors": [7, {}, {"errorMessage": 7}, {"errorMessage": "m"}]}]
+    events = [
+        run_event(f"j{number}", "COMPLETE", number, run=f"r{number}", inputs=(dataset("a"),), extractionError=each)
+        for number, each in enumerate(strange)
+    ]
+    taken(tmp_path / "store.db", events)
+    with Store.open(tmp_path / "store.db") as made:
+        assert [(warning.operator, warning.message) for warning in made.graph().warnings] == [("", "m")]

@@ -1,0 +1,31 @@
+"""Which table a name means."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.workbench.predict.declared import DeclaredTable, DeclaredTables
+
+
+def table(*parts: str, columns: tuple[tuple[str, str], ...] = (("a", "INT"),)) -> DeclaredTable:
+    return DeclaredTable(parts, columns)
+
+
+def test_a_name_is_found_whatever_its_case() -> None:
+    tables = DeclaredTables([table("spark_catalog", "shop", "Orders")])
+    assert tables.get(("SPARK_CATALOG", "Shop", "orders")) == table("spark_catalog", "shop", "Orders")
+    assert tables.get(("spark_catalog", "other", "orders")) is None
+
+
+def test_a_name_of_a_store_may_lack_its_catalog_and_its_database() -> None:
+    tables = DeclaredTables([table("shop", "orders"), table("orders"), table("x", "orders")])
+    assert tables.get(("lake", "shop", "orders")) == table("shop", "orders")
+    assert tables.get(("lake", "default", "orders")) == table("orders")
+    tables.drop(("shop", "orders"))
+    assert tables.get(("lake", "shop", "orders")) == table("orders")
+
+
+def test_columns_come_and_go() -> None:
+    orders = table("c", "d", "orders").with_column(("b c", "STRUCT<x: INT>"))
+    assert orders.ddl == "`a` INT, `b c` STRUCT<x: INT>"
+    assert orders.with_renamed_column("A", "n").without_columns(["B C"]).columns == (("n", "INT"),)
+    placed = orders.with_column(("first", "INT"), "").with_column(("behind", "INT"), "A").with_column(("last", "INT"))
+    assert [name for name, _ in placed.columns] == ["first", "a", "behind", "b c", "last"]

@@ -1,0 +1,152 @@
+"""A file is split into the statements that Spark would take one by one."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage_pyspark.workbench.predict.headers import plainly_created
+from openlineage_pyspark.workbench.predict.session import before_default
+from openlineage_pyspark.workbench.predict.statements import ScriptStatement, statements_of
+
+SCRIPT = """\
+BEGIN
+  DECLARE x INT DEFAULT 0;
+  IF CASE WHEN x > 1 THEN true ELSE false END THEN
+    INSERT INTO b SELECT 2;
+  ELSEIF x = 3 THEN DELETE FROM b;
+  ELSE
+    again: WHILE x < 3 DO INSERT INTO c SELECT CASE WHEN a THEN 1 END FROM d; END WHILE again;
+  END IF;
+  REPEAT UPDATE e SET a = 1; UNTIL x > 3 END REPEAT;
+  BEGIN SELECT 1; END;
+  CASE x WHEN 1 THEN SELECT 2; ELSE SELECT 3; END CASE;
+  FOR r AS SELECT * FROM q DO INSERT INTO z VALUES (1); FOR TABLE p DO SELECT r.a; END FOR; END FOR;
+END;
+SELECT 4
+"""
+
+
+def texts(text: str) -> list[str]:
+    return [each.text for each in statements_of(text, "f.sql")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT ';' AS a; SELECT \";\"", ["SELECT ';' AS a", 'SELECT ";"']),
+        ("SELECT `a;b` FROM t; -- ; no\nSELECT 1", ["SELECT `a;b` FROM t", "SELECT 1"]),
+        ("SELECT 1 /* ; /* ; */ ; */ AS a;", ["SELECT 1 /* ; /* ; */ ; */ AS a"]),
+        ("SELECT r'\\'; SELECT 'it''s; \\'; fine'", ["SELECT r'\\'", "SELECT 'it''s; \\'; fine'"]),
+        (";;\n-- nothing\n;", []),
+        ("SELECT 'open; SELECT 2", ["SELECT 'open; SELECT 2"]),
+        ("BEGIN TRANSACTION; SELECT 1; END", ["BEGIN TRANSACTION", "SELECT 1", "END"]),
+        (
+            "SELECT CASE WHEN a THEN b END FROM begin; SELECT 2",
+            ["SELECT CASE WHEN a THEN b END FROM begin", "SELECT 2"],
+        ),
+    ],
+)
+def test_only_a_semicolon_between_statements_ends_one(text: str, expected: list[str]) -> None:
+    assert texts(text) == expected
+
+
+def test_the_statements_of_a_script_are_taken_one_by_one() -> None:
+    found = statements_of(SCRIPT, "f.sql")
+    assert [(each.text, each.in_script) for each in found] == [
+        ("DECLARE x INT DEFAULT 0", True),
+        ("INSERT INTO b SELECT 2", True),
+        ("DELETE FROM b", True),
+        ("INSERT INTO c SELECT CASE WHEN a THEN 1 END FROM d", True),
+        ("UPDATE e SET a = 1", True),
+        ("SELECT 1", True),
+        ("SELECT 2", True),
+        ("SELECT 3", True),
+        ("SELECT * FROM q", True),
+        ("INSERT INTO z VALUES (1)", True),
+        ("TABLE p", True),
+        ("SELECT r.a", True),
+        ("SELECT 4", False),
+    ]
+
+
+def test_a_statement_knows_the_loops_around_it() -> None:
+    found = {each.text: [(loop.variable, loop.query) for loop in each.loops] for each in statements_of(SCRIPT, "f.sql")}
+    outer = ("r", "SELECT * FROM q")
+    assert {text: loops for text, loops in found.items() if loops} == {
+        "INSERT INTO z VALUES (1)": [outer],
+        "TABLE p": [outer],
+        "SELECT r.a": [outer, ("", "TABLE p")],
+    }
+
+
+def test_each_statement_knows_its_place() -> None:
+    first, second = statements_of("-- a\n\n  SELECT 1;  SELECT\n   x", "f.sql")
+    assert (first.line, first.column, second.line, second.column) == (3, 3, 3, 14)
+    assert second.place(1, 0) == (3, 14)
+    assert second.place(2, 3) == (4, 4)
+    assert second.place(None, None) == (3, 14)
+    assert first == ScriptStatement("SELECT 1", "f.sql", 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("CREATE TABLE a.b USING delta LOCATION 's3://x/as' AS SELECT 1", "AS SELECT 1"),
+        ("CREATE OR REPLACE TABLE `a b` PARTITIONED BY (days(ts)) SELECT 1", "SELECT 1"),
+        (
+            "CREATE TABLE t STORED AS ORC AS WITH x AS (SELECT 1) SELECT * FROM x",
+            "AS WITH x AS (SELECT 1) SELECT * FROM x",
+        ),
+        (
+            "CREATE TABLE t ROW FORMAT SERDE 'x' WITH SERDEPROPERTIES ('a'='b') WITH x AS (SELECT 1) TABLE x",
+            "WITH x AS",
+        ),
+        ("CREATE TABLE IF NOT EXISTS t COMMENT 'as select' AS (SELECT 1)", "AS (SELECT 1)"),
+    ],
+)
+def test_how_a_table_is_stored_is_blanked_and_every_position_stays(text: str, kept: str) -> None:
+    found = plainly_created(text)
+    assert len(found) == len(text)
+    assert found[text.index(kept) :] == text[text.index(kept) :]
+    words = found[: text.index(kept)].replace("`a b`", "ab").split()
+    assert words[-1] in ("a.b", "ab", "t")
+
+
+@pytest.mark.parametrize("text", ["CREATE TABLE t (a INT) USING delta", "SELECT 1 AS a", "INSERT INTO t SELECT 1", ""])
+def test_a_statement_that_fills_no_new_table_stays(text: str) -> None:
+    assert plainly_created(text) == text
+
+
+def test_a_table_is_created_and_not_replaced() -> None:
+    text = "create /* or */ or REPLACE TABLE a.replace USING delta AS SELECT replace(x) FROM create"
+    found = plainly_created(text)
+    assert found.split() == "CREATE /* or */ TABLE a.replace AS SELECT replace(x) FROM create".split()
+    assert len(found) == len(text)
+    assert plainly_created("REPLACE TABLE t AS SELECT 1") == "CREATE  TABLE t AS SELECT 1"
+
+
+def test_handlers_of_a_script_are_passed_over_to_their_statements() -> None:
+    script = """BEGIN
+DECLARE EXIT HANDLER FOR SQLEXCEPTION, NOT FOUND BEGIN SELECT 1; END;
+DECLARE CONTINUE HANDLER FOR SQLSTATE VALUE '22012', my_condition INSERT INTO t SELECT 2;
+l: LOOP SELECT 3; IF x THEN LEAVE l; END IF; ITERATE l; END LOOP l;
+END; SELECT 4"""
+    found = statements_of(script, "f.sql")
+    assert [each.text for each in found] == ["SELECT 1", "INSERT INTO t SELECT 2", "SELECT 3", "SELECT 4"]
+    assert [each.in_script for each in found] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        ("DECLARE VARIABLE x STRING DEFAULT f('=')", "DECLARE VARIABLE x STRING"),
+        ("DECLARE `default` = 1", "DECLARE `default`"),
+        ("DECLARE x /* = */ INT", "DECLARE x /* = */ INT"),
+    ],
+)
+def test_a_variable_is_declared_without_its_value(text: str, declared: str) -> None:
+    assert before_default(text) == declared
+
+
+def test_a_comment_without_an_end_is_a_statement_so_that_spark_says_what_is_wrong() -> None:
+    found = statements_of("SELECT 1;\n/* never closed\nSELECT 2;", "a.sql")
+    assert [(each.text, each.line) for each in found] == [("SELECT 1", 1), ("/* never closed\nSELECT 2;", 2)]

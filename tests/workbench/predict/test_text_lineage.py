@@ -1,0 +1,398 @@
+"""What the text of a statement tells that Spark can't analyze."""
+
+from __future__ import annotations
+
+import sys
+
+import attrs
+import pytest
+from openlineage_pyspark.facets.model.dataset import Field, Identifier
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.workbench.predict.text import TEXT, lineage_of_text, named_table, read_statement, unknown_table
+from openlineage_pyspark.workbench.report import Lineage
+
+WHY = "the table nope is not known"
+
+
+def column(name: str, *edges: tuple[str, str, str]) -> OutputColumn:
+    """Return a column with edges, each a table with a column and a subtype."""
+    made = (Edge(named_table(("c", "d", t)).identifier, f, (Transformation("DIRECT", how),)) for t, f, how in edges)
+    return OutputColumn(name, tuple(made))
+
+
+# What Spark knows: a table, and a view of it with other names.
+TARGET = attrs.evolve(named_table(("c", "d", "target")), fields=tuple(Field(name, "long") for name in ("x", "y", "dt")))
+BASE = named_table(("c", "d", "base"))
+KNOWN = {
+    "target": Lineage(
+        (TARGET,), ((None, ColumnLineage(tuple(column(n, ("target", n, "IDENTITY")) for n in ("x", "y", "dt")))),)
+    ),
+    "view": Lineage(
+        (BASE,),
+        (
+            (
+                None,
+                ColumnLineage(
+                    (column("K", ("base", "id", "IDENTITY")), column("total", ("base", "amount", "AGGREGATION"))),
+                    (Edge(BASE.identifier, "day", (Transformation("INDIRECT", "FILTER", "(base.day > 1)"),)),),
+                ),
+            ),
+        ),
+    ),
+}
+
+
+def told(statement: str) -> Lineage:
+    found = lineage_of_text(statement, WHY, KNOWN.get, unknown_table, is_sql=True)
+    assert found is not None
+    return found
+
+
+def test_columns_that_one_table_alone_can_have_are_told_and_marked() -> None:
+    found = told("INSERT INTO mart.out SELECT n.a, upper(n.b) AS b FROM nope n")
+    assert str(found).splitlines() == [
+        "mart.out",
+        "  column  from            how",
+        "  a       default.nope.a  IDENTITY, unknown",
+        "  b       default.nope.b  TRANSFORMATION, unknown",
+        f"not understood: {TEXT}: Spark can't analyze the statement ({WHY}): its lineage is taken from its text",
+        f"not understood: {TEXT}: it does not tell which columns of mart.out these become: their names are the query's",
+    ]
+    assert {edge.certainty for edge in found.edges} == {"unknown"}
+
+
+def test_what_the_text_does_not_tell_is_named_and_not_guessed() -> None:
+    found = told("CREATE TABLE out AS SELECT x, a.y FROM a JOIN b ON a.i = b.i")
+    assert [(edge.column, edge.source_table) for edge in found.edges] == [("y", "default.a")]
+    assert [gap.message for gap in found.gaps][1:] == ["it does not tell where these columns come from: x"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        # The table may have a column b, which Spark would take before the alias.
+        ("SELECT a + 1 AS b, b * 2 AS c FROM nope", {"b": ["a"], "c": None}),
+        ("SELECT a AS b, b AS a FROM nope", {"b": ["a"], "a": None}),
+        # What makes it reads it, so the table has it.
+        ("SELECT trim(b) AS b, upper(b) AS c FROM nope", {"b": ["b"], "c": ["b"]}),
+        ("SELECT nope.a AS b, nope.b AS c FROM nope", {"b": ["a"], "c": ["b"]}),
+        # All columns are known: this is the alias.
+        ("SELECT a + 1 AS b, b * 2 AS c FROM (SELECT a FROM nope)", {"b": ["a"], "c": ["a"]}),
+        ("SELECT b * 2 AS c, a + 1 AS b FROM nope", {"c": ["b"], "b": ["a"]}),
+    ],
+)
+def test_a_name_that_an_earlier_column_of_the_same_select_has_is_not_guessed(
+    query: str, expected: dict[str, list[str] | None]
+) -> None:
+    found = told(f"CREATE TABLE out AS {query}")
+    (columns,) = [lineage for _, lineage in found.outputs]
+    made = {each.name: [edge.field for edge in each.edges] for each in columns.columns}
+    assert made == {name: fields for name, fields in expected.items() if fields is not None}
+    untold = [name for name, fields in expected.items() if fields is None]
+    messages = [f"it does not tell where these columns come from: {name}" for name in untold]
+    assert [gap.message for gap in found.gaps][1:] == messages
+
+
+def test_a_time_window_is_no_column_of_the_table() -> None:
+    query = "SELECT session_window.start AS s, session_window AS w FROM nope GROUP BY session_window(ts, '5 minutes')"
+    assert sources(told(f"CREATE TABLE out AS {query}")) == [
+        ("s", "default.nope", "ts", "TRANSFORMATION"),
+        ("w", "default.nope", "ts", "TRANSFORMATION"),
+    ]
+
+
+def test_ctes_and_unions_are_followed() -> None:
+    found = told(
+        "WITH c AS (SELECT a AS k FROM t1 UNION ALL SELECT b FROM lake.d.t2) INSERT INTO out (kk) SELECT k FROM c"
+    )
+    assert [(edge.column, edge.source_table, edge.source_column) for edge in found.edges] == [
+        ("kk", "lake.d.t2", "b"),
+        ("kk", "default.t1", "a"),
+    ]
+
+
+def test_the_columns_of_a_union_by_name_are_matched_by_their_names() -> None:
+    found = told("SELECT id, upper(a) AS a FROM nope UNION ALL BY NAME SELECT b, id FROM more")
+    assert sources(found) == [
+        ("id", "default.more", "id", "IDENTITY"),
+        ("id", "default.nope", "id", "IDENTITY"),
+        ("a", "default.nope", "a", "TRANSFORMATION"),
+        ("b", "default.more", "b", "IDENTITY"),
+    ]
+    assert "more columns" in str(told("SELECT id FROM nope UNION BY NAME SELECT * FROM more"))
+
+
+def test_a_column_that_a_right_join_uses_is_that_of_the_right_table() -> None:
+    found = told("SELECT id FROM nope RIGHT JOIN more USING (id)")
+    assert sources(found) == [("id", "default.more", "id", "TRANSFORMATION")]
+    both = told("SELECT id FROM nope FULL JOIN more USING (id)")
+    assert [source[1] for source in sources(both)] == ["default.more", "default.nope"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT map('a') AS m FROM nope",
+        "SELECT map('a', id, x) AS m FROM nope",
+        "FROM nope |> LIMIT n5",
+        "FROM nope |> UNION ALL TABLE nope",
+        "MERGE FROM nope USING nope s ON nope.id = s.id WHEN MATCHED THEN UPDATE SET x = s.x",
+    ],
+)
+def test_a_text_on_which_the_parser_stumbles_tells_its_tables_if_spark_can_parse_it(statement: str) -> None:
+    assert [dataset.symlinks[0].name for dataset in told(statement).inputs] == ["default.nope"]
+    assert lineage_of_text(statement.replace("nope", ""), WHY, KNOWN.get, unknown_table) is None
+
+
+@pytest.mark.parametrize("statement", ["DELETE nope", "DELETE nope WHERE id = 1"])
+def test_a_delete_without_from_is_no_sql(statement: str) -> None:
+    assert lineage_of_text(statement, WHY, KNOWN.get, unknown_table) is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "target"),
+    [
+        ("CREATE MATERIALIZED VIEW out AS SELECT id FROM nope", "default.out"),
+        ("CREATE OR REFRESH STREAMING TABLE out AS SELECT id FROM STREAM nope", "default.out"),
+        ("CREATE FLOW f AS INSERT INTO out BY NAME SELECT id FROM STREAM nope", "default.out"),
+        ("ALTER VIEW `out` AS SELECT id FROM nope", "default.out"),
+    ],
+)
+def test_what_pipelines_and_altered_views_read_and_write_is_told(statement: str, target: str) -> None:
+    found = told(statement)
+    assert sources(found) == [("id", "default.nope", "id", "IDENTITY")]
+    assert [dataset.symlinks[0].name for dataset, _ in found.outputs if dataset] == [target]
+
+
+def test_a_cte_within_another_hides_a_name_there_alone() -> None:
+    found = told(
+        """WITH orders AS (SELECT id, qty AS n FROM orders),
+        pay AS (WITH orders AS (SELECT id, salary AS n FROM emp) SELECT * FROM orders)
+        SELECT o.n AS a, p.n AS b FROM orders o JOIN pay p ON o.id = p.id"""
+    )
+    assert [(edge.column, edge.source_table, edge.source_column) for edge in found.edges] == [
+        ("a", "default.orders", "qty"),
+        ("b", "default.emp", "salary"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "reads", "writes"),
+    [
+        (
+            "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET t.b = s.b",
+            ["default.t", "default.s"],
+            "default.t",
+        ),
+        ("UPDATE t SET a = 1 WHERE a IN (SELECT x FROM u)", ["default.t", "default.u"], "default.t"),
+        ("INSERT INTO t SELECT * FROM nope", ["default.nope"], "default.t"),
+        ("INSERT INTO t TABLE nope", ["default.nope"], "default.t"),
+    ],
+)
+def test_the_tables_of_other_statements_are_told(statement: str, reads: list[str], writes: str) -> None:
+    found = told(statement)
+    assert [dataset.symlinks[0].name for dataset in found.inputs] == reads
+    assert [dataset.symlinks[0].name for dataset, _ in found.outputs if dataset] == [writes]
+
+
+def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
+    return [(edge.column, edge.source_table, edge.source_column, edge.subtype) for edge in found.edges]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            (
+                "MERGE INTO lake.t USING s ON t.id = s.id WHEN MATCHED AND s.x > 1 THEN UPDATE SET t.a = s.a+1, b=s.b "
+                "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, a)"
+            ),
+            [
+                ("a", "default.s", "a", "TRANSFORMATION"),
+                ("a", "lake.t", "a", "IDENTITY"),
+                ("b", "default.s", "b", "IDENTITY"),
+                ("b", "lake.t", "b", "IDENTITY"),
+                ("id", "default.s", "id", "IDENTITY"),
+                ("id", "lake.t", "id", "IDENTITY"),
+            ],
+        ),
+        (
+            "MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, b * a)",
+            [
+                ("id", "default.s", "id", "IDENTITY"),
+                ("a", "default.s", "a", "TRANSFORMATION"),
+                ("a", "default.s", "b", "TRANSFORMATION"),
+            ],
+        ),
+        (
+            "MERGE INTO t USING (SELECT a, b AS c FROM s) s ON t.a = s.a WHEN NOT MATCHED THEN INSERT *",
+            [("a", "default.s", "a", "IDENTITY"), ("c", "default.s", "b", "IDENTITY")],
+        ),
+        (
+            (
+                "MERGE INTO t AS x USING (SELECT id, max(v) AS m FROM s GROUP BY id) y ON x.id = y.id "
+                "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT * "
+                "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET x.n = 1, x.o = p"
+            ),
+            [
+                ("id", "default.s", "id", "IDENTITY"),
+                ("id", "default.t", "id", "IDENTITY"),
+                ("m", "default.s", "v", "TRANSFORMATION"),
+                ("m", "default.t", "m", "IDENTITY"),
+                ("n", "default.t", "n", "IDENTITY"),
+                ("o", "default.t", "o", "IDENTITY"),
+                ("o", "default.t", "p", "IDENTITY"),
+            ],
+        ),
+        (
+            "WITH c AS (SELECT k, w AS v FROM z) MERGE INTO t USING c ON t.k = c.k WHEN MATCHED THEN UPDATE SET v=c.v",
+            [("v", "default.t", "v", "IDENTITY"), ("v", "default.z", "w", "IDENTITY")],
+        ),
+        (
+            "UPDATE t AS x SET x.a = a + 1, c.d = e, g = g, h = a, i = (SELECT max(a) FROM u)",
+            [
+                ("a", "default.t", "a", "TRANSFORMATION"),
+                ("c", "default.t", "e", "TRANSFORMATION"),
+                ("h", "default.t", "a", "IDENTITY"),
+                ("i", "default.u", "a", "TRANSFORMATION"),
+            ],
+        ),
+        ("UPDATE t SET a = (SELECT max(v) FROM u WHERE u.k = t.k)", [("a", "default.u", "v", "TRANSFORMATION")]),
+        ("DELETE FROM t WHERE a IN (SELECT x FROM u)", []),
+    ],
+)
+def test_the_columns_that_a_statement_sets_are_told(statement: str, expected: list[tuple[str, str, str, str]]) -> None:
+    found = told(statement)
+    assert sources(found) == expected
+    assert {edge.source_table for edge in found.edges} <= {each.symlinks[0].name for each in found.inputs}
+    # Nothing but why it is taken from the text.
+    assert len(found.gaps) == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *",
+            "there may be more columns than are listed",
+        ),
+        (
+            "MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT VALUES (s.a, s.b)",
+            "there may be more columns than are listed",
+        ),
+        (
+            "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET a = b",
+            "it does not tell where these columns come from: a",
+        ),
+    ],
+)
+def test_what_a_statement_sets_without_naming_it_is_said(statement: str, said: str) -> None:
+    found = told(statement)
+    assert sources(found) == []
+    assert [gap.message for gap in found.gaps][1:] == [said]
+
+
+def test_an_insert_by_position_fills_the_columns_of_a_known_table() -> None:
+    found = told("INSERT INTO target SELECT n.a, upper(n.b) AS y, n.c FROM nope n")
+    assert sources(found) == [
+        ("x", "default.nope", "a", "IDENTITY"),
+        ("y", "default.nope", "b", "TRANSFORMATION"),
+        ("dt", "default.nope", "c", "IDENTITY"),
+    ]
+    partition = told("INSERT OVERWRITE target PARTITION (DT = '2020') SELECT n.a, n.b FROM nope n")
+    assert [edge[0] for edge in sources(partition)] == ["x", "y"]
+    by_name = told("INSERT INTO target BY NAME SELECT n.a AS dt, n.b AS x FROM nope n")
+    assert [edge[0] for edge in sources(by_name)] == ["dt", "x"]
+    assert [len(each.gaps) for each in (found, partition, by_name)] == [1, 1, 1]
+
+
+def test_a_view_that_spark_knows_is_followed_to_its_tables() -> None:
+    found = told("SELECT v.k, v.total + 1 AS more, n.a FROM view v JOIN nope n ON n.id = v.k")
+    assert sources(found) == [
+        ("k", "c.d.base", "id", "IDENTITY"),
+        ("more", "c.d.base", "amount", "AGGREGATION"),
+        ("a", "default.nope", "a", "IDENTITY"),
+        (None, "c.d.base", "day", "FILTER"),
+    ]
+    assert [dataset.symlinks[0].name for dataset in found.inputs] == ["c.d.base", "default.nope"]
+    assert {edge.certainty for edge in found.edges} == {"unknown"}
+
+
+def test_a_column_that_a_known_table_or_view_has_not_is_not_taken_from_it() -> None:
+    found = told("SELECT t.xx, v.kk, t.X FROM target t JOIN view v")
+    assert [edge[0] for edge in sources(found) if edge[0]] == ["X"]
+    assert [gap.message for gap in found.gaps][1:] == ["it does not tell where these columns come from: xx, kk"]
+
+
+def test_names_in_backticks_and_paths_are_what_they_are() -> None:
+    found = told("SELECT n.a, p.b FROM `my.db`.`my table` n JOIN parquet.`s3a://Lake/In.dir` p ON n.i = p.i")
+    assert [dataset.identifier for dataset in found.inputs] == [
+        Identifier("spark_catalog", "my.db.my table"),
+        Identifier("s3://Lake", "In.dir"),
+    ]
+    assert sources(found)[0] == ("a", "my.db.my table", "a", "IDENTITY")
+    other = told("SELECT a FROM lake.Shop.Orders")
+    assert other.inputs[0].identifier == Identifier("lake", "Shop.Orders")
+
+
+@pytest.mark.parametrize(
+    ("statement", "target"),
+    [
+        ("REPLACE TABLE out AS SELECT a FROM nope", "default.out"),
+        ("CREATE OR REPLACE TEMP VIEW `a b`.out AS SELECT a:x.y:z z FROM nope", "a b.out"),
+        ("INSERT OVERWRITE TABLE lake.d.out SELECT a:x.y:z z FROM nope", "lake.d.out"),
+        ("INSERT OVERWRITE DIRECTORY '/out' USING parquet SELECT a FROM nope", None),
+        ("INSERT OVERWRITE LOCAL DIRECTORY '/out' SELECT a:x.y:z z FROM nope", None),
+    ],
+)
+def test_the_tables_of_what_spark_alone_can_parse_are_told(statement: str, target: str | None) -> None:
+    found = told(statement)
+    assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
+    assert [dataset.symlinks[0].name for dataset, _ in found.outputs if dataset] == ([target] if target else [])
+
+
+def test_what_neither_spark_nor_sqlglot_can_parse_tells_nothing() -> None:
+    assert lineage_of_text("REPLACE TABLE out AS SELECT a FROM nope", WHY, KNOWN.get, unknown_table) is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ("count(*), lag(a) OVER w, b", ["_c0", "_c1", "b"]),
+        ("posexplode(a) AS (p, c), b", ["p", "c", "b"]),
+        ("date_trunc('month', a), CAST(a AS INT), concat('x', a)", ["_c0", "a", "_c2"]),
+        ("s.f.g, b", ["g", "b"]),
+        ("b, explode_outer(a)", ["b", "..."]),
+        ("inline(a)", ["..."]),
+        ("stack(2, a, b)", ["..."]),
+    ],
+)
+def test_only_names_that_the_columns_have_are_told(columns: str, names: list[str]) -> None:
+    found = read_statement(f"SELECT {columns} FROM nope WINDOW w AS (ORDER BY b)")
+    assert found is not None
+    told = [name for name, sources in found.columns if sources is not None]
+    assert [*told, *([] if found.whole else ["..."])] == names
+
+
+@pytest.mark.parametrize("statement", ["SELEC id FROM emp WHERE (", "SELECT 1", "SET x = 1"])
+def test_a_text_that_tells_nothing_gives_nothing(statement: str) -> None:
+    assert lineage_of_text(statement, WHY, KNOWN.get, unknown_table) is None
+
+
+def test_without_sqlglot_the_tables_are_told_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    found = told("INSERT INTO t SELECT a FROM nope")
+    assert "default.nope" in [dataset.symlinks[0].name for dataset in found.inputs]
+    assert "sqlglot, which reads columns there, is not installed" in found.gaps[0].message
+
+
+def test_of_a_text_that_is_too_long_to_be_parsed_the_tables_are_told() -> None:
+    long = "INSERT INTO t SELECT a FROM nope WHERE a IN (" + ", ".join(map(str, range(20_000))) + ")"
+    found = told(long)
+    assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
+    assert found.edges == ()
+    assert found.gaps[-1].message == "there may be more columns than are listed"
+
+
+def test_a_database_is_told_by_its_parts_whatever_signs_are_in_them() -> None:
+    assert unknown_table("t", "lake", "`a``b`") == named_table(("lake", "a`b", "t"))

@@ -1,0 +1,124 @@
+"""The answers of a store as graphs, and as a notebook shows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from openlineage_pyspark.workbench.model.graph import (
+    INFERRED_VERSION,
+    ColumnNode,
+    Confidence,
+    DatasetNode,
+    EdgeKind,
+    JobNode,
+)
+from openlineage_pyspark.workbench.questions.reached import Answer
+from openlineage_pyspark.workbench.store_api import Store
+from support.lineage_events import taken
+from support.shop import shop
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path = Path(tmp_path_factory.mktemp("answers"), "store.db")
+    taken(path, shop())
+    with Store.open(path) as opened:
+        yield opened
+
+
+def edges(answer: Answer) -> list[tuple[str, str, str]]:
+    """Return the ends of each edge, without their namespaces, and its kind."""
+    return [(plain(edge.source), plain(edge.target), edge.kind.value) for edge in answer.graph().edges]
+
+
+def plain(id_: str) -> str:
+    return re.sub(r"\|(file|lake|jobs)\|", " ", id_)
+
+
+def test_columns_are_nodes_and_jobs_stand_between_them(store: Store) -> None:
+    graph = store.upstream("daily.total").graph()
+
+    assert edges(store.upstream("daily.total")) == [
+        ("column clean|amount", "column daily|total", "AGG"),
+        ("column clean|day", "dataset daily", "GROUP_BY"),
+        ("column /lake/orders|amount", "column clean|amount", "DIRECT"),
+        ("column /lake/orders|day", "column clean|day", "DIRECT"),
+    ]
+    assert [edge.job for edge in graph.edges] == ["job|jobs|shop.daily"] * 2 + ["job|jobs|shop.clean"] * 2
+    assert [node.label for node in graph.nodes if isinstance(node, DatasetNode)] == ["daily", "clean", "shop.orders"]
+    assert [node.name for node in graph.nodes if isinstance(node, JobNode)] == ["shop.daily", "shop.clean"]
+    assert {end for edge in graph.edges for end in (edge.source, edge.target)} <= {node.id for node in graph.nodes}
+
+
+def test_between_tables_jobs_read_and_write(store: Store) -> None:
+    assert edges(store.upstream("clean")) == [
+        ("dataset /lake/orders", "job shop.clean", "READ"),
+        ("job shop.clean", "dataset clean", "WRITE"),
+    ]
+
+
+def test_jobs_follow_jobs(store: Store) -> None:
+    assert edges(store.upstream("daily", by="job")) == [
+        ("job shop.daily", "dataset daily", "WRITE"),
+        ("job shop.clean", "job shop.daily", "READ"),
+    ]
+
+
+def test_a_version_is_a_part_of_its_table_and_less_sure_if_no_event_names_it(store: Store) -> None:
+    graph = store.upstream("daily@latest").graph()
+
+    assert [node.name for node in graph.nodes if isinstance(node, ColumnNode)] == [
+        *("@r2", "@r1", "before the first version"),
+    ]
+    assert {edge.kind for edge in graph.edges} == {EdgeKind.READ, EdgeKind.WRITE}
+    assert {edge.confidence for edge in graph.edges} == {INFERRED_VERSION}
+    told = (edge for edge in store.history_graph("daily").edges if edge.kind is EdgeKind.DERIVED)
+    assert [edge.confidence for edge in told] == [INFERRED_VERSION]
+    assert (
+        Confidence(
+            0.5, "No event names the version that was read: this one was current when the run began to read.", "guessed"
+        )
+        == INFERRED_VERSION
+    )
+
+
+def test_a_run_stands_as_its_job(store: Store) -> None:
+    assert edges(store.upstream("run:r2")) == [
+        ("column clean|@r1", "job shop.daily", "READ"),
+        ("column /lake/orders|before the first version", "job shop.clean", "READ"),
+        ("job shop.clean", "column clean|@r1", "WRITE"),
+    ]
+
+
+def test_a_notebook_shows_the_graph_and_the_edges(store: Store) -> None:
+    shown = store.upstream("daily.total")._repr_html_()
+
+    assert re.findall('<svg class="(table[^"]*)" role="group" aria-label="([^"]*)"', shown) == [
+        ("table start", "Table daily, every row: GROUP_BY of clean.day"),
+        ("table", "Table clean"),
+        ("table", "Table shop.orders"),
+    ]
+    assert re.findall('<g class="row start" role="img" aria-label="([^"]*)"', shown) == [
+        "Column total, AGG of clean.amount",
+    ]
+    assert re.findall("<caption[^>]*>(.*?)</caption>", shown) == ["upstream of daily.total"]
+    assert re.findall("<th [^>]*>(.*?)</th>", shown) == [
+        *("depth", "source", "source column", "target", "target column", "kinds", "expression", "job", "last run"),
+    ]
+    assert shown.count("<tr>") == 5
+
+
+def test_columns_of_the_table_that_say_nothing_are_left_out(store: Store) -> None:
+    shown = store.upstream("clean")._repr_html_()
+
+    assert re.findall("<th [^>]*>(.*?)</th>", shown) == ["depth", "source", "target", "job"]
+
+
+def test_an_answer_of_nothing_says_so(store: Store) -> None:
+    shown = store.upstream("shop.orders")._repr_html_()
+
+    assert "<p>nothing in the store is upstream of shop.orders</p>" in shown
+    assert "<table" not in shown

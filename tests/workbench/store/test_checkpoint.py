@@ -1,0 +1,158 @@
+"""A checkpoint that is set back to an earlier micro-batch, on a copy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from openlineage_pyspark.command.main import main
+from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, set_back
+
+OFFSET = {"sourceVersion": 1, "reservoirId": "a", "reservoirVersion": 4, "index": 2, "isStartingVersion": True}
+
+
+def checkpoint(folder: Path) -> Path:
+    """Return a checkpoint of four micro-batches, with state and a source of Delta Lake."""
+    path = folder / "check"
+    files = {"metadata": '{"id":"old"}', ".metadata.crc": "x", "sources/0/3": "v1"}
+    for number in range(4):
+        files[f"offsets/{number}"] = f"v1\n{{}}\n{json.dumps(OFFSET)}\n-"
+        files[f"commits/{number}"] = "v1\n{}"
+        files[f"commits/.{number}.crc"] = "x"
+        files[f"state/0/1/{number + 1}.delta"] = "x"
+        files[f"state/0/1/.{number + 1}.delta.crc"] = "x"
+        files[f"state/1/0/{number + 1}_5e1.zip"] = "x"
+    files["state/0/_metadata/9.x"] = "x"
+    files["state/0/1/SSTs/000012-77.sst"] = "x"
+    for name, text in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+    return path
+
+
+def names(folder: Path) -> set[str]:
+    return {str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file()}
+
+
+def test_the_copy_loses_what_is_newer_and_gets_a_new_id(tmp_path: Path) -> None:
+    path = checkpoint(tmp_path)
+    before = names(path)
+
+    said = set_back(path, 1, tmp_path / "kept")
+
+    assert names(tmp_path / "kept") == before
+    assert before - names(path) == {
+        ".metadata.crc",
+        *(f"offsets/{number}" for number in (2, 3)),
+        *(f"commits/{name}" for number in (2, 3) for name in (str(number), f".{number}.crc")),
+        *(f"state/0/1/{name}" for number in (3, 4) for name in (f"{number}.delta", f".{number}.delta.crc")),
+        *(f"state/1/0/{number}_5e1.zip" for number in (3, 4)),
+    }
+    assert json.loads((path / "metadata").read_text())["id"] not in ("", "old")
+    assert (tmp_path / "kept" / "metadata").read_text() == '{"id":"old"}'
+    assert said == [
+        "removed 2 offsets, 2 commits and 4 files of newer state",
+        f"the old checkpoint is {tmp_path / 'kept'}",
+    ]
+
+
+def log_of(table: Path, *operations: str) -> Path:
+    """Return a table of Delta Lake whose commits have these operations."""
+    (table / "_delta_log").mkdir(parents=True)
+    for version, operation in enumerate(operations):
+        actions: list[dict[str, object]] = [{"commitInfo": {"operation": operation}}]
+        actions += [{"metaData": {"id": "a"}}] if version == 0 else []
+        text = "\n".join(map(json.dumps, actions))
+        (table / "_delta_log" / f"{version:020}.json").write_text(text)
+    return table
+
+
+def test_a_source_of_delta_goes_on_after_its_restore(tmp_path: Path) -> None:
+    path, table = checkpoint(tmp_path), log_of(tmp_path / "t", "CREATE", "WRITE", "RESTORE", "WRITE")
+
+    set_back(path, 1, tmp_path / "kept", [table])
+
+    moved = {**OFFSET, "reservoirVersion": 3, "index": -1, "isStartingVersion": False}
+    for number in (0, 1):
+        lines = (path / "offsets" / str(number)).read_text().split("\n")
+        assert (lines[:2], json.loads(lines[2]), lines[3:]) == (["v1", "{}"], moved, ["-"])
+
+
+@pytest.mark.parametrize(
+    ("batch", "operations", "problem"),
+    [
+        (7, ("CREATE", "RESTORE"), "has no micro-batch 7: it has 0 to 3"),
+        (1, ("CREATE", "WRITE"), "has not been restored or emptied"),
+    ],
+)
+def test_nothing_is_changed_if_it_can_not_be_done(
+    tmp_path: Path, batch: int, operations: tuple[str, ...], problem: str
+) -> None:
+    path, table = checkpoint(tmp_path), log_of(tmp_path / "t", *operations)
+    before = names(tmp_path)
+
+    with pytest.raises(CheckpointError, match=problem):
+        set_back(path, batch, tmp_path / "kept", [table])
+    assert names(tmp_path) == before
+
+
+def test_a_table_that_the_query_does_not_read_is_refused(tmp_path: Path) -> None:
+    path, table = checkpoint(tmp_path), log_of(tmp_path / "t", "CREATE", "RESTORE")
+    first = table / "_delta_log" / f"{0:020}.json"
+    first.write_text(first.read_text().replace('"a"', '"b"'))
+    before = names(tmp_path)
+
+    with pytest.raises(CheckpointError, match="the query does not read the table at"):
+        set_back(path, 1, tmp_path / "kept", [table])
+    assert names(tmp_path) == before
+
+
+def test_the_command_says_what_it_did_and_never_replaces_what_it_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = checkpoint(tmp_path)
+
+    assert main(["checkpoint", str(path), "--back-to", "2"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "removed 1 offsets, 1 commits and 2 files of newer state"
+    assert main(["checkpoint", str(path), "--back-to", "1"]) == 2
+    assert "is there already: move it away first" in capsys.readouterr().err
+
+
+def iceberg_of(table: Path, current: int) -> Path:
+    """Return a table of Iceberg with the snapshots 1, 2 after it, and 3 after 1; each added two files."""
+    snapshots = [
+        {"snapshot-id": id_, "summary": {"added-data-files": "2"}, **({"parent-snapshot-id": parent} if parent else {})}
+        for id_, parent in ((1, 0), (2, 1), (3, 1))
+    ]
+    (table / "metadata").mkdir(parents=True)
+    metadata = {"current-snapshot-id": current, "snapshots": snapshots}
+    (table / "metadata" / "v3.metadata.json").write_text(json.dumps(metadata))
+    return table
+
+
+@pytest.mark.parametrize(
+    ("offset", "expected"),
+    [
+        ({"snapshot_id": 1, "position": 1}, {"snapshot_id": 1, "position": 1}),
+        ({"snapshot_id": 2, "position": 0}, {"snapshot_id": 1, "position": 2}),
+    ],
+)
+def test_a_source_of_iceberg_goes_on_in_the_history_that_is_left(
+    tmp_path: Path, offset: dict[str, int], expected: dict[str, int]
+) -> None:
+    path, table = checkpoint(tmp_path), iceberg_of(tmp_path / "t", 3)
+    (path / "offsets" / "1").write_text(f"v1\n{{}}\n{json.dumps(offset)}")
+
+    set_back(path, 1, tmp_path / "kept", [table])
+    assert json.loads((path / "offsets" / "1").read_text().split("\n")[2]) == expected
+
+
+def test_a_micro_batch_that_read_what_was_rolled_back_is_refused(tmp_path: Path) -> None:
+    path, table = checkpoint(tmp_path), iceberg_of(tmp_path / "t", 3)
+    (path / "offsets" / "1").write_text(f"v1\n{{}}\n{json.dumps({'snapshot_id': 2, 'position': 1})}")
+    before = names(tmp_path)
+
+    with pytest.raises(CheckpointError, match=r"the micro-batch read snapshot 2 of .*, which was rolled back"):
+        set_back(path, 1, tmp_path / "kept", [table])
+    assert names(tmp_path) == before

@@ -1,0 +1,130 @@
+"""What is different between two states of lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.questions.diff import Change, diff_of_files, markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.store_api import Store
+from support.lineage_events import at, company, dataset, lineage, run_event, text_of_events
+
+Fill = Callable[..., Store]
+
+
+def load(minute: float, text: str, *columns: str, source: str = "a", run: str = "") -> dict[str, Any]:
+    """Return a run that makes s.x from raw, in words of its own."""
+    facet = lineage(x=[("raw", source, "TRANSFORMATION")])
+    facet["fields"]["x"]["inputFields"][0]["transformations"][0]["description"] = text
+    made = dataset("s", columns=columns, columnLineage=facet)
+    return run_event("load", "COMPLETE", minute, run=run, inputs=(dataset("raw"),), outputs=(made,))
+
+
+USE = run_event(
+    "use",
+    "COMPLETE",
+    2,
+    inputs=(dataset("s"),),
+    outputs=(dataset("t", columns=("y",), columnLineage=lineage(y=[("s", "x", "IDENTITY")])),),
+)
+
+
+def test_two_times_differ_in_columns_edges_and_expressions(filled: Fill) -> None:
+    store = filled(load(1, "a + 1", "x"), USE, load(3, "a + 2", "x"), load(5, "b", "x", "z", source="b"))
+    changed = store.diff(at(2), at(3))
+    assert changed.changes == (
+        Change("edge", "changed", "raw.a -> s.x", "TRANSFORMATION a + 1", "TRANSFORMATION a + 2"),
+    )
+    assert changed.downstream == (("t.y", 1),)
+    later = store.diff(at(3), "now")
+    assert [(each.what, each.sign, each.name) for each in later.changes] == [
+        ("column", "added", "s.z"),
+        ("edge", "removed", "raw.a -> s.x"),
+        ("edge", "added", "raw.b -> s.x"),
+    ]
+    assert store.diff(at(3), at(4)).changes == ()
+    assert {(each.what, each.sign) for each in store.diff(at(0), at(2)).changes} == {
+        ("column", "added"),
+        ("edge", "added"),
+        ("table edge", "added"),
+    }
+
+
+def unsure(minute: float, certainty: str, **run_facets: Any) -> dict[str, Any]:
+    """Return a run that makes s.x from raw.a, and says how sure that is."""
+    known = {"namespace": "lake", "name": "raw", "field": "a", "type": "DIRECT", "subtype": "TRANSFORMATION"}
+    way = {**known, "masking": False, "certainty": certainty, "operators": [], "steps": []}
+    made = load(minute, "f(a)", "x", run=f"r{minute}")
+    facets = made["outputs"][0]["facets"]
+    facets["pyspark_lineage_steps"] = {"operators": [], "expressions": [], "columns": {"x": [way]}, "rows": []}
+    made["run"]["facets"] = run_facets
+    return made
+
+
+def test_an_edge_that_is_no_longer_sure_has_changed(filled: Fill, tmp_path: Path) -> None:
+    gap = {"errors": [{"task": "Their", "errorMessage": "no rule"}]}
+    runs = (unsure(1, "exact"), unsure(2, "opaque"), unsure(3, "exact", extractionError=gap))
+    store = filled(*runs)
+    said = [f"TRANSFORMATION{doubt} f(a)" for doubt in ("", ", opaque", ", guessed")]
+    for before, after in ((0, 1), (1, 2), (0, 2)):
+        change = Change("edge", "changed", "raw.a -> s.x", said[before], said[after])
+        assert store.diff(at(before + 1), at(after + 1)).changes == (change,)
+        assert store.diff(f"run:r{before + 1}", f"run:r{after + 1}").changes == (change,)
+        paths = [tmp_path / f"{each}.ndjson" for each in (before, after)]
+        for path, run in zip(paths, (runs[before], runs[after]), strict=True):
+            path.write_text(text_of_events([run]))
+        assert diff_of_files(*paths).changes == (change,)
+
+
+def test_a_type_that_changed_is_shown_with_both(filled: Fill) -> None:
+    def made(minute: int, type_: str) -> dict[str, Any]:
+        schema = {"fields": [{"name": "x", "type": type_}]}
+        return run_event("load", "COMPLETE", minute, outputs=(dataset("s", schema=schema),))
+
+    diff = filled(made(1, "int"), made(2, "bigint")).diff(at(1), at(2))
+    assert diff.changes == (Change("column", "changed", "s.x", "int", "bigint"),)
+    assert text_of_diff(diff) == "~ column s.x: int => bigint\n"
+
+
+def test_two_runs_of_a_job_are_compared(filled: Fill) -> None:
+    store = filled(load(1, "a + 1", "x", run="run-one"), load(2, "a + 2", "x", run="run-two"), USE)
+    diff = store.diff("run:run-one", "run:run-t")
+    assert [(each.sign, each.before, each.after) for each in diff.changes] == [
+        ("changed", "TRANSFORMATION a + 1", "TRANSFORMATION a + 2")
+    ]
+    assert diff.downstream == (("t.y", 1),)
+
+
+def test_files_are_compared_without_a_store(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.ndjson", tmp_path / "new.ndjson"
+    old.write_text(text_of_events([load(1, "a", "x"), USE]))
+    new.write_text(text_of_events([load(1, "a | `b`", "x"), USE]))
+    assert diff_of_files(old, old).changes == ()
+    diff = diff_of_files(old, new)
+    assert (
+        markdown_of_diff(diff)
+        == """\
+| | what | name | before | after |
+|---|---|---|---|---|
+| changed | edge | `raw.a -> s.x` | `TRANSFORMATION a` | ``` TRANSFORMATION a \\| `b` ``` |
+
+**Downstream of it** (1):
+
+- `t.y`
+"""
+    )
+    assert markdown_of_diff(diff_of_files(new, new)) == "No lineage changed.\n"
+    (tmp_path / "none.ndjson").write_text("{}\n")
+    with pytest.raises(StoreError, match=r"none.ndjson:1: `eventTime` is missing"):
+        diff_of_files(old, tmp_path / "none.ndjson")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_same_events_in_another_order_make_no_difference(tmp_path: Path, seed: int) -> None:
+    events = company(seed)
+    (tmp_path / "a.ndjson").write_text(text_of_events(events))
+    (tmp_path / "b.ndjson").write_text(text_of_events(events[::-1]))
+    assert diff_of_files(tmp_path / "a.ndjson", tmp_path / "b.ndjson").changes == ()

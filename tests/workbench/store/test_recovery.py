@@ -1,0 +1,942 @@
+"""Plans of recovery on made-up lineages: which versions are bad, what runs again, on what, and in which order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openlineage_pyspark.command.main import main
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
+from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts
+from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
+from openlineage_pyspark.workbench.recovery.planning import RecoveryRequest, plan
+from openlineage_pyspark.workbench.recovery.rewriting import rewritten
+from openlineage_pyspark.workbench.recovery.statements import copy_name, switched
+from openlineage_pyspark.workbench.store_api import Store
+from support.lineage_events import taken
+from support.recovery_events import application, batch, statement, stream, table
+
+Fill = Callable[..., Store]
+
+
+def code_of(found: RecoveryPlan) -> list[str]:
+    """Return all that a plan runs, in order; what a person does is its action."""
+    return [each for step in found.steps for each in (step.code or (f"({step.action})",))]
+
+
+def doubts_of(found: RecoveryPlan) -> list[str]:
+    """Return all that is not certain at the steps."""
+    return [doubt for step in found.steps for doubt in step.doubts]
+
+
+def three_layers() -> list[dict[str, Any]]:
+    """Return a load of `raw` in three parts, the second one bad, and what is made of it in two layers."""
+    insert = "INSERT INTO ice.db.raw SELECT * FROM files"
+    return [
+        *statement("load", 1, insert, (), table("raw", "11")),
+        *statement("clean", 2, CLEAN, (table("raw", "11"), table("rates", "91")), table("clean", "21")),
+        *statement("load", 3, insert, (), table("raw", "12", parent="11")),
+        *statement("clean", 4, CLEAN, (table("raw", "12"), table("rates", "91")), table("clean", "22", parent="21")),
+        *statement("load", 5, insert, (table("files"),), table("raw", "13", parent="12")),
+        *statement("sum", 6, SUM, (table("clean", "22"),), table("total", "31", change="OVERWRITE")),
+        *statement("other", 7, "INSERT INTO x SELECT * FROM rates", (table("rates", "91"),), table("x", "41")),
+    ]
+
+
+CLEAN = "INSERT INTO db.clean SELECT r.k, r.v * x.rate AS v FROM db.raw r JOIN ice.db.rates x ON r.k = x.k"
+SUM = "INSERT OVERWRITE ice.db.total SELECT sum(v) FROM ice.db.clean"
+CLEAN_AGAIN = (
+    "INSERT INTO ice.db.clean SELECT r.k, r.v * x.rate AS v FROM ice.db.raw{} AS r "
+    "JOIN ice.db.rates VERSION AS OF 91 AS x ON r.k = x.k"
+)
+SWITCH = "INSERT OVERWRITE ice.db.{0} SELECT * FROM ice.db.{0}_s1"
+SUM_AGAIN = "INSERT OVERWRITE TABLE ice.db.total SELECT SUM(v) FROM ice.db.clean"
+
+
+def test_an_incremental_plan_rolls_back_and_repeats_only_what_holds_bad_data(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw", version="12")
+
+    assert [(each.dataset, each.bad, each.last_good) for each in found.datasets] == [
+        ("db.raw", ("12", "13"), "11"),
+        ("db.clean", ("22",), "21"),
+        ("db.total", ("31",), ""),
+    ]
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.raw', 11)",
+        "CALL ice.system.rollback_to_snapshot('db.clean', 21)",
+        "(correct)",
+        CLEAN_AGAIN.format(""),
+        "INSERT INTO ice.db.raw SELECT * FROM ice.db.files",
+        SUM_AGAIN,
+    ]
+
+
+def test_a_full_plan_makes_the_datasets_downstream_again_from_their_first_run(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw", version="12", mode="full")
+
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.raw', 11)",
+        "DELETE FROM ice.db.clean",
+        "(correct)",
+        CLEAN_AGAIN.format(" VERSION AS OF 11"),
+        CLEAN_AGAIN.format(""),
+        "INSERT INTO ice.db.raw SELECT * FROM ice.db.files",
+        SUM_AGAIN,
+    ]
+
+
+def test_a_full_plan_leaves_a_table_as_it_is_that_its_first_run_replaces(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw", version="12", mode="full")
+
+    assert [step.title for step in found.steps if step.action in ("roll back", "empty")] == [
+        "Roll db.raw back to version 11.",
+        "Empty db.clean.",
+    ]
+
+
+def test_the_newest_version_is_bad_if_none_is_named(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw")
+
+    assert (found.version, [each.dataset for each in found.datasets]) == ("13", ["db.raw"])
+    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.raw', 12)", "(correct)"]
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        {"run": "load-3"},
+        {"run": "ad-3"},
+        {"time": "2026-01-01T00:04:00Z"},
+        {"version": "12"},
+        {"version": "2026-01-01T00:04:00Z"},
+    ],
+)
+def test_a_version_is_named_by_itself_by_its_run_or_by_a_time(filled: Fill, which: dict[str, Any]) -> None:
+    assert filled(*three_layers()).recover("raw", **which).version == "12"
+
+
+def test_the_latest_version_has_a_name(filled: Fill) -> None:
+    assert filled(*three_layers()).recover("db.raw", version="latest").version == "13"
+
+
+@pytest.mark.parametrize(
+    ("which", "said"),
+    [
+        ({"version": "99"}, "'99'"),
+        ({"run": "zzz"}, "that the run 'zzz' made"),
+        ({"batch": 3}, "of micro-batch 3"),
+        ({"version": "12", "run": "load-5"}, "'12' that the run 'load-5' made"),
+        ({"time": "2026-01-01T00:00:00Z"}, "at 2026-01-01T00:00:00+00:00"),
+    ],
+)
+def test_a_version_that_is_not_there_is_named_with_the_latest_ones(
+    filled: Fill, which: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(StoreError) as problem:
+        filled(*three_layers()).recover("db.raw", **which)
+
+    assert str(problem.value) == f"db.raw has no version {said}; its versions, the latest first: 13, 12, 11"
+
+
+def test_in_a_diamond_each_side_is_made_before_what_joins_them(filled: Fill) -> None:
+    join = "INSERT OVERWRITE ice.db.d SELECT b.v, c.w FROM ice.db.b JOIN ice.db.c"
+    found = filled(
+        *statement("a", 1, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "1")),
+        *statement("b", 2, "INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.a", (table("a", "1"),), _whole("b", "2")),
+        *statement("c", 3, "INSERT OVERWRITE ice.db.c SELECT * FROM ice.db.a", (table("a", "1"),), _whole("c", "3")),
+        *statement("d", 4, join, (table("b", "2"), table("c", "3")), _whole("d", "4")),
+    ).recover("db.a")
+
+    assert [step.again[0].job for step in found.steps if step.again] == ["b", "c", "d"]
+    assert [(pin.dataset, pin.affected) for pin in found.steps[-1].inputs] == [("db.b", True), ("db.c", True)]
+
+
+def _whole(name: str, version: str) -> dict[str, Any]:
+    return table(name, version, change="OVERWRITE")
+
+
+@pytest.mark.parametrize(
+    ("sql", "bad"),
+    [
+        ("INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.clean", ("21",)),
+        ("INSERT OVERWRITE ice.db.b PARTITION (day = 1) SELECT * FROM ice.db.clean", ("21", "22")),
+        ("", ("21", "22")),
+    ],
+)
+def test_an_overwrite_of_the_whole_table_from_clean_data_ends_it(filled: Fill, sql: str, bad: tuple[str, ...]) -> None:
+    found = filled(
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement("b", 2, "INSERT INTO ice.db.b SELECT * FROM ice.db.a", (table("a", "11"),), table("b", "21")),
+        *statement("b2", 3, sql, (table("clean", "91"),), _whole("b", "22")),
+    ).recover("db.a")
+
+    assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets][1:] == [("db.b", bad, len(bad) == 1)]
+    assert len([step for step in found.steps if step.again]) == len(bad) * (len(bad) > 1)
+
+
+@pytest.mark.parametrize("operator", ["overwrite_partitions_dynamic", "delta_dynamic_partition_overwrite_command"])
+def test_an_overwrite_of_some_partitions_is_repeated_as_one_and_ends_no_bad_data(filled: Fill, operator: str) -> None:
+    """In a session of its own, the same text would empty all other partitions."""
+    daily = "INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.a"
+    found = filled(
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement(f"app.{operator}.b", 2, daily, (table("a", "11"),), _whole("b", "21")),
+        *statement(f"app.{operator}.b", 3, daily, (table("clean", "91"),), _whole("b", "22")),
+    ).recover("db.a")
+
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    repeated = [step.code for step in found.steps if step.again]
+    assert [each.bad for each in found.datasets] == [("11",), ("21", "22")]
+    assert [(code[0], code[-1]) for code in repeated] == [(f"SET {mode}=dynamic", f"RESET {mode}")] * 2
+    assert ["INSERT OVERWRITE" in code[-2] for code in repeated] == [True, True]
+    # Each call of spark-sql is a session, whose settings end with it.
+    calls = PLAN_FORMATS["shell"](found).split("spark-sql -e ")[1:]
+    assert [call.count(mode) for call in calls if "INSERT OVERWRITE" in call] == [2, 2]
+
+
+def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> None:
+    merge = "MERGE INTO ice.db.b USING ice.db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v"
+    found = filled(
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement("m", 2, merge, (table("a", "11"), table("b", "20")), table("b", "21", parent="20")),
+        *statement("u", 3, "UPDATE ice.db.b SET v = 0", (table("b", "21"),), table("b", "22", parent="21")),
+    ).recover("db.a")
+
+    assert found.datasets[1].bad == ("21", "22")
+    assert found.cycles == (("db.b",),)
+    assert code_of(found)[1:] == [
+        "(correct)",
+        "MERGE INTO ice.db.b USING ice.db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v",
+        "UPDATE ice.db.b SET v = 0",
+    ]
+    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('db.b', 20)"
+
+
+def test_tables_that_are_made_from_each_other_are_named_and_repeated_as_they_ran(filled: Fill) -> None:
+    there, back = "INSERT INTO ice.db.b SELECT * FROM ice.db.a", "INSERT INTO ice.db.a SELECT * FROM ice.db.b"
+    found = filled(
+        *statement("there", 1, there, (table("a", "10"),), table("b", "21")),
+        *statement("back", 2, back, (table("b", "21"),), table("a", "11", parent="10")),
+        *statement("there", 3, there, (table("a", "11"),), table("b", "22", parent="21")),
+        *statement("back", 4, back, (table("b", "22"),), table("a", "12", parent="11")),
+    ).recover("db.a", version="11")
+
+    assert found.cycles == (("db.a", "db.b"),)
+    assert [each.run_id for step in found.steps for each in step.again] == ["there-3", "back-4"]
+
+
+def streams(lake: str = "iceberg", *, first: int = 0) -> list[dict[str, Any]]:
+    """Return a stream from `raw` to `clean` in three micro-batches, the second of which reads bad data, and its sum."""
+    raw, clean = table("raw", lake=lake), table("clean", lake=lake)
+
+    def each(number: int, minute: float) -> dict[str, Any]:
+        versions = (str(number), str(number - 1) if number > 1 else "")
+        source = table("raw", versions[0], lake=lake)
+        sink = table("clean", f"{number + 50}", parent=f"{number + 49}", lake=lake)
+        return batch(first + number - 1, minute, source, sink, *_offsets(lake, number))
+
+    return [
+        *application("app", 0.5, "python", "app.py", "--from", "raw"),
+        *statement("load", 1, "", (), table("raw", "1", lake=lake)),
+        *stream("s", 2, raw, clean, each(1, 2), parent="app"),
+        *statement("load", 4, "", (), table("raw", "2", parent="1", lake=lake)),
+        *stream("s", 5, raw, clean, each(2, 5), parent="app"),
+        *statement("load", 7, "INSERT INTO db.raw VALUES (3)", (), table("raw", "3", parent="2", lake=lake)),
+        *stream("s", 8, raw, clean, each(3, 8), parent="app"),
+    ]
+
+
+def _offsets(lake: str, number: int) -> tuple[str, str]:
+    if lake == "iceberg":
+        begin, end = ({"version": 1, "snapshot_id": place, "position": 1} for place in (number - 1, number))
+    else:
+        begin, end = ({"reservoirVersion": place, "index": -1} for place in (number, number + 1))
+    return json.dumps(begin), json.dumps(end)
+
+
+def test_a_stream_goes_back_to_the_micro_batch_before_the_first_bad_one(filled: Fill) -> None:
+    found = filled(*streams()).recover("db.raw", version="2")
+
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
+        "CALL ice.system.rollback_to_snapshot('db.clean', 51)",
+        "(correct)",
+        "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw",
+        "INSERT INTO ice.db.raw VALUES (3)",
+        "python app.py --from raw",
+    ]
+    step = found.steps[-1]
+    assert (step.language, step.folder, step.notes[:2]) == (
+        "shell",
+        "/jobs",
+        ("s goes on after micro-batch 0.", f"It reads db.raw again after {_offsets('iceberg', 2)[0]}."),
+    )
+    assert [(again.run_id, again.batches) for again in step.again] == [("s-5", (1, 1)), ("s-8", (2, 2))]
+
+
+def test_a_stream_from_delta_goes_on_after_the_restore_of_its_source(filled: Fill) -> None:
+    found = filled(*streams("delta")).recover("db.raw", version="2")
+
+    assert code_of(found)[:4] == [
+        "RESTORE TABLE spark_catalog.db.raw TO VERSION AS OF 1",
+        "RESTORE TABLE spark_catalog.db.clean TO VERSION AS OF 51",
+        "(correct)",
+        "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw",
+    ]
+
+
+@pytest.mark.parametrize("lake", ["iceberg", "delta"])
+def test_a_wrong_version_of_a_table_that_a_stream_joins_is_in_the_micro_batches_since(filled: Fill, lake: str) -> None:
+    """The table has no place in the checkpoint, which goes back all the same."""
+    raw, clean, rates = table("raw", lake=lake), table("clean", lake=lake), table("rates", lake=lake)
+
+    def each(number: int, minute: float) -> dict[str, Any]:
+        sink = table("clean", f"{number + 50}", parent=f"{number + 49}", lake=lake)
+        return batch(number - 1, minute, table("raw", str(number), lake=lake), sink, *_offsets(lake, number))
+
+    found = filled(
+        *application("app", 0.5, "python", "app.py"),
+        *statement("rate", 1, "", (), table("rates", "71", lake=lake)),
+        *stream("s", 2, raw, clean, each(1, 2), parent="app", joined=(rates,)),
+        *statement("rate", 3, "", (), table("rates", "72", parent="71", lake=lake)),
+        *stream("s", 4, raw, clean, each(2, 4), parent="app", joined=(rates,)),
+        *statement("sum", 6, "INSERT INTO db.total SELECT 1", (clean,), table("total", "9", lake=lake)),
+    ).recover("db.rates", version="72")
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [
+        ("db.rates", ("72",)),
+        ("db.clean", ("52",)),
+        ("db.total", ("9",)),
+    ]
+    assert [code for code in code_of(found) if "checkpoint" in code or "app.py" in code] == [
+        "openlineage-pyspark checkpoint /state/s --back-to 0",
+        "python app.py",
+    ]
+    (step,) = [step for step in found.steps if step.title == "Start app again."]
+    assert [(pin.dataset, pin.affected) for pin in step.inputs] == [("db.raw", False), ("db.rates", True)]
+    assert step.notes[:2] == (
+        "s goes on after micro-batch 0.",
+        f"It reads db.raw again after {_offsets(lake, 2)[0]}.",
+    )
+
+
+def test_a_full_plan_starts_a_stream_with_an_empty_checkpoint(filled: Fill) -> None:
+    found = filled(*streams()).recover("db.raw", version="2", mode="full")
+
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
+        "CALL ice.system.rollback_to_snapshot('db.clean', 50)",
+        "(correct)",
+        "mv /state/s /state/s.before-recovery",
+        "INSERT INTO ice.db.raw VALUES (3)",
+        "python app.py --from raw",
+    ]
+
+
+def test_a_checkpoint_that_may_be_gone_is_named(filled: Fill) -> None:
+    events = streams()
+    late = batch(200, 9, table("raw", "3"), table("clean", "99", parent="53"), *_offsets("iceberg", 4))
+    events += stream("s", 9, table("raw"), table("clean"), late, parent="app")
+    (step,) = [step for step in filled(*events).recover("db.raw", version="2").steps if step.action == "checkpoint"]
+
+    (note,) = [note for note in step.notes if "minBatchesToRetain" in note]
+    assert note == (
+        "It made 200 micro-batches since, and Spark keeps 100 unless spark.sql.streaming.minBatchesToRetain says more. "
+        "If this one is gone, recover with --mode full, or start a new query after the offsets below."
+    )
+
+
+def test_a_stream_that_has_not_ended_is_stopped_first(filled: Fill) -> None:
+    events = streams()
+    late = batch(3, 9, table("raw", "3"), table("clean", "54", parent="53"), *_offsets("iceberg", 4))
+    events += stream("s", 9, table("raw"), table("clean"), late, parent="app", ends=False)
+
+    step = filled(*events).recover("db.raw", version="2").steps[0]
+    assert (step.action, step.title) == ("stop", "Stop the streaming query of s, if it still runs.")
+
+
+def test_an_expired_version_is_replaced_by_the_nearest_before_it(filled: Fill) -> None:
+    events = three_layers()
+    found = filled(*events).recover("db.raw", version="13", expired=["12"])
+
+    assert code_of(found)[:2] == ["CALL ice.system.rollback_to_snapshot('db.raw', 11)", "(correct)"]
+    assert found.steps[0].notes == ("Version 12 expired; version 11 is the nearest before it.",)
+    assert [each.run_id for step in found.steps for each in step.again] == ["load-3"]
+
+
+def test_an_expired_input_is_said_with_the_nearest_version(filled: Fill) -> None:
+    events = [*statement("rate", 0, "", (), table("rates", "90")), *three_layers()]
+    found = filled(*events).recover("db.raw", version="12", expired=["91"])
+
+    assert doubts_of(found) == [
+        "version 91 of db.rates expired: it reads version 90, the nearest",
+        "its event does not say which version of db.files it read: the one that was current then is taken",
+    ]
+    assert code_of(found)[3] == CLEAN_AGAIN.format("").replace("91", "90")
+
+
+EMPTY_B = (
+    "CREATE TABLE spark_catalog.db.b_empty USING parquet AS SELECT * FROM spark_catalog.db.b WHERE false",
+    "INSERT OVERWRITE spark_catalog.db.b SELECT * FROM spark_catalog.db.b_empty",
+    "DROP TABLE spark_catalog.db.b_empty",
+)
+
+
+def test_a_table_without_versions_is_made_again_from_its_first_run(filled: Fill) -> None:
+    def plain(name: str) -> dict[str, Any]:
+        return table(name, lake="parquet")
+
+    copy = "INSERT INTO db.b SELECT * FROM db.a"
+    found = filled(
+        *statement("a", 1, "", (), plain("a")),
+        *statement("b", 2, copy, (plain("a"),), plain("b")),
+        *statement("a", 3, "", (), plain("a")),
+        *statement("b", 4, copy, (plain("a"),), plain("b")),
+    ).recover("db.a")
+
+    again = "INSERT INTO spark_catalog.db.b SELECT * FROM spark_catalog.db.a"
+    assert code_of(found) == [*EMPTY_B, "(correct)", again, again]
+    assert found.steps[1].doubts == ("db.a can't be rolled back: remove the bad data by hand",)
+    assert doubts_of(found) == [
+        (
+            "no event tells that db.b had no rows before b-2: if it had, they are made by no run here, so keep a copy "
+            "of it"
+        ),
+        "db.a can't be rolled back: remove the bad data by hand",
+        "db.a keeps no versions and was written since: it reads what is there now",
+    ]
+
+
+CTAS = "CREATE TABLE IF NOT EXISTS db.b USING {} AS SELECT * FROM db.a"
+
+
+def _created(lake: str, sql: str) -> list[dict[str, Any]]:
+    return [
+        *statement("a", 1, "", (), table("a", "1" if lake != "parquet" else "", lake=lake)),
+        *statement("b", 2, sql, (table("a", lake=lake),), table("b", lake=lake, change="CREATE")),
+    ]
+
+
+@pytest.mark.parametrize("mode", ["incremental", "full"])
+def test_a_table_that_can_not_be_replaced_is_dropped_before_it_is_created_again(filled: Fill, mode: str) -> None:
+    found = filled(*_created("parquet", CTAS.format("parquet"))).recover("db.a", mode=mode)
+
+    assert code_of(found) == [
+        "(correct)",
+        "DROP TABLE IF EXISTS spark_catalog.db.b",
+        "CREATE TABLE spark_catalog.db.b USING PARQUET AS SELECT * FROM spark_catalog.db.a",
+    ]
+
+
+@pytest.mark.parametrize(("lake", "catalog"), [("iceberg", "ice"), ("delta", "spark_catalog")])
+def test_a_table_of_a_format_that_can_replace_it_is_replaced(filled: Fill, lake: str, catalog: str) -> None:
+    found = filled(*_created(lake, CTAS.format(lake))).recover("db.a")
+
+    assert code_of(found)[-1] == (
+        f"CREATE OR REPLACE TABLE {catalog}.db.b USING {lake.upper()} AS SELECT * FROM {catalog}.db.a"
+    )
+
+
+def test_side_by_side_drops_only_the_copy_and_leaves_it_without_the_location_of_the_table(filled: Fill) -> None:
+    sql = CTAS.format("parquet LOCATION '/lake/db/b'")
+    found = filled(*_created("parquet", sql)).recover("db.a", mode="side-by-side")
+
+    assert code_of(found)[3:5] == [
+        "DROP TABLE IF EXISTS spark_catalog.db.b_s1",
+        "CREATE TABLE spark_catalog.db.b_s1 USING PARQUET AS SELECT * FROM spark_catalog.db.a_s1",
+    ]
+
+
+def test_files_that_a_dropped_table_leaves_are_named(filled: Fill) -> None:
+    found = filled(*_created("parquet", CTAS.format("parquet LOCATION '/lake/db/b'"))).recover("db.a")
+
+    assert "DROP TABLE leaves the files in /lake/db/b: remove them before the table is created" in doubts_of(found)
+
+
+def test_what_an_application_creates_again_is_dropped_before(filled: Fill) -> None:
+    def written(minute: int, sql: str, *change: str) -> list[dict[str, Any]]:
+        made = table("c", lake="parquet", change="".join(change))
+        return statement("c", minute, sql, (table("a", lake="parquet"),), made, application="app")
+
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *statement("a", 1, "", (), table("a", lake="parquet")),
+        *statement("b", 2, "", (table("a", lake="parquet"),), _plain("b"), application="app"),
+        *written(3, "", "CREATE"),
+        *written(4, ""),
+    ).recover("db.a")
+
+    assert code_of(found) == [
+        "DROP TABLE IF EXISTS spark_catalog.db.b",
+        "DROP TABLE IF EXISTS spark_catalog.db.c",
+        "(correct)",
+        "python app.py",
+    ]
+    assert (found.steps[0].title, found.steps[0].notes) == ("Drop db.b.", ("app creates it again.",))
+
+
+def test_a_table_of_a_database_that_an_application_creates_again_is_dropped_by_a_person(filled: Fill) -> None:
+    made: dict[str, Any] = {"namespace": "postgres://host:5432", "name": "shop.public.b"}
+    made["facets"] = {"lifecycleStateChange": {"lifecycleStateChange": "CREATE"}}
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *statement("a", 1, "", (), table("a", lake="parquet")),
+        *statement("b", 2, "", (table("a", lake="parquet"),), made, application="app"),
+    ).recover("db.a")
+
+    assert code_of(found) == ["(empty)", "(correct)", "python app.py"]
+    assert found.steps[0].notes == ("app creates it again.", "No event says that it is a table of Spark.")
+
+
+def test_a_table_that_may_be_external_is_truncated_or_emptied_by_hand(filled: Fill) -> None:
+    def of_hive() -> dict[str, Any]:
+        made = table("b", lake="default")
+        made["facets"]["storage"]["fileFormat"] = "hive"
+        return made
+
+    a = table("a", lake="parquet")
+    found = filled(
+        *statement("a", 1, "", (), a), *statement("b", 2, "INSERT INTO db.b SELECT * FROM db.a", (a,), of_hive())
+    ).recover("db.a")
+
+    files = "INSERT OVERWRITE DIRECTORY 'file:/lake/db/b' USING text SELECT '' WHERE false"
+    assert found.steps[0].code == ("TRUNCATE TABLE spark_catalog.db.b",)
+    assert found.steps[0].notes[1:] == (
+        "TRUNCATE TABLE refuses an external table: then empty it by hand, and go on with the next step.",
+        f"Without partitions: {'; '.join(EMPTY_B)}.",
+        f"With partitions: {files}; MSCK REPAIR TABLE spark_catalog.db.b SYNC PARTITIONS.",
+    )
+
+
+def test_a_table_with_versions_that_an_application_creates_again_is_named(filled: Fill) -> None:
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *statement("a", 1, "", (), table("a", "1")),
+        *statement("b", 2, "", (table("a", "1"),), table("b", "2", change="CREATE"), application="app"),
+    ).recover("db.a")
+
+    assert code_of(found) == ["(correct)", "python app.py"]
+    assert "it created db.b: if it fails because db.b is there, drop that first" in found.steps[-1].doubts
+
+
+def test_a_table_that_was_created_empty_by_a_run_without_a_text_is_emptied_and_filled_by_its_statement(
+    filled: Fill,
+) -> None:
+    created = "app.execute_create_data_source_table_command.default_b"
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *statement("a", 1, "", (), table("a", lake="parquet")),
+        *statement(created, 2, "", (), _plain("b"), application="app"),
+        *statement("b", 3, "INSERT INTO b SELECT * FROM a", (table("a", lake="parquet"),), _of_b(), application="app"),
+    ).recover("db.a")
+
+    assert code_of(found) == [
+        *EMPTY_B,
+        "(correct)",
+        "INSERT INTO spark_catalog.db.b SELECT * FROM spark_catalog.db.a",
+    ]
+
+
+def _of_b() -> dict[str, Any]:
+    return table("b", lake="parquet")
+
+
+def test_a_version_that_no_recorded_run_made_is_bad_for_all_that_read_it(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("rates")
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [
+        ("db.rates", ("91",)),
+        ("db.clean", ("21", "22")),
+        ("db.x", ("41",)),
+        ("db.total", ("31",)),
+    ]
+
+
+def test_a_dataset_that_no_run_wrote_is_bad_since_the_time_that_is_named(filled: Fill) -> None:
+    copy, files = "INSERT INTO ice.db.a SELECT * FROM db.files", table("files", lake="parquet")
+    found = filled(
+        *statement("a", 1, copy, (files,), table("a", "11")),
+        *statement("a", 5, copy, (files,), table("a", "12", parent="11")),
+    ).recover("files", time="2026-01-01T00:03:00Z")
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [("db.files", ("",)), ("db.a", ("12",))]
+    assert found.doubts == ("No run that wrote db.files is recorded: all that read it since counts as bad.",)
+    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('db.a', 11)"
+
+
+def test_what_is_not_sure_is_said_where_it_matters(filled: Fill) -> None:
+    found = filled(
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement(
+            "b",
+            2,
+            "INSERT INTO ice.db.b SELECT f(v), now() FROM ice.db.a JOIN news",
+            (table("a", "11"),),
+            table("b", "21", parent="20"),
+            gaps=("f: a foreign function",),
+        ),
+        *statement("b", 3, "INSERT INTO ice.db.b SELECT * FROM ice.db.a", (table("a", "11"),), table("b"), ends=""),
+        *statement("c", 4, "THIS is (no SQL", (table("b", "21"),), table("c", "31", parent="30")),
+        *statement("d", 5, "", (table("b", "21"),), table("d", "41", parent="40")),
+    ).recover("db.a")
+
+    assert found.doubts == ("db.b: the run b-3 of b never reported an end. It may have written there.",)
+    by_job = {step.again[0].job: step for step in found.steps if step.again}
+    assert by_job["b"].doubts == (
+        "the event says that something is missing in it: f: a foreign function",
+        "news is left as it is: it may be a temporary view",
+        "now gives another value when it runs again",
+    )
+    assert by_job["c"].language == by_job["d"].language == ""
+    assert by_job["c"].doubts[0].startswith("its statement can't be parsed to pin what it reads (")
+    assert by_job["c"].doubts[1] == "it ran this: THIS is (no SQL"
+    assert by_job["d"].doubts == ("it is not known how it was started",)
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT map('a') FROM ice.db.a", "sqlglot fails with IndexError: "),
+        (f"SELECT {'(' * 3000}v{')' * 3000} FROM ice.db.a", "it is nested too deeply"),
+    ],
+)
+def test_a_statement_on_which_the_parser_itself_fails_is_shown(filled: Fill, query: str, reason: str) -> None:
+    found = filled(
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement("b", 2, f"INSERT INTO ice.db.b {query}", (table("a", "11"),), table("b", "21", parent="20")),
+    ).recover("db.a")
+
+    (doubts,) = [step.doubts for step in found.steps if step.again and step.again[0].job == "b"]
+    assert doubts[0].startswith(f"its statement can't be parsed to pin what it reads ({reason}")
+    assert doubts[1].startswith("it ran this: INSERT INTO ice.db.b SELECT")
+
+
+def test_a_statement_of_any_depth_is_written_again_or_refused() -> None:
+    """The parser may read what is too deep for it to write."""
+    made = [
+        rewritten(f"INSERT INTO t {'SELECT * FROM (' * depth}SELECT 1{')' * depth}", (), (), {}, {})
+        for depth in range(5, 1000, 5)
+    ]
+
+    assert made[0].text.startswith("INSERT INTO t SELECT * FROM (SELECT * FROM (")
+    assert made[-1].doubts == ("its statement can't be parsed to pin what it reads (it is nested too deeply)",)
+    assert {each.doubts[-1] for each in made if not each.text} <= {
+        *("its statement is nested too deeply to be written again", made[-1].doubts[0]),
+    }
+
+
+def test_a_command_with_secrets_is_shown_and_not_run(filled: Fill) -> None:
+    found = filled(
+        *application("app", 0, "spark-submit", "--conf", "k=[REDACTED]", "app.py", redacted=True),
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement("b", 2, "", (table("a", "11"),), table("b", "21"), application="app"),
+        *statement("x", 3, "", (), table("x", "91"), application="app"),
+    ).recover("db.a")
+
+    step = found.steps[-1]
+    assert (step.language, step.title) == ("", "Run app again.")
+    assert step.notes == (
+        "Its script: file:///jobs/app.py",
+        "Its command: spark-submit --conf 'k=[REDACTED]' app.py",
+    )
+    assert step.doubts == (
+        "parts of its command are left out because they are secret: put them in",
+        "it writes db.x too, which need no recovery: keep it from that",
+    )
+
+
+def test_only_the_datasets_that_a_column_reaches_are_bad(filled: Fill) -> None:
+    def made_of(column: str, name: str) -> dict[str, Any]:
+        found = table(name, "2")
+        source = {"namespace": "file", "name": "/lake/db/a", "field": column, "transformations": []}
+        found["facets"]["columnLineage"] = {"fields": {"v": {"inputFields": [source]}}}
+        return found
+
+    store = filled(
+        *statement("a", 1, "", (), table("a", "1")),
+        *statement("b", 2, "", (table("a", "1"),), made_of("p", "b")),
+        *statement("c", 3, "", (table("a", "1"),), made_of("q", "c")),
+        *statement("d", 4, "", (table("a", "1"),), table("d", "2")),
+    )
+
+    reached = {column: [e.dataset for e in store.recover("db.a", column=column).datasets] for column in ("p", "q")}
+    assert reached == {"p": ["db.a", "db.b", "db.d"], "q": ["db.a", "db.c", "db.d"]}
+
+
+def test_side_by_side_works_on_copies_and_switches_at_the_end(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side")
+
+    clean = CLEAN_AGAIN.format("").replace("ice.db.clean", "ice.db.clean_s1").replace("db.raw ", "db.raw_s1 ")
+    assert code_of(found) == [
+        "CREATE TABLE ice.db.raw_s1 USING iceberg AS SELECT * FROM ice.db.raw VERSION AS OF 11",
+        "CREATE TABLE ice.db.clean_s1 USING iceberg AS SELECT * FROM ice.db.clean VERSION AS OF 21",
+        "CREATE TABLE ice.db.total_s1 USING iceberg AS SELECT * FROM ice.db.total WHERE false",
+        "(correct)",
+        clean,
+        "INSERT INTO ice.db.raw_s1 SELECT * FROM ice.db.files",
+        "INSERT OVERWRITE TABLE ice.db.total_s1 SELECT SUM(v) FROM ice.db.clean_s1",
+        *(text for name in ("raw", "clean", "total") for text in (SWITCH.format(name), f"DROP TABLE ice.db.{name}_s1")),
+    ]
+    assert [step.title for step in found.steps if step.action == "correct"] == [
+        "Put the right data of version 12 into ice.db.raw_s1."
+    ]
+
+
+def test_no_statement_drops_a_copy_that_has_only_a_path() -> None:
+    raw = DatasetFacts(1, "raw", "delta.`/lake/raw`", "delta", "file:///lake/raw")
+
+    assert switched(raw, copy_name(raw, "_s1")) == (
+        "INSERT OVERWRITE delta.`/lake/raw` SELECT * FROM delta.`/lake/raw_s1`",
+    )
+
+
+def chain(length: int, beside: int) -> Facts:
+    """Return a chain of tables, each made from the one before, and other tables that have nothing to do with it."""
+    every = range(length + beside)
+    return Facts(
+        {number: DatasetFacts(number, f"t{number}", f"t{number}", "delta") for number in every},
+        {
+            number: (MadeVersion(number, "", -1, "0", 0), MadeVersion(number, f"r{number}", -1, "1", number))
+            for number in every
+        },
+        tuple(ReadFacts(number - 1, f"r{number}", -1, "1") for number in range(1, length)),
+        {
+            f"r{number}": RunFacts(f"r{number}", f"j{number}", sql=f"INSERT INTO t{number} VALUES (1)")
+            for number in every
+        },
+    )
+
+
+@pytest.mark.slow
+def test_a_long_chain_is_planned_in_order_and_nothing_beside_it() -> None:
+    facts = chain(1000, 500)
+    flow = Flow(facts)
+    found = spread(flow, (0, 1))
+
+    assert list(found.because) == [(number, 1) for number in range(1000)]
+    assert set(to_repeat(flow, found, {})) == set(found.because)
+    made = plan(facts, RecoveryRequest((0, 1), Mode.FULL))
+    assert [each.again[0].run_id for each in made.steps if each.again] == [f"r{number}" for number in range(1, 1000)]
+
+
+def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
+    found = filled(*streams()).recover("db.raw", version="2")
+
+    assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
+    assert [step["number"] for step in found.to_dict()["steps"]] == [1, 2, 3, 4, 5, 6]
+    text = PLAN_FORMATS["text"](found)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert text.startswith(TEXT)
+    assert PLAN_FORMATS["sql"](found).splitlines()[:8] == [
+        "-- Recovery of db.raw from its version 2 (incremental).",
+        "",
+        "-- 1. Roll db.raw back to version 1.",
+        "CALL ice.system.rollback_to_snapshot('db.raw', 1);",
+        "",
+        "-- 2. Roll db.clean back to version 51.",
+        "CALL ice.system.rollback_to_snapshot('db.clean', 51);",
+        "",
+    ]
+    shell = PLAN_FORMATS["shell"](found).splitlines()
+    assert shell[:2] == ["#!/usr/bin/env bash", "set -euo pipefail"]
+    assert """spark-sql -e 'CALL ice.system.rollback_to_snapshot('"'"'db.raw'"'"', 1)'""" in shell
+    assert "(cd /jobs && python app.py --from raw)" in shell
+    assert "read -r -p '3. Put the right data of version 2 into db.raw. Then press Enter. '" in shell
+
+
+TEXT = """\
+Recovery of db.raw from its version 2 (incremental)
+
+These hold or held its data, the first one first:
+
+- db.raw: versions 2, 3; last good version 1
+- db.clean: versions 52, 53, from db.raw@2; last good version 51
+
+1. Roll db.raw back to version 1.
+     CALL ice.system.rollback_to_snapshot('db.raw', 1)
+"""
+
+
+def test_the_command_shows_a_plan_and_does_nothing(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    taken(tmp_path / "s.db", streams())
+    store = ["--store", str(tmp_path / "s.db")]
+
+    assert main(["recover", "db.raw@2", *store]) == 0
+    assert capsys.readouterr().out.startswith(TEXT)
+    assert main(["recover", "db.raw@2", "--format", "json", *store]) == 0
+    assert json.loads(capsys.readouterr().out)["mode"] == "incremental"
+    assert main(["recover", "db.raw@77", *store]) == 2
+    assert "db.raw has no version '77'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "99"])
+def test_a_step_that_the_plan_has_not_is_refused(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], number: str
+) -> None:
+    taken(tmp_path / "s.db", streams())
+    command = ["recover", "db.raw@2", "--execute", f"--from-step={number}", "--store", str(tmp_path / "s.db")]
+
+    assert main(command) == 2
+    out, complaint = capsys.readouterr()
+    assert (out, complaint) == ("", f"openlineage-pyspark: the plan has 6 steps, and none with the number {number}\n")
+
+
+def test_the_text_of_a_plan_has_one_blank_between_words_and_one_full_stop(filled: Fill) -> None:
+    sql = "INSERT INTO db.a\n        SELECT *\n        FROM files"
+    text = PLAN_FORMATS["text"](filled(*statement("a", 1, sql, (), table("a", lake="parquet"))).recover("db.a"))
+
+    assert "   - Its statement was: INSERT INTO db.a SELECT * FROM files\n" in text
+    assert "   - Not sure: db.a can't be rolled back: remove the bad data by hand.\n" in text
+
+
+def test_a_plan_is_carried_out_only_after_a_yes_and_stops_where_a_person_must_act(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken(
+        tmp_path / "s.db",
+        [
+            *application("app", 0, "touch", str(tmp_path / "made")),
+            *statement("a", 1, "", (), table("a", lake="parquet")),
+            *statement("b", 2, "", (table("a", lake="parquet"),), _plain("b"), application="app"),
+        ],
+    )
+    # The first step drops db.b, which needs a Spark.
+    command = ["recover", "db.a", "--execute", "--from-step", "2", "--store", str(tmp_path / "s.db")]
+    monkeypatch.setattr("openlineage_pyspark.command.store.execution.in_folder", lambda _, code: code)
+
+    monkeypatch.setattr("builtins.input", lambda _: "n")
+    assert main(command) == 1
+    assert not (tmp_path / "made").exists()
+    assert main([*command, "--yes"]) == 1
+    assert "nothing was done: a person must do step 2, and --yes asks nobody" in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+    monkeypatch.setattr("builtins.input", lambda _: "y")
+    assert main(command) == 0
+    assert (tmp_path / "made").exists()
+
+
+def test_a_plan_that_stopped_goes_on_as_it_was_when_the_store_knows_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = table("b", lake="parquet")
+    made["facets"]["catalog"] = made["facets"]["symlinks"] = {}
+    events = [
+        *application("app", 0, "touch", str(tmp_path / "made")),
+        *statement("a", 1, "", (), table("a", lake="parquet")),
+        *statement("b", 2, "", (table("a", lake="parquet"),), made, application="app"),
+    ]
+    taken(tmp_path / "s.db", events)
+    command = ["recover", "db.a", "--execute", "--yes", "--store", str(tmp_path / "s.db")]
+    assert main(command) == 1
+    kept = capsys.readouterr().err.split("--plan ")[1].split()[0]
+
+    # The newest version is another one by now.
+    taken(tmp_path / "s.db", statement("a", 9, "", (), table("a", lake="parquet")))
+    assert main(["recover", "db.a", "--format", "text", "--store", str(tmp_path / "s.db")]) == 0
+    assert "from its version a-9" in capsys.readouterr().out
+    assert main(["recover", "db.a", "--plan", kept, "--store", str(tmp_path / "s.db")]) == 0
+    assert "from its version a-1" in capsys.readouterr().out
+    assert RecoveryPlan.of_dict(json.loads(Path(kept).read_text("utf-8"))).steps[-1].code == (
+        f"touch {tmp_path / 'made'}",
+    )
+    Path(kept).unlink()
+
+
+def test_a_plan_is_the_same_from_its_plain_values(filled: Fill) -> None:
+    for events in (three_layers(), streams("delta")):
+        found = filled(*events).recover("db.raw", version="2" if len(events) > 14 else "12")
+        assert RecoveryPlan.of_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"mode": "full", "steps": [3]}'])
+def test_a_file_without_a_plan_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    taken(tmp_path / "s.db", streams())
+    file = tmp_path / "plan.json"
+    file.write_text(text, "utf-8")
+
+    assert main(["recover", "db.raw", "--plan", str(file), "--store", str(tmp_path / "s.db")]) == 2
+    assert capsys.readouterr().err == (
+        f"openlineage-pyspark: {file} has no plan that `recover --format json` printed\n"
+    )
+
+
+def _plain(name: str) -> dict[str, Any]:
+    return table(name, lake="parquet", change="CREATE")
+
+
+def test_what_was_rolled_back_already_is_not_repeated(filled: Fill) -> None:
+    events = [
+        *three_layers(),
+        *statement("load", 8, "INSERT INTO ice.db.raw SELECT * FROM files", (), table("raw", "14", parent="11")),
+        *statement("clean", 9, CLEAN, (table("raw", "14"), table("rates", "91")), table("clean", "23", parent="21")),
+    ]
+    found = filled(*events).recover("db.raw", version="12")
+
+    assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets] == [
+        ("db.raw", ("12", "13"), True),
+        ("db.clean", ("22",), True),
+        ("db.total", ("31",), False),
+    ]
+    assert code_of(found) == [SUM_AGAIN]
+
+
+def test_the_page_shows_the_plan_of_its_example(filled: Fill) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "recovery.md").read_text("utf-8")
+    shown = page.split("<!-- The plan of the test `three_layers`. -->\n```\n")[1].split("```")[0]
+
+    assert shown == PLAN_FORMATS["text"](filled(*three_layers()).recover("db.raw", version="12"))
+
+
+def test_a_micro_batch_of_iceberg_that_ends_before_a_snapshot_did_not_read_it(filled: Fill) -> None:
+    places = [json.dumps({"version": 1, "snapshot_id": number, "position": 0}) for number in (2, 3)]
+    raw, clean = table("raw"), table("clean")
+    found = filled(
+        *statement("load", 1, "", (), table("raw", "1")),
+        *statement("load", 2, "", (), table("raw", "2", parent="1")),
+        *stream(
+            "s",
+            3,
+            raw,
+            clean,
+            batch(0, 3, raw, table("clean", "51"), "null", places[0]),
+            batch(1, 3.1, raw, table("clean", "52", parent="51"), *places),
+        ),
+    ).recover("db.raw", version="2")
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [("db.raw", ("2",)), ("db.clean", ("52",))]
+    assert "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw" in code_of(found)
+
+
+def test_a_delta_table_that_is_named_by_its_path_is_so_in_statements(filled: Fill) -> None:
+    def made(version: str, parent: str = "") -> dict[str, Any]:
+        found = table("a", version, parent=parent, lake="delta")
+        found["facets"]["symlinks"]["identifiers"][0]["name"] = "delta./lake/d.b/a"
+        return found
+
+    found = filled(*statement("a", 1, "", (), made("0")), *statement("a", 2, "", (), made("1", "0"))).recover("d.b/a")
+    assert code_of(found)[0] == "RESTORE TABLE delta.`/lake/d.b/a` TO VERSION AS OF 0"
+
+
+@pytest.mark.parametrize("lake", ["parquet", "delta"])
+def test_what_was_written_after_the_bad_version_is_not_written_twice_if_it_can_not_be_rolled_back(
+    filled: Fill, lake: str
+) -> None:
+    events = [
+        event for minute in (1, 2, 3) for event in statement("a", minute, "INSERT INTO db.a VALUES (1)", (), _of(lake))
+    ]
+    found = filled(*events).recover("db.a", run="a-2")
+
+    assert code_of(found) == ["(correct)"]
+    assert doubts_of(found) == ["db.a can't be rolled back: remove the bad data by hand"]
+
+
+def _of(lake: str) -> dict[str, Any]:
+    return table("a", lake=lake)

@@ -1,0 +1,1 @@
+"""Answers about lineage, recorded or predicted."""

@@ -1,0 +1,75 @@
+"""Times: as people and events write them, as the tables keep them (microseconds since 1970, UTC), and as answers."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+
+from openlineage_pyspark.workbench.errors import StoreError
+
+FOREVER = (1 << 62) - 1
+"""A time after all others."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_FRACTION = re.compile(r"(\.\d{6})\d+")
+_AGO = re.compile(r"(\d+)\s*(s|min|h|d)")
+_UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
+
+
+def microseconds(text: str) -> int:
+    """
+    Return a point in time as microseconds since 1970.
+
+    Args:
+        text: as ISO 8601 writes it; without a zone, in UTC.
+
+    Raises:
+        ValueError: it is no such text.
+    """
+    # Python 3.10 knows neither Z nor more than six digits.
+    plain = _FRACTION.sub(r"\1", text.strip()).replace("Z", "+00:00").replace("z", "+00:00")
+    time = datetime.fromisoformat(_padded(plain))
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=timezone.utc)
+    return micros_of_time(time)
+
+
+def micros_of_time(time: datetime) -> int:
+    """Return a time that has a zone as microseconds since 1970."""
+    return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def time_of_micros(micros: int) -> datetime:
+    """Return microseconds since 1970 as a time in UTC."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def known_time(micros: int | None) -> datetime | None:
+    """Return microseconds since 1970 as a time in UTC; None for None."""
+    return None if micros is None else time_of_micros(micros)
+
+
+def time_of(text: str, now: datetime) -> int:
+    """
+    Return a time that people write, as microseconds since 1970.
+
+    Args:
+        text: an ISO 8601 time, in UTC if it has no zone, or an age such as `90 d` or `2h`.
+        now: from when an age counts.
+
+    Raises:
+        StoreError: it is neither.
+    """
+    try:
+        if age := _AGO.fullmatch(text.strip()):
+            return micros_of_time(now - timedelta(**{_UNITS[age[2]]: int(age[1])}))
+        return microseconds(text)
+    except (ValueError, OverflowError):
+        raise StoreError(
+            f"{text!r} is not a time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d or 15min"
+        ) from None
+
+
+def _padded(text: str) -> str:
+    """Return a time whose fraction has three or six digits, which is all that Python 3.10 takes."""
+    return re.sub(r"\.(\d{1,6})(?!\d)", lambda found: "." + found[1].ljust(6, "0"), text)

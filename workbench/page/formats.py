@@ -1,0 +1,58 @@
+"""A graph as text, in each format that there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.pictures.diagrams import dot, mermaid, picture_of_graph
+from openlineage_pyspark.workbench.pictures.svg import svg
+from openlineage_pyspark.workbench.pictures.unfolded import unfolded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.workbench.model.graph import Graph
+
+GRAPH_FORMATS: dict[str, Callable[[Graph], str]] = {
+    "json": lambda graph: graph.to_json() + "\n",
+    "mermaid": lambda graph: mermaid(picture_of_graph(graph)),
+    "dot": lambda graph: dot(picture_of_graph(graph)),
+    "html": page_of,
+    "svg": lambda graph: svg(graph) + "\n",
+}
+"""The formats of a graph, by their names."""
+
+
+UNFOLDED_FORMATS = ("mermaid", "dot", "svg", "html")
+"""The formats that can show CTEs, views and subqueries."""
+
+
+def text_of_graph(graph: Graph, format: str, *, unfold: bool = False) -> str:  # noqa: A002 (the word of the command line)
+    """
+    Return a graph as text.
+
+    Args:
+        graph: the graph.
+        format: one of `GRAPH_FORMATS`.
+        unfold: whether CTEs, views and subqueries are shown between what they read and what is made of them.
+
+    Raises:
+        ValueError: there is no such format, or `unfold` has no effect there.
+    """
+    if format not in GRAPH_FORMATS:
+        raise ValueError(f"there is no format {format!r}; the formats are {', '.join(GRAPH_FORMATS)}")
+    if not unfold:
+        return GRAPH_FORMATS[format](graph)
+    reason = why_not_unfolded(format)
+    if reason:
+        raise ValueError(f"unfold {reason}")
+    return page_of(graph, unfold=True) if format == "html" else GRAPH_FORMATS[format](unfolded(graph))
+
+
+def why_not_unfolded(format: str) -> str:  # noqa: A002 (the word of the command line)
+    """Return why a format can't show CTEs, views and subqueries, as a sentence without its subject; empty if it can."""
+    if format in UNFOLDED_FORMATS:
+        return ""
+    always = " always has them" if format == "json" else " has no place for them"
+    return f"shows CTEs, views and subqueries in {', '.join(UNFOLDED_FORMATS)}; {format}{always}"

@@ -1,0 +1,82 @@
+"""
+Makes the page of a graph.
+
+Everything stands in one file: the graph as JSON, the scripts and the styles. The file's own policy
+(https://www.w3.org/TR/CSP3/) lets the browser run these scripts and no others, and load nothing. Names in a graph are
+foreign text: they stand in the JSON alone, where no `<` is left, and the scripts show them as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.model.graph import Graph
+
+LIBRARY = "vendor/dagre.min.js"
+"""The library that places the boxes; the build of the wheel brings it from npm."""
+
+_LICENSE = "vendor/dagre-LICENSE.txt"
+_SCRIPTS = ("model.js", "arrange.js", "scene.js", "panel.js", "search.js", "export.js", "main.js")
+
+
+def page_of(graph: Graph, *, before: Graph | None = None, around: str = "", unfold: bool = False) -> str:
+    """
+    Return the page of a graph, as HTML.
+
+    Args:
+        graph: the graph.
+        before: the graph at an earlier time, to be compared.
+        around: the dataset or the column that the page shows first, unless its address names another one.
+        unfold: whether it shows CTEs, views and subqueries first, unless its address says what it shows.
+    """
+    style, library, script = _read("page.css"), _library(), _script()
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {_digest(library)} {_digest(script)}",
+            f"style-src {_digest(style)}",
+            "img-src data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    data = _data("graph", graph.to_json())
+    if before is not None:
+        data += _data("before", before.to_json())
+    if around:
+        data += _data("around", json.dumps(around))
+    if unfold:
+        data += _data("unfold", "true")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Lineage</title>\n<style>{style}</style>\n</head>\n<body>\n{_read('body.html')}"
+        f"{data}<script>{library}</script>\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _data(name: str, text: str) -> str:
+    """Return JSON as an element that the browser does not run. Without `<`, nothing in it can end the element."""
+    return f'<script type="application/json" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>\n'
+
+
+def _library() -> str:
+    return f"/*\n{_read(_LICENSE).strip()}\n*/\n{_read(LIBRARY)}"
+
+
+def _script() -> str:
+    return '"use strict";\n' + "".join(_read(name) for name in _SCRIPTS)
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _read(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

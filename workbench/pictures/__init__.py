@@ -1,0 +1,1 @@
+"""The lineage graph as pictures and tables that need no browser."""

@@ -1,0 +1,150 @@
+"""
+Shows a graph in a notebook: its picture, small, with a table beneath it.
+
+It is plain HTML with the SVG inside: Jupyter, VS Code and nbconvert show it without an extension and without a script.
+
+Jupyter removes SVG and styles from the output of notebooks that it does not trust, and would leave the words of the
+picture in a heap. So the picture stands there a second time, as an image, which Jupyter keeps: without the colours of
+the theme, and without texts under the pointer. The style that goes with the SVG shows the one and hides the other.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.model.graph import FLOWS, ColumnNode, DatasetNode, Graph, JobNode, OperatorNode
+from openlineage_pyspark.workbench.pictures.svg import Bounds, drawing, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_BOUNDS = Bounds(boxes=40, rows=12, lines=600)
+_MOST_ROWS = 500
+_HEADINGS = ("from", "to", "how", "expression", "certainty", "job", "change")
+_LONGEST_CELL = 2000
+_FRAME = "overflow:auto;max-height:{}px;margin:4px 0"
+# Each in its own output: another cell may be trusted.
+_DRAWN, _IMAGE = "openlineage-drawn", "openlineage-image"
+_STYLE = f".{_DRAWN}:has(svg){{display:block!important}}.{_DRAWN}:has(svg)+.{_IMAGE}{{display:none!important}}"
+# JupyterLab makes all columns of a table equally wide, and names would be cut in their middle.
+_TABLE = "table-layout:auto"
+_CELL = "text-align:left;vertical-align:top"
+# A longer text is broken where it must be, so that it leaves room for names.
+_LONGEST_UNBROKEN = 60
+
+
+@attrs.frozen
+class FigureTable:
+    """
+    A table beneath a picture.
+
+    Args:
+        headings: the names of its columns. The column `expression` is shown as code.
+        rows: its rows. Only the first 500 are shown, and the rest is counted.
+        caption: its title; empty for none.
+        remarks: sentences above it.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+    remarks: Sequence[str] = ()
+
+
+def figure(
+    graph: Graph, tables: Iterable[FigureTable] = (), *, title: str = "", around: str = "", remarks: Iterable[str] = ()
+) -> str:
+    """
+    Return a graph and tables as a part of an HTML page.
+
+    Args:
+        graph: the graph.
+        tables: the tables.
+        title: a sentence above the picture; empty for none.
+        around: the id of the node that the picture is about.
+        remarks: sentences below the tables.
+    """
+    frame = f'role="region" aria-label="Lineage graph" tabindex="0" style="{_FRAME.format(460)}"'
+    picture = f"<div {frame}>{_picture(graph, around)}</div>"
+    above = _paragraph(title) if title else ""
+    return f"<div>{above}{picture}{''.join(map(_table, tables))}{''.join(map(_paragraph, remarks))}</div>"
+
+
+class ShownGraph(Graph):
+    """A graph as users get it: a notebook shows its figure."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the graph, and its edges as a table."""
+        return figure(self, [table] if (table := _edges_of(self)).rows else [])
+
+
+def _edges_of(graph: Graph) -> FigureTable:
+    """Return the edges of a graph as a table, without columns of which it says nothing."""
+    names = {node.id: node.label for node in graph.nodes if isinstance(node, DatasetNode)}
+    names |= {node.id: f"job {node.name}" for node in graph.nodes if isinstance(node, JobNode)}
+    names |= {node.id: node.title for node in graph.nodes if isinstance(node, OperatorNode)}
+    owners = dict(names)
+    names |= {
+        node.id: f"{owners.get(node.dataset, node.dataset)}.{node.name}"
+        for node in graph.nodes
+        if isinstance(node, ColumnNode)
+    }
+    told = {edge.job for edge in graph.edges if edge.kind not in FLOWS}
+    rows = []
+    for edge in graph.edges:
+        # What a job reads and writes is said by the edges of its columns, if there are any.
+        if edge.kind in FLOWS and edge.job in told:
+            continue
+        ends = [names.get(each, each) for each in (edge.source, edge.target)]
+        if edge.kind not in FLOWS and edge.target in owners:
+            ends[1] = f"{ends[1]} (every row)"
+        kind = f"{edge.kind.value}, masked" if edge.masking else edge.kind.value
+        certainty = "" if edge.confidence.certainty == "exact" else edge.confidence.certainty
+        job = names.get(edge.job, "").removeprefix("job ") if edge.kind not in FLOWS else ""
+        rows.append((*ends, kind, edge.expression, certainty, job, edge.change))
+    kept = [at for at in range(len(_HEADINGS)) if any(row[at] for row in rows)]
+    return FigureTable([_HEADINGS[at] for at in kept], [[row[at] for at in kept] for row in rows])
+
+
+def _picture(graph: Graph, around: str) -> str:
+    drawn = drawing(graph, around=around, bounds=_BOUNDS)
+    data = base64.b64encode(drawn.text.encode()).decode()
+    # Jupyter would make a wide image narrower, and its words too small.
+    image = f'class="{_IMAGE}" style="max-width:none" alt="{html.escape(drawn.summary)}"'
+    source = f'src="data:image/svg+xml;base64,{data}"'
+    return f'<style>{_STYLE}</style><div class="{_DRAWN}" style="display:none">{drawn.text}</div><img {image} {source}>'
+
+
+def _table(table: FigureTable) -> str:
+    head = "".join(f'<th scope="col" style="{_CELL}">{_text(name)}</th>' for name in table.headings)
+    code = [name == "expression" for name in table.headings]
+    body = "".join(
+        f"<tr>{''.join(_cell(cell, code=is_code) for cell, is_code in zip(row, code, strict=True))}</tr>"
+        for row in table.rows[:_MOST_ROWS]
+    )
+    more = len(table.rows) - _MOST_ROWS
+    above = "".join(map(_paragraph, table.remarks))
+    below = _paragraph(f"{more:,} more rows are not shown") if more > 0 else ""
+    caption = f'<caption style="text-align:left">{_text(table.caption)}</caption>' if table.caption else ""
+    inner = f'<table style="{_TABLE}">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'{above}<div style="{_FRAME.format(400)}">{inner}</div>{below}'
+
+
+def _cell(text: str, *, code: bool) -> str:
+    # Between these tags the direction of a name changes nothing around it.
+    inner = f"<code>{_text(text)}</code>" if code and text else f"<bdi>{_text(text)}</bdi>" if text else ""
+    broken = ";overflow-wrap:anywhere" if len(text) > _LONGEST_UNBROKEN else ""
+    return f'<td style="{_CELL}{broken}">{inner}</td>'
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{_text(text)}</p>"
+
+
+def _text(text: str) -> str:
+    return html.escape(shown(" ".join(text.split()), _LONGEST_CELL), quote=False)

@@ -1,0 +1,1 @@
+"""The lineage of queries and of files of SQL, which are not run."""

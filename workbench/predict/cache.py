@@ -1,0 +1,95 @@
+"""Keeps what Spark told of scripts: the same texts, tables and versions need no Spark again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.listener.analyze import EncodedQuery
+from openlineage_pyspark.listener.probe.client import Refusal
+from openlineage_pyspark.workbench.predict.scripts import StatementAnswer
+from openlineage_pyspark.workbench.predict.session import Analyzed
+from openlineage_pyspark.workbench.predict.statements import Loop, ScriptStatement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+    from openlineage_pyspark.workbench.predict.scripts import Script
+
+_FORMAT = 3
+_MOST_KEPT = 20
+_ENDING = ".json"
+_PACKAGES = ("openlineage-pyspark", "pyspark")
+
+
+def key_of(scripts: Sequence[Script], tables: Sequence[DeclaredTable], conf: Mapping[str, str]) -> str:
+    """Return a hash of all that the answers depend on: texts, tables, properties, and the versions of the packages."""
+    versions = [metadata.version(name) for name in _PACKAGES]
+    parts = [_FORMAT, versions, [attrs.asdict(each) for each in scripts], [attrs.asdict(each) for each in tables], conf]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def read_answers(folder: Path, key: str) -> tuple[StatementAnswer, ...] | None:
+    """Return what is kept under a key; None if there is nothing, or it can't be read."""
+    try:
+        document = json.loads((folder / f"{key}{_ENDING}").read_text(encoding="utf-8"))
+        return tuple(_answer(each) for each in document)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def keep_answers(folder: Path, key: str, answers: Sequence[StatementAnswer]) -> None:
+    """
+    Keep answers under a key, and drop the oldest ones of earlier keys.
+
+    Raises:
+        OSError: the folder can't be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump([_document(each) for each in answers], file)
+    # Another process may write the same one.
+    os.replace(name, folder / f"{key}{_ENDING}")  # noqa: PTH105 (the name is a text)
+    kept = sorted(folder.glob(f"*{_ENDING}"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in kept[_MOST_KEPT:]:
+        path.unlink(missing_ok=True)
+
+
+def _document(answer: StatementAnswer) -> dict[str, Any]:
+    analyzed = answer.analyzed
+    refusal = analyzed.refusal
+    return {
+        "statement": attrs.asdict(answer.statement),
+        "isDdl": answer.is_ddl,
+        "kind": analyzed.kind,
+        "plan": None if analyzed.query is None else analyzed.query.plan,
+        "refusal": None if refusal is None else {**attrs.asdict(refusal), "parameters": dict(refusal.parameters)},
+        "catalog": analyzed.catalog,
+        "database": analyzed.database,
+        "tables": {name: query.plan for name, query in analyzed.tables.items()},
+        "fromText": [[list(parts), place] for parts, place in analyzed.from_text.items()],
+    }
+
+
+def _answer(document: Mapping[str, Any]) -> StatementAnswer:
+    refusal, plan = document["refusal"], document["plan"]
+    analyzed = Analyzed(
+        document["kind"],
+        None if plan is None else EncodedQuery(plan),
+        None if refusal is None else Refusal(**refusal),
+        document["catalog"],
+        document["database"],
+        {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
+        {tuple(parts): place for parts, place in document["fromText"]},
+    )
+    loops = tuple(Loop(**each) for each in document["statement"]["loops"])
+    statement = ScriptStatement(**{**document["statement"], "loops": loops})
+    return StatementAnswer(statement, analyzed, document["isDdl"])

@@ -1,0 +1,117 @@
+"""What is different between the lineage of two states of scripts, and what lies downstream of that."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.model.graph import kind_text
+from openlineage_pyspark.workbench.questions.diff import Diff, LineageState, differences
+from openlineage_pyspark.workbench.report import table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+    from openlineage_pyspark.workbench.predict.scripts import StatementLineage
+    from openlineage_pyspark.workbench.store_api import Store
+
+ColumnName = tuple[str, str]
+"""A dataset's name and a column; the column is empty for all rows."""
+
+
+def lineage_state_of(found: Iterable[StatementLineage]) -> LineageState:
+    """Return the columns that scripts write, and the edges that lead to them, by the names of the datasets."""
+    columns: dict[ColumnName, str] = {}
+    edges: dict[tuple[ColumnName, ColumnName], set[str]] = {}
+    tables: dict[tuple[str, str], str] = {}
+    queries: Counter[str] = Counter()
+    for each in found:
+        if each.lineage is None:
+            continue
+        names = {dataset.identifier: name_of(dataset) for dataset in each.lineage.inputs}
+        for dataset, lineage in each.lineage.outputs:
+            if dataset is None:
+                queries[each.statement.file] += 1
+                target = f"{each.statement.file}: query {queries[each.statement.file]}"
+            else:
+                target = names[dataset.identifier] = name_of(dataset)
+            columns |= {(target, name): type_ for name, type_ in _types(dataset.fields if dataset else ())}
+            for column in lineage.columns:
+                columns.setdefault((target, column.name), "")
+            tables |= {(name_of(source), target): "" for source in each.lineage.inputs if name_of(source) != target}
+            for edge in attrs.evolve(each.lineage, outputs=((dataset, lineage),)).edges:
+                source = _source(edge.source_namespace, edge.source, names)
+                ends = ((source, edge.source_column), (target, edge.column or ""))
+                doubt = "" if edge.certainty == "exact" else f", {edge.certainty}"
+                edges.setdefault(ends, set()).add(
+                    f"{kind_text(edge.subtype, masked=edge.masking)}{doubt} {edge.expression}".strip()
+                )
+    return LineageState(columns, {ends: "; ".join(sorted(texts)) for ends, texts in edges.items()}, tables)
+
+
+def compared(before: LineageState, after: LineageState, store: Store | None) -> tuple[Diff, tuple[str, ...]]:
+    """
+    Return what is different, with what is downstream of it in the scripts and in a store.
+
+    Args:
+        before: the earlier state.
+        after: the later one.
+        store: what else runs; None without one.
+
+    Returns:
+        The difference, and what could not be looked up in the store.
+    """
+    found = differences(before, after, str)
+    starts = {*found.columns, *((table, "") for table in found.datasets)}
+    depths = _reached(starts, (before, after))
+    doubts: tuple[str, ...] = ()
+    if store is not None:
+        further, doubts = store.downstream_of({place: depths.get(place, 0) for place in (*starts, *depths)})
+        for place, depth in further.items():
+            depths[place] = min(depth, depths.get(place, depth))
+    labels = {f"{table}{'.' if column else ''}{column}": depth for (table, column), depth in depths.items()}
+    return Diff(found.changes, tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))), doubts
+
+
+def name_of(dataset: Dataset) -> str:
+    """Return the name of a dataset for people: that of the table, if it is one."""
+    return table_of(dataset) or f"{dataset.identifier.namespace}/{dataset.identifier.name}"
+
+
+def _source(namespace: str, name: str, names: Mapping[Identifier, str]) -> str:
+    known = (label for each, label in names.items() if (each.namespace, each.name) == (namespace, name))
+    return next(known, f"{namespace}/{name}")
+
+
+def _types(fields: Iterable[Field], above: str = "") -> Iterable[tuple[str, str]]:
+    """Yield the columns with their types, and the fields of structs."""
+    for field in fields:
+        yield f"{above}{field.name}", field.type
+        if field.type == "struct":
+            yield from _types(field.fields, f"{above}{field.name}.")
+
+
+def _reached(starts: Iterable[ColumnName], states: Iterable[LineageState]) -> dict[ColumnName, int]:
+    """Return what the scripts make from some columns -> how many statements lie between. All rows mean each column."""
+    below: dict[ColumnName, set[ColumnName]] = {}
+    columns: dict[str, set[ColumnName]] = {}
+    for state in states:
+        for source, target in state.edges:
+            below.setdefault(source, set()).add(target)
+            columns.setdefault(source[0], set()).add(source)
+        for source_table, target_table in state.tables:
+            below.setdefault((source_table, ""), set()).add((target_table, ""))
+    started = set(starts)
+    depths: dict[ColumnName, int] = {}
+    pending = deque((place, 0) for place in sorted(started))
+    while pending:
+        place, depth = pending.popleft()
+        # Whatever decides about all rows of a table is in each of its columns.
+        reads = {place, *(columns.get(place[0], ()) if not place[1] else ())}
+        for target in sorted({each for read in reads for each in below.get(read, ())}):
+            if target not in started and target not in depths:
+                depths[target] = depth + 1
+                pending.append((target, depth + 1))
+    return depths

@@ -1,0 +1,91 @@
+"""Lineage of a query without running it: the session's own parser and analyzer make the plan, else its text is read."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.listener.analyses import session_settings_of
+from openlineage_pyspark.listener.analyze import EncodedQuery, analyzed_plan, encoded_query
+from openlineage_pyspark.listener.errors import ProbeError
+from openlineage_pyspark.listener.probe.client import Refusal, analysis_errors, refusal_of, unlogged_refusals
+from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.workbench.predict.text import lineage_of_text, unknown_table
+from openlineage_pyspark.workbench.report import Lineage, lineage_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def lineage_of_query(query: EncodedQuery) -> Lineage:
+    """Return the lineage of an analyzed query. Nothing of Spark is needed for this."""
+    was_on = gc.isenabled()
+    # What is made here has no cycles, and Python's search for them would take a seventh of the time.
+    gc.disable()
+    try:
+        plan = decode_plan(query.plan)
+        session = session_settings_of(plan, query.metastore, query.trimming, views=query.views)
+        return lineage_of(lineage_of_plan(plan, session, paths=True, composed=query.composed), plan)
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = True) -> Lineage:
+    """
+    Return the lineage of a DataFrame or of an SQL statement, without running it.
+
+    If Spark can't analyze a statement, because a table is not there or the syntax is new, its lineage is taken from its
+    text: the tables, and the columns where the text alone says where they come from. Such edges have the certainty
+    `unknown`, `Lineage.gaps` and a Python warning say why, and columns that the text does not tell are left out.
+
+    Args:
+        spark: the session whose tables and views the query names; not a Spark Connect session.
+        query: a DataFrame, or the text of one statement: SELECT, INSERT, CREATE TABLE AS SELECT, MERGE and so on.
+        from_text: False to raise Spark's exception instead of reading the text.
+
+    Returns:
+        The lineage edges; `print`, a shell and a notebook show them as a table.
+
+    Raises:
+        pyspark.errors.ParseException: the text is not valid SQL, for sqlglot neither.
+        pyspark.errors.AnalysisException: the query names something that does not exist, and `from_text` is False or
+            its text tells no table.
+        ValueError: Spark would run the statement while analyzing it: CALL, EXECUTE IMMEDIATE, a script; or it is an
+            EXPLAIN.
+        TypeError: `spark` is not a session, or `query` is neither a DataFrame nor a str.
+        ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
+    """
+    if isinstance(spark, str) or (hasattr(query, "createDataFrame") and not hasattr(spark, "createDataFrame")):
+        raise TypeError("lineage(spark, query) takes the session first and the query second")
+    if not from_text or not isinstance(query, str):
+        return _lineage(spark, query)
+    with unlogged_refusals():
+        try:
+            return _lineage(spark, query)
+        except ProbeError:
+            raise
+        except analysis_errors() as problem:
+            found = _told_by_text(spark, query, refusal_of(problem))
+            if found is None:
+                raise
+    warnings.warn(found.gaps[0].message, stacklevel=2)
+    return found
+
+
+def _lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
+    return lineage_of_query(encoded_query(spark, query if isinstance(query, str) else analyzed_plan(spark, query)))
+
+
+def _told_by_text(spark: SparkSession, statement: str, refusal: Refusal) -> Lineage | None:
+    """Return what the text of a statement tells that Spark can't analyze; None if it tells nothing."""
+
+    def known(name: str) -> Lineage | None:
+        try:
+            return _lineage(spark, f"TABLE {name}")
+        except analysis_errors():
+            return None
+
+    return lineage_of_text(statement, refusal.message, known, unknown_table, is_sql=refusal.is_sql)

@@ -1,0 +1,295 @@
+"""
+The lineage of the statements of scripts, as if they ran one after the other, file after file.
+
+Spark's session (`session.py`) analyzes each statement once. What it tells is kept as values that need no Spark any more
+(`Answer`), so they can come from a cache as well; the lineage is made of them here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
+from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
+from openlineage_pyspark.workbench.predict.query import lineage_of_query
+from openlineage_pyspark.workbench.predict.refused_views import behind_views
+from openlineage_pyspark.workbench.predict.session import (
+    UNOPENED,
+    Analyzed,
+    FoundTable,
+    ScriptSession,
+    names_in,
+    throw_away_session,
+)
+from openlineage_pyspark.workbench.predict.statements import ScriptStatement, statements_of
+from openlineage_pyspark.workbench.predict.text import (
+    TEXT,
+    is_format_and_path,
+    lineage_of_text,
+    read_statement,
+    unknown_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from openlineage_pyspark.facets.model.dataset import Dataset
+    from openlineage_pyspark.facets.model.lineage import Edge
+    from openlineage_pyspark.listener.probe.client import Refusal
+    from openlineage_pyspark.workbench.predict.declared import Parts
+    from openlineage_pyspark.workbench.report import Lineage
+
+_UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+# Of VOID, which becomes any other type, a field would have no source.
+_TEXT_TYPE = "STRING"
+_MADE_OF_QUERY = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"})
+_VIEWS = frozenset({"CreateView", "CreateViewCommand"})
+_TEMPORARY = "CreateViewCommand"
+
+
+@attrs.frozen
+class Script:
+    """
+    A file of statements.
+
+    Args:
+        name: its name, for people.
+        text: its content.
+        is_ddl: whether it only declares tables: its lineage is not told.
+    """
+
+    name: str
+    text: str
+    is_ddl: bool = False
+
+
+@attrs.frozen
+class StatementAnswer:
+    """
+    What Spark told of a statement.
+
+    Args:
+        statement: the statement.
+        analyzed: what Spark told.
+        is_ddl: whether it stands in a file that only declares tables.
+    """
+
+    statement: ScriptStatement
+    analyzed: Analyzed
+    is_ddl: bool = False
+
+
+@attrs.frozen
+class Problem:
+    """
+    A statement that Spark can't analyze.
+
+    Args:
+        file: the file.
+        line: the line in it, from 1.
+        column: the place on the line, from 1.
+        code: the class of the error, such as `TABLE_OR_VIEW_NOT_FOUND`; empty if it has none.
+        message: what is wrong, or missing.
+    """
+
+    file: str
+    line: int
+    column: int
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        """Return it as compilers write it."""
+        return f"{self.file}:{self.line}:{self.column}: {self.message}"
+
+
+@attrs.frozen
+class StatementLineage:
+    """
+    The lineage of a statement.
+
+    Args:
+        statement: the statement.
+        lineage: its lineage; None if it has none, or nothing could be told.
+        problem: why Spark can't analyze it; None if it can. The lineage is then that of its text.
+    """
+
+    statement: ScriptStatement
+    lineage: Lineage | None = None
+    problem: Problem | None = None
+
+
+def answers_of(
+    scripts: Sequence[Script], tables: Iterable[DeclaredTable], conf: Mapping[str, str]
+) -> tuple[StatementAnswer, ...]:
+    """
+    Return what Spark tells of the statements of scripts, in one session of its own.
+
+    Args:
+        scripts: the scripts in the order in which they run.
+        tables: the tables that are known before.
+        conf: Spark properties.
+
+    Raises:
+        FilesError: no such session starts.
+    """
+    statements = [(each, script.is_ddl) for script in scripts for each in statements_of(script.text, script.name)]
+    if not statements:
+        return ()
+    with throw_away_session(conf) as spark:
+        session = ScriptSession(spark, DeclaredTables(tables))
+        return tuple(
+            StatementAnswer(statement, analyzed(session, statement), is_ddl) for statement, is_ddl in statements
+        )
+
+
+def lineage_of_answers(
+    answers: Iterable[StatementAnswer], tables: Iterable[DeclaredTable]
+) -> tuple[StatementLineage, ...]:
+    """
+    Return the lineage of each statement that has one or a problem.
+
+    Args:
+        answers: what Spark told.
+        tables: the tables that were known before.
+    """
+    known = DeclaredTables(tables)
+    views: dict[Identifier, Lineage] = {}
+    found = (_told(answer, known, views) for answer in answers)
+    return tuple(each for each in found if each.lineage is not None or each.problem is not None)
+
+
+def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
+    """Analyze a statement. If Spark refuses it, later ones still find the table that it would make."""
+    found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops)
+    if found.refusal is None:
+        return found
+    try:
+        told = read_statement(statement.text)
+    except ImportError:
+        told = None
+    if told is None:
+        return found
+    spelled = {name: session.table(name) for name in (*told.tables, told.target) if name}
+    known = {name: table for name, table in spelled.items() if table is not None}
+    if found.kind in _MADE_OF_QUERY and told.target and told.columns and told.whole:
+        columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
+        place = f"{statement.file}:{statement.line}"
+        session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
+    return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
+
+
+def _type_of(sources: Mapping[tuple[str, str], bool] | None, tables: Mapping[str, FoundTable]) -> str:
+    """Return the type of a column that its statement's text tells: that of the one column that it is a copy of."""
+    if sources is None or len(sources) != 1:
+        return _TEXT_TYPE
+    (((table, column), is_copy),) = sources.items()
+    types = tables[table].types if is_copy and table in tables else {}
+    return types.get(column.lower(), _TEXT_TYPE)
+
+
+def _told(answer: StatementAnswer, known: DeclaredTables, views: dict[Identifier, Lineage]) -> StatementLineage:
+    """Return the lineage of a statement; add the view that it makes to `views` if Spark refuses that."""
+    statement, told = answer.statement, answer.analyzed
+    if told.refusal is not None:
+        problem = _problem(statement, told.refusal)
+
+        def table(name: str) -> Lineage | None:
+            if name not in told.tables:
+                return None
+            return with_names(lineage_of_query(told.tables[name]), lambda dataset: _known_as(dataset, known))
+
+        def unknown(name: str) -> Dataset:
+            return _known_as(unknown_table(name, told.catalog, told.database), known)
+
+        found = lineage_of_text(statement.text, problem.message, table, unknown, is_sql=bool(told.kind))
+        if found is not None:
+            found = behind_views(found, views)
+            if told.kind in _VIEWS:
+                found = _with_view(found, views, is_temporary=told.kind == _TEMPORARY)
+        return StatementLineage(statement, None if answer.is_ddl else found, problem)
+    if told.query is None or answer.is_ddl:
+        return StatementLineage(statement)
+    lineage = with_names(lineage_of_query(told.query), lambda dataset: _known_as(dataset, known))
+    lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *_unsure(lineage, told.from_text, views)))
+    lineage = behind_views(lineage, views)
+    for dataset, _ in lineage.outputs:
+        if dataset is not None:
+            views.pop(dataset.identifier, None)
+    return StatementLineage(statement, lineage if lineage.outputs else None)
+
+
+def _with_view(found: Lineage, views: dict[Identifier, Lineage], *, is_temporary: bool) -> Lineage | None:
+    """Add a view that Spark refuses to the others; return what is told of its statement: of a temporary one nothing."""
+    ((dataset, columns),) = found.outputs
+    if dataset is not None:
+        views[dataset.identifier] = attrs.evolve(found, outputs=((None if is_temporary else dataset, columns),))
+    return None if is_temporary else found
+
+
+def _unsure(lineage: Lineage, from_text: Mapping[Parts, str], views: Mapping[Identifier, Lineage]) -> Iterator[Gap]:
+    """Yield what is not sure of the tables that a statement reads: those that were declared from a text."""
+    read = {(dataset.identifier.namespace, dataset.identifier.name) for dataset in lineage.inputs}
+    for parts, place in from_text.items():
+        name = ".".join(parts[1:])
+        if (parts[0], name) in read and Identifier(parts[0], name) in views:
+            said = f"what comes through the view {name} is taken from its text: Spark can't analyze it ({place})"
+            yield Gap(TEXT, said)
+        elif (parts[0], name) in read:
+            yield Gap(
+                TEXT, f"the types of the columns of {name} may be others: Spark can't analyze what makes it ({place})"
+            )
+
+
+def _problem(statement: ScriptStatement, refusal: Refusal) -> Problem:
+    line, column = statement.place(refusal.line, refusal.column)
+    message = refusal.message
+    if refusal.code == _UNKNOWN_TABLE:
+        names = names_in(refusal.parameters.get("relationName", ""))
+        message = f"the table {'.'.join(names)} is not known: no DDL, no earlier statement and no catalog declares it"
+        if is_format_and_path(names):
+            message = f"the path {names[1]} is not opened: its columns must be declared, as those of a table"
+        provider = refusal.parameters.get(UNOPENED)
+        if provider is not None:
+            given = f"CREATE TEMPORARY VIEW {names[-1]} (id INT, ...) USING {provider}"
+            message = f"the view {names[-1]} is of {provider}, which is not opened: name its columns, as in {given}"
+    return Problem(statement.file, line, column, refusal.code, message)
+
+
+def _known_as(dataset: Dataset, known: DeclaredTables) -> Dataset:
+    """Return a table under the name that the script knows: the session's own places are no part of it."""
+    if dataset.catalog is None and not (dataset.symlinks and dataset.type == "TABLE"):
+        return dataset
+    name = dataset.symlinks[0].name if dataset.symlinks else dataset.identifier.name
+    catalog = dataset.catalog.name if dataset.catalog is not None else dataset.identifier.namespace
+    name = name.removeprefix(f"{catalog}.")
+    provider, _, path = name.partition(".")
+    if is_format_and_path((provider, path)):
+        return attrs.evolve(unknown_table(f"{in_backticks(provider)}.{in_backticks(path)}"), fields=dataset.fields)
+    declared = known.get((catalog, *name.split(".")))
+    own = Identifier(catalog, name)
+    identifier = own if declared is None or declared.identifier is None else declared.identifier
+    label = name if catalog == SPARK_CATALOG else f"{catalog}.{name}"
+    place = Catalog(dataset.catalog.framework, dataset.catalog.type, catalog) if dataset.catalog is not None else None
+    if dataset.type == "VIEW":
+        return attrs.evolve(dataset, identifier=own, symlinks=(), catalog=place)
+    return attrs.evolve(dataset, identifier=identifier, symlinks=(Symlink(catalog, label),), catalog=place)
+
+
+def with_names(lineage: Lineage, name: Callable[[Dataset], Dataset]) -> Lineage:
+    """Return a lineage with other names for its datasets."""
+    every = [*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)]
+    ids = {dataset.identifier: name(dataset).identifier for dataset in every}
+
+    def edges(found: Iterable[Edge]) -> tuple[Edge, ...]:
+        return tuple(sorted(attrs.evolve(edge, dataset=ids.get(edge.dataset, edge.dataset)) for edge in found))
+
+    def outputs() -> Iterator[tuple[Dataset | None, ColumnLineage]]:
+        for dataset, found in lineage.outputs:
+            columns = tuple(OutputColumn(column.name, edges(column.edges)) for column in found.columns)
+            yield (None if dataset is None else name(dataset)), ColumnLineage(columns, edges(found.dataset))
+
+    return attrs.evolve(lineage, inputs=tuple(map(name, lineage.inputs)), outputs=tuple(outputs()))

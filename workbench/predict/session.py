@@ -1,0 +1,814 @@
+"""
+The throw-away Spark session that analyzes the statements of scripts: local, without a network and without rows.
+
+Nothing is run. The tables are declared in catalogs that hold names and schemas alone (`DeclaredTables.java`), so no
+connector, metastore or file is needed; what a statement would make is declared after it. Views, settings, variables and
+SQL functions live in the session itself.
+
+Whoever wrote the scripts need not be trusted: in a pull request they come from anybody, and what is found goes into a
+comment. So no statement computes a value (Spark's `java_method` calls any method of Java), opens a file or a
+connection, loads a class that it names, or starts Python.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Mapping
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.listener.analyze import EncodedQuery, analyzed_plan, encoded_query
+from openlineage_pyspark.listener.errors import ProbeError
+from openlineage_pyspark.listener.probe.client import (
+    Refusal,
+    analysis_errors,
+    as_probe_error,
+    refusal_of,
+    spark_errors,
+)
+from openlineage_pyspark.workbench.predict.declared import (
+    SPARK_CATALOG,
+    DeclaredTable,
+    DeclaredTables,
+    Parts,
+    in_backticks,
+    name_key,
+)
+from openlineage_pyspark.workbench.predict.errors import FilesError
+from openlineage_pyspark.workbench.predict.headers import plainly_created
+from openlineage_pyspark.workbench.predict.text import is_format_and_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from openlineage_pyspark.workbench.predict.statements import Loop
+
+_JAVA = "DeclaredTables.java"
+_CLASS = "openlineage.pyspark.DeclaredTables"
+_JAVA_VERSION = 8
+_STDERR = 2
+_MOST_LINES = 3
+# Without an appender, Spark takes its own configuration.
+_QUIET = """\
+rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+appender.none.type = Null
+appender.none.name = none
+"""
+_SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME")
+_PYTHON = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+_CONF = {
+    "spark.master": "local[1]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.hadoop.fs.defaultFS": "file:///",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.legacy.createHiveTableByDefault": "false",
+    # A path in a FROM would be listed, wherever it is.
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.openlineage.disabled": "true",
+}
+# Providers whose tables keep the order of their columns.
+_OWN_ORDER = frozenset({"iceberg", "delta", "hudi", "paimon"})
+
+UNOPENED = "unopened"
+"""The parameter of a refusal that has the provider of a view whose columns are not known."""
+_UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+_OTHER_TYPE = "INCOMPATIBLE_DATA_FOR_TABLE"
+_UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
+_UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
+# Settings that would load classes, or open files; Spark takes those of Hadoop from a session, too.
+_KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.openlineage.", "spark.hadoop.", "spark.hive.",
+                  "hadoop.", "fs.", "dfs.", "ipc.", "javax.", "hive.")  # fmt: skip
+
+# The kinds of statements that make a table or a view; their names are those of Spark's parsed plans.
+_CREATES = frozenset({"CreateTable", "ReplaceTable"})
+_FILLS = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect"})
+_VIEWS = frozenset({"CreateView", "CreateViewCommand"})
+_ALTERED_VIEW = "AlterViewAs"
+_CACHES = "CacheTableAsSelect"
+_PROVIDED_VIEW = "CreateTempViewUsing"
+_DECLARING = frozenset({"DECLARE", "OR", "REPLACE", "VARIABLE", "VAR"})
+_LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
+# The tables of declarative pipelines; a flow is an INSERT into one.
+_PIPELINE_TABLES = frozenset({"CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"})
+_FLOW = "CreateFlowCommand"
+_DROPS = frozenset({"DropTable", "DropView"})
+_ALTERS = frozenset(
+    {"RenameTable", "AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn", "AlterColumn", "AlterColumns"}
+)
+# They are carried out in the session: they hold no rows, and reach for nothing outside.
+_CARRIED_OUT = frozenset(
+    {
+        *("SetCatalogAndNamespace", "SetCatalogCommand", "SetNamespaceCommand", "ResetCommand"),
+        *("DropVariable", "CreateSQLFunctionCommand", "CreateUserDefinedFunction"),
+    }
+)
+# Kinds that begin with these words have no lineage of columns, except those above that take it from a query.
+_WITHOUT_LINEAGE = tuple(
+    "Add Alter Analyze Cache Clear Comment Create Describe Drop Explain List Noop Recover Refresh Rename Repair "
+    "Replace Reset Set Show Truncate Uncache Unset".split()
+)
+
+
+@attrs.frozen
+class Analyzed:
+    """
+    What the session tells of a statement.
+
+    Args:
+        kind: the class of its parsed plan; empty if it can't be parsed.
+        query: its analyzed plan; None if it has no lineage of columns, or if Spark refuses it.
+        refusal: why Spark refuses it; None if it does not.
+        catalog: the catalog that was current.
+        database: the database that was current in it.
+        tables: of a statement that Spark refuses, each table and view in its text that Spark knows: its name as it is
+            spelled there -> the analyzed plan of all its columns.
+        from_text: the tables that were declared as the text of a statement tells that Spark refuses: the name of each
+            -> the place of that statement.
+    """
+
+    kind: str
+    query: EncodedQuery | None = None
+    refusal: Refusal | None = None
+    catalog: str = SPARK_CATALOG
+    database: str = "default"
+    tables: Mapping[str, EncodedQuery] = attrs.field(factory=dict)
+    from_text: Mapping[Parts, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class FoundTable:
+    """
+    A table or a view that Spark knows.
+
+    Args:
+        query: the analyzed plan of all its columns.
+        types: its columns in lower case -> their types, as DDL has them.
+    """
+
+    query: EncodedQuery
+    types: Mapping[str, str]
+
+
+class ScriptSession:
+    """
+    Analyzes statements one after the other, as if each had run.
+
+    Args:
+        spark: a session of its own, which `throw_away_session` makes.
+        tables: the tables that are known. Those that statements make are added.
+    """
+
+    def __init__(self, spark: Any, tables: DeclaredTables) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._jvm = spark._jvm
+        self._gateway = spark.sparkContext._gateway
+        self._old = str(spark.version).startswith("3.")
+        loader = _loader(self._gateway)
+        # Spark loads the catalogs by their names, with this thread's loader.
+        self._jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
+        self._methods = {each.getName(): each for each in loader.loadClass(_CLASS).getMethods()}
+        # The class outlives the session before in this process, such as that of the other side of a comparison.
+        self._call("clear")
+        self._catalogs = {SPARK_CATALOG}
+        self._put_in_front()
+        self._databases = {"default"}
+        self._put: set[Parts] = set()
+        self._from_text: dict[Parts, str] = {}
+        self._loops: tuple[Loop, ...] = ()
+        self._variables: set[str] = set()
+        self._of_loops: set[str] = set()
+        self._unopened: dict[str, str] = {}
+        self._loosened = False
+        self._is_rewritten = False
+
+    def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
+        """
+        Return what a statement would read and write, and make known what it would make.
+
+        Args:
+            text: the statement.
+            in_script: whether it stands in a script, where DECLARE declares something of the script's own.
+            loops: the FOR loops around it.
+        """
+        self._enter(loops)
+        from_text = dict(self._from_text)
+        catalog, database = self._current()
+        kind, query, refusal = "", None, None
+        self._is_rewritten = False
+        try:
+            with as_probe_error():
+                parsed = self._spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+                kind = str(parsed.nodeName())
+                if in_script and kind == "CreateVariable":
+                    text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
+                plan = self._analyzed(text, kind, parsed)
+                # The names of tables are those of the script, whatever the machine's configuration makes of paths.
+                query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
+                self._follow(text, kind, parsed, plan)
+        except spark_errors() as problem:
+            # In a script, SET may stand before a variable of its own, or before several in parentheses.
+            refusal = None if in_script and _sets(text) else self._with_provider(self._placed(refusal_of(problem)))
+        except (ValueError, ProbeError) as problem:
+            refusal = Refusal("", str(problem))
+        if self._loosened:
+            self._put_from_text(of_any_type=False)
+            self._loosened = False
+        return Analyzed(kind, query, refusal, catalog, database, from_text=from_text)
+
+    def table(self, name: str) -> FoundTable | None:
+        """Return a table or a view by its name as it is spelled; None if it is not known."""
+        try:
+            with as_probe_error():
+                plan = self._retried(lambda: analyzed_plan(self._spark, f"TABLE {name}"))
+                types = {column.lower(): type_ for column, type_ in _typed(plan.schema().fields())}
+                return FoundTable(EncodedQuery(encoded_query(self._spark, plan).plan), types)
+        except analysis_errors():
+            return None
+        except (ValueError, ProbeError):
+            return None
+
+    def declare(self, table: DeclaredTable, from_text: str = "") -> None:
+        """
+        Make a table known to statements.
+
+        Args:
+            table: the table.
+            from_text: the place of the statement that makes it, if Spark refuses that, so that its types are not known.
+        """
+        self._tables.put(table)
+        self._put.discard(table.key)
+        self._from_text.pop(table.key, None)
+        if from_text:
+            self._from_text[table.key] = from_text
+        self._know(table.parts)
+
+    def _placed(self, refusal: Refusal) -> Refusal:
+        """Return a refusal without the place of the error if that is not one in the statement as it stands."""
+        return attrs.evolve(refusal, line=None, column=None) if self._is_rewritten else refusal
+
+    def _with_provider(self, refusal: Refusal) -> Refusal:
+        """Return a refusal that tells if the table that Spark misses is a view of something that is not opened."""
+        names = names_in(refusal.parameters.get("relationName", ""))
+        provider = self._unopened.get(names[-1].lower()) if names and refusal.code == _UNKNOWN_TABLE else None
+        return (
+            refusal
+            if provider is None
+            else attrs.evolve(refusal, parameters={**refusal.parameters, UNOPENED: provider})
+        )
+
+    def _enter(self, loops: tuple[Loop, ...]) -> None:
+        """Have the rows of the FOR loops around a statement as variables, and those of no other loop."""
+        if loops == self._loops:
+            return
+        for name in self._of_loops:
+            self._spark.sql(f"DROP TEMPORARY VARIABLE IF EXISTS {in_backticks(name)}")
+        self._loops, self._of_loops = loops, set()
+        for loop in loops:
+            self._declare_row(loop)
+
+    def _declare_row(self, loop: Loop) -> None:
+        """Declare the row of a FOR loop: its columns are called with its name or without."""
+        try:
+            with as_probe_error():
+                plan = self._retried(lambda: analyzed_plan(self._spark, loop.query))
+                columns = _typed(plan.schema().fields())
+                struct = ", ".join(f"{in_backticks(name)}: {type_}" for name, type_ in columns)
+                for name, type_ in (*columns, (loop.variable, f"STRUCT<{struct}>")):
+                    if name and name.lower() not in self._variables:
+                        self._spark.sql(f"DECLARE OR REPLACE VARIABLE {in_backticks(name)} {type_}")
+                        self._of_loops.add(name.lower())
+        except analysis_errors():
+            # The statement that the query is by itself tells why.
+            return
+        except (ValueError, ProbeError):
+            return
+
+    def _current(self) -> tuple[str, str]:
+        catalog = self._spark.catalog
+        return str(catalog.currentCatalog()), str(catalog.currentDatabase())
+
+    def _analyzed(self, text: str, kind: str, parsed: Any) -> Any:
+        """Return the analyzed plan of a statement; None if it has no lineage of columns."""
+        if kind in _FILLS:
+            self._ensure(self._name_of(parsed.name()))
+            text = plainly_created(text)
+        elif (standing := self._standing_for(text, kind, parsed)) is not None:
+            text, self._is_rewritten = standing, True
+        elif kind.startswith(_WITHOUT_LINEAGE) and kind not in (*_VIEWS, _ALTERED_VIEW):
+            return None
+        return self._retried(lambda: analyzed_plan(self._spark, text))
+
+    def _standing_for(self, text: str, kind: str, parsed: Any) -> str | None:
+        """Return the statement that is analyzed in the place of another one; None if that is analyzed as it is."""
+        if kind == _CACHES:
+            return str(parsed.originalText())
+        if self._is_foreign_view(kind, parsed):
+            return self._view_as_table(parsed)
+        if kind in _PIPELINE_TABLES:
+            return self._filled_table(self._name_of(parsed.name()), str(parsed.originalText()))
+        return _insert_of_flow(text) if kind == _FLOW else None
+
+    def _retried(self, action: Callable[[], Any]) -> Any:
+        """Do something; each time that Spark misses what is known here, make it known and do it again."""
+        while True:
+            try:
+                return action()
+            except analysis_errors() as problem:  # noqa: PERF203 (each attempt supplies one thing)
+                if not self._supply(refusal_of(problem)):
+                    raise
+
+    def _supply(self, refusal: Refusal) -> bool:
+        """Make known what an analysis missed, and return whether there was anything to make known."""
+        missed = refusal.parameters
+        if refusal.code == _UNKNOWN_TABLE:
+            return self._know(self.whole(names_in(missed.get("relationName", ""))))
+        if refusal.code.startswith(_OTHER_TYPE) and self._from_text and not self._loosened:
+            self._loosened = True
+            self._put_from_text(of_any_type=True, besides=name_key(names_in(missed.get("tableName", ""))))
+            return True
+        if refusal.code in _UNKNOWN_CATALOGS:
+            name = missed.get("identifier") or missed.get("namespace") or missed.get("catalogName", "")
+            return self._register(names_in(name)[:1])
+        if refusal.code == _UNKNOWN_DATABASE:
+            names = names_in(missed.get("schemaName", ""))
+            names = names[1:] if names[:1] == (SPARK_CATALOG,) else names
+            # What Spark takes for a database in one may be a catalog that it does not know.
+            return self._register(names[:1]) if len(names) > 1 else self._make_database(names)
+        return False
+
+    def _know(self, parts: Parts) -> bool:
+        """Declare a table to Spark, if it is known here and not yet there."""
+        table = self._tables.get(parts)
+        if table is None or name_key(parts) in self._put:
+            return False
+        self._ensure(parts)
+        self._put_table(parts, table)
+        self._put.add(name_key(parts))
+        return True
+
+    def _put_table(self, parts: Parts, table: DeclaredTable) -> None:
+        schema = self._spark._jsparkSession.sessionState().sqlParser().parseTableSchema(table.ddl)
+        self._call("put", parts[0], self._array(parts[1:-1]), parts[-1], schema, self._array(table.partitions))
+
+    def _put_from_text(self, *, of_any_type: bool, besides: Parts = ()) -> None:
+        """Declare the tables whose types are not known to Spark once more, so that they fit everywhere or as told."""
+        for key in self._put & (self._from_text.keys() - {besides}):
+            table = self._tables.get(key)
+            if table is not None:
+                self._put_table(table.parts, _of_any_type(table) if of_any_type else table)
+
+    def _forget(self, parts: Parts) -> None:
+        known = self._tables.get(parts)
+        if known is not None:
+            self._tables.drop(known.parts)
+        self._put.discard(name_key(parts))
+        self._from_text.pop(name_key(parts), None)
+        self._call("drop", parts[0], self._array(parts[1:-1]), parts[-1])
+
+    def _ensure(self, parts: Parts) -> None:
+        """Have the catalog and the database of a table: scripts seldom make them."""
+        if parts[0].lower() != SPARK_CATALOG:
+            self._register(parts[:1])
+        else:
+            self._make_database(parts[1:2])
+
+    def _register(self, catalog: Parts) -> bool:
+        if not catalog or not catalog[0] or catalog[0].lower() in self._catalogs:
+            return False
+        self._catalogs.add(catalog[0].lower())
+        self._spark.conf.set(f"spark.sql.catalog.{catalog[0]}", f"{_CLASS}$Named")
+        return True
+
+    def _make_database(self, name: Parts) -> bool:
+        if not name or not name[0] or name[0].lower() in self._databases:
+            return False
+        self._databases.add(name[0].lower())
+        self._spark.sql(f"CREATE DATABASE IF NOT EXISTS {SPARK_CATALOG}.{in_backticks(name[0])}")
+        return True
+
+    def whole(self, names: Parts) -> Parts:
+        """Return a name with its catalog and its database, as Spark completes it."""
+        catalog, database = self._current()
+        if len(names) == 1:
+            return (catalog, *names_in(database), *names)
+        if len(names) == 2 and names[0].lower() not in self._catalogs:
+            return (catalog, *names)
+        return names
+
+    def _name_of(self, parsed: Any) -> Parts:
+        """Return the whole name that a parsed plan holds: an unresolved identifier, table or view."""
+        return self.whole(_written(parsed))
+
+    def _follow(self, text: str, kind: str, parsed: Any, plan: Any) -> None:
+        """Make known what a statement would make."""
+        if kind in _CREATES:
+            self._create(parsed, parsed.tableSchema().fields() if self._old else _each(parsed.columns()))
+        elif kind in _FILLS:
+            self._create(parsed, plan.query().schema().fields())
+        elif kind in _PIPELINE_TABLES or self._is_foreign_view(kind, parsed):
+            name = parsed.name() if kind in _PIPELINE_TABLES else parsed.child()
+            self.declare(DeclaredTable(self._name_of(name), _typed(plan.query().schema().fields())))
+        elif kind in _LIKE:
+            self._create_like(text)
+        elif kind in (*_VIEWS, _CACHES, _ALTERED_VIEW):
+            self._create_view(text, kind, parsed)
+        elif kind == _PROVIDED_VIEW:
+            self._create_provided_view(parsed)
+        elif kind in _DROPS:
+            self._drop(kind, parsed.child())
+        elif kind == "RenameTable":
+            self._rename(text, parsed)
+        elif kind in _ALTERS:
+            self._alter(kind, parsed)
+        else:
+            self._carry_out(text, kind, parsed)
+
+    def _carry_out(self, text: str, kind: str, parsed: Any) -> None:
+        """Do in the session what later statements of the script depend on."""
+        if kind == "CreateNamespace":
+            self._ensure(self.whole((*_written(parsed.name()), "")))
+        elif kind == "CreateVariable":
+            declared = self._without_value(text, parsed)
+            self._retried(lambda: self._spark.sql(declared))
+            self._variables.add(_declared_name(text))
+        elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(parsed)):
+            if kind == "SetCatalogCommand":
+                self._register(names_after(text, "CATALOG")[:1])
+            self._retried(lambda: self._spark.sql(text))
+            if kind == "ResetCommand":
+                self._put_in_front()
+
+    def _without_value(self, text: str, parsed: Any) -> str:
+        """Return a DECLARE that gives the variable its type alone, unless its value is a literal."""
+        if _is_literal(parsed.defaultExpr().child()):
+            return text
+        declared = before_default(text)
+        try:
+            self._spark._jsparkSession.sessionState().sqlParser().parsePlan(declared)
+        except analysis_errors():
+            type_ = self._retried(lambda: analyzed_plan(self._spark, text)).defaultExpr().dataType().sql()
+            return f"{declared} {type_}"
+        return declared
+
+    def _put_in_front(self) -> None:
+        """Have Spark use the catalogs that hold what is declared here, whatever a script has reset."""
+        for name in self._catalogs:
+            of_catalog = "InFront" if name == SPARK_CATALOG else "Named"
+            self._spark.conf.set(f"spark.sql.catalog.{name}", f"{_CLASS}${of_catalog}")
+
+    def _is_foreign_view(self, kind: str, parsed: Any) -> bool:
+        """Return whether a statement makes a view in a catalog that is not Spark's: it becomes a table here."""
+        return kind in ("CreateView", _ALTERED_VIEW) and self._name_of(parsed.child())[0].lower() != SPARK_CATALOG
+
+    def _view_as_table(self, parsed: Any) -> str:
+        """Return the statement that makes a table in the place of a view."""
+        is_new = str(parsed.nodeName()) == "CreateView"
+        names = (
+            ", ".join(in_backticks(str(each._1())) for each in _each(parsed.userSpecifiedColumns())) if is_new else ""
+        )
+        query = str(parsed.originalText().get() if is_new else parsed.originalText())
+        filled = f"SELECT * FROM ({query}) AS `view` ({names})" if names else query  # noqa: S608 (the user's own)
+        return self._filled_table(self._name_of(parsed.child()), filled)
+
+    def _filled_table(self, parts: Parts, query: str) -> str:
+        """Return the statement that makes a table of a query."""
+        self._ensure(parts)
+        return f"CREATE TABLE {'.'.join(map(in_backticks, parts))} AS {query}"
+
+    def _create_like(self, text: str) -> None:
+        source = ".".join(map(in_backticks, names_after(text, "LIKE")))
+        query = f"TABLE {source}"
+        plan = self._retried(lambda: analyzed_plan(self._spark, query))
+        target = self.whole(names_after(text, "EXISTS") or names_after(text, "TABLE"))
+        self.declare(DeclaredTable(target, _typed(plan.schema().fields())))
+
+    def _create_view(self, text: str, kind: str, parsed: Any) -> None:
+        if kind == _CACHES:
+            name = in_backticks(str(parsed.tempViewName()))
+            text = f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {parsed.originalText()}"
+        elif kind == "CreateView":
+            parts = self._name_of(parsed.child())
+            self._ensure(parts)
+            self._forget(parts)
+            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, parts))}")
+        self._spark.sql(text)
+
+    def _create_provided_view(self, parsed: Any) -> None:
+        """Make known a temporary view of files or of a connector by the columns that it names: neither is opened."""
+        name = str(parsed.tableIdent().table())
+        is_global = bool(getattr(parsed, "global")())
+        whole = f"global_temp.{in_backticks(name)}" if is_global else in_backticks(name)
+        self._spark.sql(f"DROP VIEW IF EXISTS {whole}")
+        self._unopened.pop(name.lower(), None)
+        if not parsed.userSpecifiedSchema().isDefined():
+            self._unopened[name.lower()] = str(parsed.provider())
+            return
+        options = {str(each._1()).lower(): str(each._2()) for each in _each(parsed.options().toSeq())}
+        path = (str(parsed.provider()), options.get("path", ""))
+        parts = (SPARK_CATALOG, *path) if is_format_and_path(path) else self.whole((name,))
+        self.declare(DeclaredTable(parts, _typed(parsed.userSpecifiedSchema().get().fields())))
+        kind = "GLOBAL TEMPORARY" if is_global else "TEMPORARY"
+        self._spark.sql(
+            f"CREATE OR REPLACE {kind} VIEW {in_backticks(name)} AS TABLE {'.'.join(map(in_backticks, parts))}"
+        )
+
+    def _create(self, parsed: Any, columns: Iterable[Any]) -> None:
+        """Declare a table that a statement creates. Without columns, they are in files that nobody reads here."""
+        typed = _typed(columns)
+        if not typed:
+            return
+        parts = self._name_of(parsed.name())
+        if (
+            str(parsed.nodeName()).startswith("Create")
+            and parsed.ignoreIfExists()
+            and self._tables.get(parts) is not None
+        ):
+            return
+        transforms = [str(each.toString()) for each in _each(parsed.partitioning())]
+        names = {name.lower(): name for name, _ in typed}
+        by = [each.removeprefix("identity(").removesuffix(")").strip("`").lower() for each in transforms]
+        partitions = tuple(names[each] for each in by if each in names)
+        if parts[0] == SPARK_CATALOG and str(parsed.tableSpec().provider().toString()).lower()[5:-1] not in _OWN_ORDER:
+            # Spark's own tables have the columns by which they are partitioned at their end.
+            typed = (*(c for c in typed if c[0] not in partitions), *(c for c in typed if c[0] in partitions))
+        self.declare(DeclaredTable(parts, typed, partitions))
+
+    def _drop(self, kind: str, name: Any) -> None:
+        """Forget a table, or drop a view."""
+        parts = self._name_of(name)
+        if kind == "DropTable" or parts[0].lower() != SPARK_CATALOG:
+            self._forget(parts)
+        else:
+            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, _written(name)))}")
+
+    def _rename(self, text: str, parsed: Any) -> None:
+        old, new = self._name_of(parsed.child()), _texts(parsed.newName())
+        table = self._tables.get(old)
+        if table is not None:
+            self._forget(old)
+            parts = (*old[:-1], *new) if len(new) == 1 else self.whole(new)
+            self.declare(attrs.evolve(table, parts=parts, identifier=None))
+        elif parsed.isView():
+            self._spark.sql(text)
+
+    def _alter(self, kind: str, parsed: Any) -> None:
+        parts = self._name_of(parsed.table())
+        table = self._tables.get(parts)
+        if table is None:
+            return
+        table = attrs.evolve(table, parts=parts)
+        if kind == "DropColumns":
+            dropped = [_texts(each.name()) for each in _each(parsed.columnsToDrop())]
+            table = table.without_columns(names[0] for names in dropped if len(names) == 1)
+        elif kind == "RenameColumn":
+            names = _texts(parsed.column().name())
+            table = table.with_renamed_column(names[0], str(parsed.newName())) if len(names) == 1 else table
+        elif kind in ("AlterColumn", "AlterColumns"):
+            table = _with_changes(table, parsed)
+        else:
+            added = [each for each in _each(parsed.columnsToAdd()) if not _is_nested(each)]
+            table = attrs.evolve(table, columns=()) if kind == "ReplaceColumns" else table
+            for each in added:
+                column = str(each.colName()), str(each.dataType().sql())
+                table = table.with_column(column, _place(each.position()))
+        self.declare(table)
+
+    def _array(self, texts: Iterable[str]) -> Any:
+        return self._filled(self._jvm.java.lang.String, list(texts))
+
+    def _call(self, method: str, *arguments: Any) -> None:
+        self._methods[method].invoke(None, self._filled(self._jvm.java.lang.Object, list(arguments)))
+
+    def _filled(self, type_: Any, values: list[Any]) -> Any:
+        found = self._gateway.new_array(type_, len(values))
+        for at, value in enumerate(values):
+            found[at] = value
+        return found
+
+
+_LOADERS: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+def _loader(gateway: Any) -> Any:
+    """Return what loads the catalogs, compiled once per JVM by the Janino that Spark brings."""
+    if gateway not in _LOADERS:
+        jvm = gateway.jvm
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setSourceVersion(_JAVA_VERSION)
+        compiler.setTargetVersion(_JAVA_VERSION)
+        compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
+        compiler.cook(resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8"))
+        _LOADERS[gateway] = compiler.getClassLoader()
+    return _LOADERS[gateway]
+
+
+@contextmanager
+def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
+    """
+    Give a new local Spark that knows no configuration but its own, and remove all that it made.
+
+    Args:
+        conf: further properties.
+
+    Raises:
+        FilesError: PySpark is not installed, a Spark runs in this process already, or none starts.
+    """
+    try:
+        from pyspark import SparkContext
+        from pyspark.find_spark_home import _find_spark_home
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise FilesError("the lineage of files needs PySpark, from 3.5 on") from None
+    if SparkContext._active_spark_context is not None:
+        raise FilesError("a Spark runs in this process already; the lineage of files needs one of its own")
+    home = _find_spark_home()
+    kept = {name: os.environ.pop(name, None) for name in (*_SEARCHED, *_PYTHON)}
+    folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-"))
+    # For a provider that it does not know, Spark imports all modules called `pyspark_...`, also from here.
+    os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
+    (folder / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
+    os.environ["SPARK_CONF_DIR"] = str(folder)
+    os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-java-options '-XX:TieredStopAtLevel=1' pyspark-shell"
+    level = _set_log_level_of_pyspark(logging.CRITICAL + 1)
+    spark = None
+    try:
+        builder = SparkSession.builder.appName("openlineage-pyspark lineage")
+        for key, value in {**_CONF, "spark.sql.warehouse.dir": str(folder / "warehouse"), **conf}.items():
+            builder = builder.config(key, value)
+        said = folder / "stderr"
+        try:
+            with _stderr_in(said):
+                spark = builder.getOrCreate()
+        except (RuntimeError, OSError) as problem:
+            lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            why = "; ".join([*lines[-_MOST_LINES:], str(problem).splitlines()[0]])
+            raise FilesError(f"no Spark starts: {why}") from problem
+        yield spark
+    finally:
+        if spark is not None:
+            spark.stop()
+        _set_log_level_of_pyspark(level)
+        for name, before in kept.items():
+            os.environ.pop(name, None)
+            if before is not None:
+                os.environ[name] = before
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _stderr_in(path: Path) -> Iterator[None]:
+    """Have what this process and the JVM that it starts write to standard error in a file."""
+    sys.stderr.flush()
+    kept = os.dup(_STDERR)
+    with path.open("wb") as file:
+        os.dup2(file.fileno(), _STDERR)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, _STDERR)
+        os.close(kept)
+
+
+def names_in(text: str) -> Parts:
+    """Return the parts of a dotted name, in which each may stand in backticks."""
+    return dotted(text)
+
+
+def names_after(text: str, word: str) -> Parts:
+    """Return the parts of the dotted name after the first occurrence of a keyword; none without one."""
+    at = 0
+    for token in tokens(text):
+        at += len(token.text)
+        if token.kind is TokenKind.WORD and token.text.upper() == word:
+            return dotted(text, at)
+    return ()
+
+
+def _written(parsed: Any) -> Parts:
+    """Return the name that a parsed plan holds as it is written: an unresolved identifier, table, view or namespace."""
+    is_new = str(parsed.nodeName()) == "UnresolvedIdentifier"
+    return _texts(parsed.nameParts() if is_new else parsed.multipartIdentifier())
+
+
+def _texts(sequence: Any) -> Parts:
+    return tuple(str(each) for each in _each(sequence))
+
+
+def _each(sequence: Any) -> list[Any]:
+    """Return the items of a Scala sequence."""
+    return [sequence.apply(at) for at in range(sequence.size())]
+
+
+def _typed(columns: Iterable[Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((str(column.name()), str(column.dataType().sql())) for column in columns)
+
+
+def _with_changes(table: DeclaredTable, parsed: Any) -> DeclaredTable:
+    """Return a table with the types and the places that ALTER COLUMN gives its columns."""
+    is_one = str(parsed.nodeName()) == "AlterColumn"
+    for each in [parsed] if is_one else _each(parsed.specs()):
+        names = _texts(each.column().name())
+        known = next((column for column in table.columns if (column[0].lower(),) == name_key(names)), None)
+        if known is None:
+            continue
+        type_ = each.dataType() if is_one else each.newDataType()
+        place = _place(each.position() if is_one else each.newPosition())
+        if type_.isDefined():
+            changed = tuple((n, str(type_.get().sql()) if n == known[0] else t) for n, t in table.columns)
+            table = attrs.evolve(table, columns=changed)
+        if place is not None:
+            column = next(column for column in table.columns if column[0] == known[0])
+            table = table.without_columns([known[0]]).with_column(column, place)
+    return table
+
+
+def _place(position: Any) -> str | None:
+    """Return the column after which one is placed: empty for the first place, None if none is named."""
+    if not position.isDefined():
+        return None
+    place = position.get().position()
+    return "" if str(place.toString()) == "FIRST" else str(place.column())
+
+
+def _is_nested(column: Any) -> bool:
+    return bool(column.path().isDefined())
+
+
+def _of_any_type(table: DeclaredTable) -> DeclaredTable:
+    """Return a table that fits wherever it is written: its columns whose types are not known are of VOID."""
+    return attrs.evolve(table, columns=tuple((n, "VOID" if t == "STRING" else t) for n, t in table.columns))
+
+
+def _insert_of_flow(text: str) -> str:
+    """Return the INSERT that a flow of a pipeline is."""
+    at = 0
+    for token in tokens(text):
+        if token.kind is TokenKind.WORD and token.text.upper() == "INSERT":
+            return text[at:]
+        at += len(token.text)
+    return text
+
+
+def _sets(text: str) -> bool:
+    """Return whether a statement begins with SET."""
+    return next((token.text.upper() for token in tokens(text)), "") == "SET"
+
+
+def _declared_name(text: str) -> str:
+    """Return the name of the variable that a DECLARE declares, in lower case."""
+    at = 0
+    for token in tokens(text):
+        if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT) and token.text.upper() not in _DECLARING:
+            break
+        at += len(token.text)
+    return "".join(dotted(text, at)[-1:]).lower()
+
+
+def before_default(text: str) -> str:
+    """Return a DECLARE up to its default value."""
+    at = 0
+    for token in tokens(text):
+        if token.text == "=" or (token.kind is TokenKind.WORD and token.text.upper() == "DEFAULT"):
+            return text[:at].rstrip()
+        at += len(token.text)
+    return text
+
+
+def _is_literal(expression: Any) -> bool:
+    """Return whether an expression is a literal, perhaps with a sign or a cast around it."""
+    while str(expression.nodeName()) in ("Cast", "UnaryMinus", "UnaryPositive"):
+        expression = expression.children().apply(0)
+    return str(expression.nodeName()) == "Literal"
+
+
+def _is_kept(parsed: Any) -> bool:
+    """Return whether a SET would change what the session must keep."""
+    setting = parsed.kv()
+    return bool(setting.isDefined()) and str(setting.get()._1()).lower().startswith(_KEPT_SETTINGS)
+
+
+def _set_log_level_of_pyspark(level: int) -> int:
+    """Set from which level on PySpark 4 logs exceptions, and return the one before: what is caught here is told."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:
+        return level
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    before = int(logger.level)
+    logger.setLevel(level)
+    return before

@@ -1,0 +1,374 @@
+"""What is different between two states of lineage, and what lies downstream of that."""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
+from openlineage_pyspark.workbench.model.graph import column_id, kind_text, node_id
+from openlineage_pyspark.workbench.model.times import FOREVER
+from openlineage_pyspark.workbench.pictures.plain import plain
+from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
+from openlineage_pyspark.workbench.questions.things import runs_within
+from openlineage_pyspark.workbench.questions.told import explained, stored_edge, told_by
+from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, rows_of_events, take
+from openlineage_pyspark.workbench.store.names import datasets, find
+from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from openlineage_pyspark.workbench.model.graph import GraphEdge
+    from openlineage_pyspark.workbench.questions.reach import Place
+    from openlineage_pyspark.workbench.store.events.portions import EventLine
+    from openlineage_pyspark.workbench.store.events.rows import Rows
+    from openlineage_pyspark.workbench.store.names import QueriedTables
+
+_COMPLETE_RUNS = (
+    "SELECT s.run_id FROM (SELECT job_id, max(coalesce(started, first_time)) AS started FROM run "
+    "WHERE state = 'COMPLETE' AND coalesce(ended, last_time) <= ? GROUP BY job_id) l "
+    "JOIN run r ON r.job_id = l.job_id AND r.state = 'COMPLETE' AND coalesce(r.started, r.first_time) = l.started "
+    "JOIN run s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id) "
+    "UNION SELECT r.run_id FROM run r WHERE coalesce(r.started, r.first_time) <= ? AND NOT EXISTS "
+    "(SELECT 1 FROM run c WHERE c.job_id = r.job_id AND c.state = 'COMPLETE' AND coalesce(c.ended, c.last_time) <= ?)"
+)
+
+
+@attrs.frozen
+class Change:
+    """
+    One difference.
+
+    Args:
+        what: `column`, `edge` between two columns, `table edge` between two datasets.
+        sign: `added`, `removed` or `changed`.
+        name: the column, or both ends of the edge.
+        before: its type, or how the target was made; empty if it was not there.
+        after: the same afterwards.
+    """
+
+    what: str
+    sign: str
+    name: str
+    before: str
+    after: str
+
+
+@attrs.frozen
+class Diff:
+    """
+    What is different.
+
+    Args:
+        changes: the differences, by their names.
+        downstream: what is made from what changed -> how many jobs lie between, the closest first.
+    """
+
+    changes: tuple[Change, ...]
+    downstream: tuple[tuple[str, int], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as plain values, for JSON."""
+        return {
+            "changes": [attrs.asdict(change) for change in self.changes],
+            "downstream": [{"name": name, "depth": depth} for name, depth in self.downstream],
+        }
+
+
+@attrs.frozen
+class LineageState:
+    """
+    Lineage at one time. Datasets stand by a key: in a store by their ids.
+
+    Args:
+        columns: a dataset and a column -> its type.
+        edges: two columns -> how the second one is made of the first.
+        tables: two datasets.
+    """
+
+    columns: dict[tuple[Any, str], str]
+    edges: dict[tuple[tuple[Any, str], tuple[Any, str]], str]
+    tables: dict[tuple[Any, Any], str]
+
+
+@attrs.frozen
+class Differences:
+    """
+    What is different between two states.
+
+    Args:
+        changes: the differences, by their names.
+        columns: the columns that changed, or are made differently.
+        datasets: the datasets that are made of other ones.
+    """
+
+    changes: tuple[Change, ...]
+    columns: frozenset[tuple[Any, str]]
+    datasets: frozenset[Any]
+
+
+def differences(old: LineageState, new: LineageState, label: Callable[[Any], str]) -> Differences:
+    """
+    Return what is different between two states.
+
+    Args:
+        old: the earlier one.
+        new: the later one.
+        label: gives the name of a dataset, by its key.
+    """
+
+    def name(place: tuple[Any, str]) -> str:
+        return f"{label(place[0])}.{place[1]}" if place[1] else label(place[0])
+
+    columns = list(_changes(old.columns, new.columns))
+    edges = list(_changes(old.edges, new.edges))
+    between = list(_changes(old.tables, new.tables))
+    changes = [
+        *(Change("column", sign, name(place), *texts) for place, sign, *texts in columns),
+        *(Change("edge", sign, f"{name(ends[0])} -> {name(ends[1])}", *texts) for ends, sign, *texts in edges),
+        *(Change("table edge", sign, f"{label(a)} -> {label(b)}", *texts) for (a, b), sign, *texts in between),
+    ]
+    touched = {place for place, *_ in columns} | {ends[1] for ends, *_ in edges}
+    made = {ends[1] for ends, *_ in between}
+    return Differences(tuple(sorted(changes, key=_order)), frozenset(touched), frozenset(made))
+
+
+def diff_of_times(tables: QueriedTables, before: int, after: int) -> Diff:
+    """
+    Return what changed in a store between two points in time, microseconds since 1970.
+
+    The state at a time is what the jobs did in their last complete runs until then.
+    """
+    return _diff(tables, *((_texts_until(tables, time), time) for time in (before, after)))
+
+
+def diff_of_runs(tables: QueriedTables, before: str, after: str) -> Diff:
+    """Return what is different between two runs, with the runs within each."""
+    return _diff(
+        tables, *((_texts_of_runs(tables, runs_within(tables, run_id)), FOREVER) for run_id in (before, after))
+    )
+
+
+def diff_of_files(before: Path, after: Path) -> Diff:
+    """
+    Return what is different between two event files, or folders of them.
+
+    Raises:
+        OSError: one can't be read.
+        StoreError: a line is no event, there are none, or one is compressed and its end is missing or damaged.
+    """
+    sides = [[line for file in files_of(path) for line in _lines(file)] for path in (before, after)]
+    with tempfile.TemporaryDirectory() as folder, Database(Path(folder, "both.db")) as both:
+        for path, side in zip((before, after), sides, strict=True):
+            taken = take(both, side)
+            if taken.rejected or not taken.events:
+                raise StoreError(taken.reasons[0] if taken.reasons else f"{path} holds no events")
+        return _diff(both, *(((line.text for line in side), FOREVER) for side in sides))
+
+
+def _lines(file: Path) -> Iterator[EventLine]:
+    """Return the lines of a file; name it if its gzip data is damaged: half of it can't be compared."""
+    try:
+        yield from lines_of(file)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        raise StoreError(f"{file}: the gzip data is damaged or cut off ({problem})") from problem
+
+
+def _texts_until(tables: QueriedTables, time: int) -> Iterator[str]:
+    yield from _texts_of_runs(tables, [row[0] for row in tables.query(_COMPLETE_RUNS, (time, time, time))], time)
+    alone = "SELECT json FROM event WHERE run_id = '' AND time <= ? ORDER BY time, event_id"
+    yield from (row[0] for row in tables.query(alone, (time,)))
+
+
+def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | None = None) -> Iterator[str]:
+    for begin in range(0, len(run_ids), MOST_IN_A_LIST):
+        some = run_ids[begin : begin + MOST_IN_A_LIST]
+        marks = ", ".join("?" * len(some))
+        until = "" if time is None else f" AND time <= {time:d}"
+        rows = tables.query(
+            f"SELECT json FROM event WHERE run_id IN ({marks}){until} ORDER BY time, event_id",  # noqa: S608 (marks)
+            some,
+        )
+        yield from (row[0] for row in rows)
+
+
+def _diff(tables: QueriedTables, before: tuple[Iterable[str], int], after: tuple[Iterable[str], int]) -> Diff:
+    """Return the difference of two states, each as the texts of its events, and the time until which they are told."""
+    old, new = _state(tables, *before), _state(tables, *after)
+    ids = {place[0] for state in (old, new) for place in state.columns}
+    ids |= {place[0] for state in (old, new) for edge in state.edges for place in edge}
+    ids |= {each for state in (old, new) for edge in state.tables for each in edge}
+    labels = {id_: dataset.label for id_, dataset in datasets(tables, ids).items()}
+    found = differences(old, new, labels.__getitem__)
+    return Diff(found.changes, _downstream(tables, set(found.columns), {(id_, "") for id_ in found.datasets}))
+
+
+def downstream_of(
+    tables: QueriedTables, places: Mapping[tuple[str, str], int]
+) -> tuple[dict[tuple[str, str], int], tuple[str, ...]]:
+    """
+    Return what a store says is made from columns that are known by their names.
+
+    Args:
+        tables: the store.
+        places: the name of a dataset and a column, which is empty for the dataset -> how many jobs it is away.
+
+    Returns:
+        Each further dataset and column -> how many jobs it is away; and why some name could not be looked up. A name
+        that the store does not have at all is no problem: nothing is made from it there.
+    """
+    found: dict[tuple[str, str], int] = {}
+    doubts: dict[str, None] = {}
+    known: dict[str, int | None] = {}
+    for (name, column), away in sorted(places.items(), key=lambda each: (each[1], each[0])):
+        if name not in known:
+            try:
+                known[name] = find(tables, name).dataset.id
+            except NameNotFoundError as problem:
+                known[name] = None
+                if isinstance(problem, AmbiguousNameError):
+                    doubts[str(problem)] = None
+        id_ = known[name]
+        if id_ is None:
+            continue
+        depths = reach_all(tables, [(id_, column)], Direction.DOWNSTREAM, Limits(), by_columns=bool(column))[0]
+        labels = datasets(tables, (place[0] for place in depths))
+        for (below, field), depth in depths.items():
+            place = (labels[below].label, field)
+            if depth and place not in places:
+                found[place] = min(away + depth, found.get(place, away + depth))
+    return found, tuple(doubts)
+
+
+def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) -> tuple[tuple[str, int], ...]:
+    """Return what is made from columns, and from whole datasets, the closest first."""
+    found: dict[Place, int] = {}
+    for places, by_columns in ((columns, True), (made, False)):
+        depths = reach_all(tables, sorted(places), Direction.DOWNSTREAM, Limits(), by_columns=by_columns)[0]
+        for place, depth in depths.items():
+            if depth:
+                found[place] = min(depth, found.get(place, depth))
+    named = datasets(tables, (place[0] for place in found))
+    labels = {f"{named[id_].label}{'.' if column else ''}{column}": depth for (id_, column), depth in found.items()}
+    return tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))
+
+
+def _changes(old: dict[Any, str], new: dict[Any, str]) -> Iterator[tuple[Any, str, str, str]]:
+    """Yield what came, went or changed: its key, the sign, and its texts before and after."""
+    for key in sorted({*old, *new}):
+        if key not in old:
+            yield key, "added", "", new[key]
+        elif key not in new:
+            yield key, "removed", old[key], ""
+        elif old[key] != new[key]:
+            yield key, "changed", old[key], new[key]
+
+
+def _state(tables: QueriedTables, texts: Iterable[str], time: int) -> LineageState:
+    """Return what events say, with the datasets as the store knows them."""
+    rows: Rows = {}
+    for part in rows_of_events(texts):
+        for table, found in part.items():
+            rows.setdefault(table, []).extend(found)
+    names = {int(row[0] or 0) for row in rows.get("dataset", ())}
+    ids = dict.fromkeys(names, 0)
+    every = sorted(names)
+    for begin in range(0, len(every), MOST_IN_A_LIST):
+        listed = ",".join(map(str, every[begin : begin + MOST_IN_A_LIST]))
+        sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
+        ids |= dict(tables.query(sql))
+    # The last schema that was told is the one that holds.
+    columns: dict[Place, str] = {}
+    latest: dict[int, int] = {}
+    for name_id, _, _, _, _, told in _typed(rows.get("dataset_column", ())):
+        latest[ids[name_id]] = max(told, latest.get(ids[name_id], 0))
+    for name_id, column, type_, _, _, told in _typed(rows.get("dataset_column", ())):
+        if told == latest[ids[name_id]]:
+            columns[ids[name_id], column] = type_
+    made: dict[tuple[Place, Place], set[str]] = {}
+    lineage = list(_typed(rows.get("column_lineage", ())))
+    for row, edge in zip(lineage, _explained(tables, lineage, ids, time), strict=True):
+        ends = ((ids[row[2]], row[3]), (ids[row[0]], row[1]))
+        doubt = "" if edge.confidence.certainty == "exact" else f", {edge.confidence.certainty}"
+        made.setdefault(ends, set()).add(f"{kind_text(row[6] or row[5], masked=bool(row[7]))}{doubt} {row[8]}".strip())
+    reads: dict[int, set[int]] = {}
+    for row in _typed(rows.get("source_job_lineage", ())):
+        reads.setdefault(row[0], set()).add(ids[row[1]])
+    between = {
+        (source, ids[row[1]]): ""
+        for row in _typed(rows.get("sink_job_lineage", ()))
+        for source in reads.get(row[0], ())
+    }
+    return LineageState(columns, {ends: "; ".join(sorted(texts)) for ends, texts in made.items()}, between)
+
+
+def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, int], time: int) -> list[GraphEdge]:
+    """Return the edges of the graph that rows of column lineage stand for, as the events of their runs tell them."""
+    named = datasets(tables, ids.values())
+    nodes = {id_: node_id("dataset", named[id_].namespace, named[id_].name) for id_ in ids.values() if id_ in named}
+    made, runs = [], set()
+    for output, column, input_, field, _, type_, subtype, masking, text, _, _, _, run in lineage:
+        ends = column_id(nodes.get(ids[input_], ""), field), column_id(nodes.get(ids[output], ""), column)
+        made.append(stored_edge(*ends, type_, subtype, text or "", masking=bool(masking), job="", run=run))
+        runs |= {run} if run else set()
+    return explained(made, told_by(tables, runs, time), {})
+
+
+def _typed(rows: Iterable[Any]) -> Iterator[Any]:
+    """Yield rows of a table as they are: their values have the types of its columns."""
+    return iter(rows)
+
+
+def _order(change: Change) -> tuple[str, str, str]:
+    return change.what, change.name, change.sign
+
+
+_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+
+
+def text_of_diff(diff: Diff) -> str:
+    """Return a difference as lines for people."""
+    lines = [f"{_SIGNS[each.sign]} {each.what} {each.name}{_how(each)}" for each in diff.changes]
+    if diff.downstream:
+        lines += ["downstream of it:", *(f"  {depth}  {name}" for name, depth in diff.downstream)]
+    return "".join(f"{plain(line)}\n" for line in lines or ["nothing changed"])
+
+
+def markdown_of_diff(diff: Diff) -> str:
+    """Return a difference as Markdown, for a pull request."""
+    if not diff.changes:
+        return "No lineage changed.\n"
+    rows = [
+        f"| {each.sign} | {each.what} | {code_of(each.name)} | {code_of(each.before)} | {code_of(each.after)} |"
+        for each in diff.changes
+    ]
+    parts = ["| | what | name | before | after |\n|---|---|---|---|---|", *rows]
+    text = "\n".join(parts) + "\n"
+    if diff.downstream:
+        listed = "".join(f"- {code_of(name)}\n" for name, _ in diff.downstream)
+        text += f"\n**Downstream of it** ({len(diff.downstream)}):\n\n{listed}"
+    return text
+
+
+def _how(change: Change) -> str:
+    if change.sign == "changed":
+        return f": {change.before} => {change.after}"
+    text = change.before or change.after
+    return f": {text}" if text else ""
+
+
+def code_of(text: str) -> str:
+    """Return a text as code in a cell of a Markdown table."""
+    # A backslash before the one that keeps a bar within the cell would take its effect.
+    shown = plain(text).replace("\\|", "\\ |")
+    if not shown.strip():
+        return ""
+    fence = "`" * (1 + shown.count("`"))
+    padding = " " if "`" in shown else ""
+    return f"{fence}{padding}{shown}{padding}{fence}".replace("|", "\\|")

@@ -1,0 +1,404 @@
+"""Answers to `upstream`, `downstream` and `between` as values: made coarser, as a table, and as a graph."""
+
+from __future__ import annotations
+
+import enum
+import importlib
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.model.graph import (
+    INFERRED_VERSION,
+    STATED,
+    ColumnNode,
+    DatasetNode,
+    EdgeKind,
+    GraphEdge,
+    JobNode,
+    column_id,
+    kind_text,
+    node_id,
+)
+from openlineage_pyspark.workbench.pictures.figure import FigureTable, ShownGraph, figure
+from openlineage_pyspark.workbench.questions.reach import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openlineage_pyspark.workbench.model import graph as model
+    from openlineage_pyspark.workbench.model.graph import Graph
+
+
+class Grain(enum.Enum):
+    """What the nodes of an answer are."""
+
+    TABLE = "table"
+    COLUMN = "column"
+    SNAPSHOT = "snapshot"
+    JOB = "job"
+
+
+@attrs.frozen(cache_hash=True)
+class AnswerNode:
+    """
+    A dataset, a column, a version of a dataset, a job or a run.
+
+    Args:
+        dataset: the dataset's name as people know it; empty for a job and a run.
+        column: the column; empty for the whole dataset, or for all of its rows.
+        namespace: the namespace of the dataset's own name, or that of the job.
+        name: its own name, or the name of the job.
+        depth: how many jobs lie between it and what was asked for.
+        version: the version; empty if none is meant, or if the store knows none.
+        kind: `dataset`, `column`, `version`, `job` or `run`.
+        run: the run's id; empty if this is no run.
+    """
+
+    dataset: str
+    column: str
+    namespace: str
+    name: str
+    depth: int
+    version: str = ""
+    kind: str = "dataset"
+    run: str = ""
+
+    @property
+    def label(self) -> str:
+        """Return the name with the column or the version."""
+        if self.kind == "version":
+            return f"{self.dataset}@{self.version or '?'}"
+        if self.kind in ("job", "run"):
+            return f"run:{self.run}" if self.run else f"job:{self.name}"
+        return f"{self.dataset}.{self.column}" if self.column else self.dataset
+
+    @property
+    def id(self) -> str:
+        """Return a text that no other node of the store has."""
+        if self.kind in ("job", "run"):
+            return f"run:{self.run}" if self.run else f"job:{self.namespace}/{self.name}"
+        whole = f"{self.namespace}/{self.name}"
+        return f"{whole}@{self.version}" if self.kind == "version" else f"{whole}#{self.column}"
+
+
+@attrs.frozen
+class AnswerLink:
+    """
+    One job makes one node from another.
+
+    Args:
+        source: where the data come from.
+        target: where they go.
+        job: the job's name.
+        job_namespace: its namespace.
+        last_run: the last run that said so, or the run that made this version; empty if it is not known.
+        batch: the micro-batch of that run; None if there is none.
+        kept: whether the target is the dataset's next version, which keeps the rows of the source.
+        inferred: whether no event names the source's version: it was current when the run began to read.
+        edges: between columns, an edge of the graph for each way in which the source gets to the target; else empty.
+    """
+
+    source: AnswerNode
+    target: AnswerNode
+    job: str
+    job_namespace: str
+    last_run: str
+    batch: int | None = None
+    kept: bool = False
+    inferred: bool = False
+    edges: tuple[GraphEdge, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return how a column gets there, such as `AGGREGATION`; nothing between datasets."""
+        return tuple(edge.subtype or edge.type for edge in self.edges)
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Return the texts that make it, in the order of the kinds."""
+        return tuple(edge.expression for edge in self.edges)
+
+    @property
+    def kind_texts(self) -> tuple[str, ...]:
+        """Return the kinds as people read them, such as `TRANSFORMATION (masked)`."""
+        return tuple(kind_text(edge.subtype or edge.type, masked=edge.masking) for edge in self.edges)
+
+    @property
+    def masked(self) -> tuple[bool, ...]:
+        """Return whether the value can't be recognized afterwards, in the order of the kinds."""
+        return tuple(edge.masking for edge in self.edges)
+
+    @property
+    def certainty(self) -> str:
+        """Return how sure the least sure of its edges is, in a word such as `opaque`; empty without an edge."""
+        sure = (edge.confidence for edge in self.edges)
+        return min(sure, key=lambda each: each.value).certainty if self.edges else ""
+
+    @property
+    def depth(self) -> int:
+        """Return how far the end is from what was asked for."""
+        return max(self.source.depth, self.target.depth)
+
+
+@attrs.frozen
+class Answer:
+    """
+    What is upstream or downstream of something.
+
+    Args:
+        question: `upstream` or `downstream`.
+        start: what was asked for.
+        nodes: what is reached, the closest first.
+        links: how it is reached, the closest first.
+    """
+
+    question: str
+    start: AnswerNode
+    nodes: tuple[AnswerNode, ...]
+    links: tuple[AnswerLink, ...]
+
+    @property
+    def all_nodes(self) -> tuple[AnswerNode, ...]:
+        """Return the start, what is reached, and what else links end at: all rows of a dataset, parts of structs."""
+        ends = sorted({node for link in self.links for node in (link.source, link.target)}, key=closest)
+        return tuple(dict.fromkeys((self.start, *self.nodes, *ends)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain values, for JSON: `start`, `nodes` and `edges`, which name nodes by their ids."""
+        ids = {node: node.id for node in self.all_nodes}
+        return {
+            "question": self.question,
+            "start": ids[self.start],
+            "nodes": [{"id": id_, **attrs.asdict(node)} for node, id_ in ids.items()],
+            "edges": [
+                {
+                    "from": ids[link.source],
+                    "to": ids[link.target],
+                    "job": {"namespace": link.job_namespace, "name": link.job},
+                    "kinds": list(link.kinds),
+                    "masked": list(link.masked),
+                    "expressions": list(link.expressions),
+                    **({"certainty": link.certainty} if link.certainty else {}),
+                    "lastRun": link.last_run or None,
+                    **({} if link.target.kind != "version" else _of_version(link)),
+                }
+                for link in self.links
+            ],
+        }
+
+    def graph(self) -> Graph:
+        """Return the answer as a graph. A version stands as a column of its dataset, and a run as its job."""
+        return graph_of_links(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the graph, and the edges as a table."""
+        columns, rows = self.table()
+        told = [at for at in range(len(columns)) if any(row[at] not in (None, "", "exact") for row in rows)]
+        cells = [["" if row[at] is None else str(row[at]) for at in told] for row in rows]
+        headings = [columns[at].replace("_", " ") for at in told]
+        caption = f"{self.question} of {self.start.label}" if self.question != "between" else "from one to the other"
+        remarks = () if rows else (f"nothing in the store is {self.question} of {self.start.label}",)
+        return figure(
+            self.graph(),
+            [FigureTable(headings, cells, caption)] if rows else [],
+            around=id_of(self.start),
+            remarks=remarks,
+        )
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str | int | bool | None, ...]]]:
+        """Return the edges as a table: the names of its columns, and its rows."""
+        by_version = any(node.kind == "version" for node in self.all_nodes)
+        rows: list[tuple[str | int | bool | None, ...]] = []
+        for link in self.links:
+            ends = [(node.dataset or node.label, node.column) for node in (link.source, link.target)]
+            texts = ["; ".join(filter(None, dict.fromkeys(each))) for each in (link.kind_texts, link.expressions)]
+            told = (*texts, link.job, link.last_run, link.certainty)
+            row: tuple[str | int | bool | None, ...] = (link.depth, *ends[0], *ends[1], *told)
+            if by_version:
+                row = (*row, link.source.version, link.target.version, link.batch, link.kept, link.inferred)
+            rows.append(row)
+        return (*_COLUMNS, *(_VERSION_COLUMNS if by_version else ())), rows
+
+    def to_pandas(self) -> Any:
+        """
+        Return the edges as a DataFrame of pandas, with the columns of `table`.
+
+        Raises:
+            StoreError: pandas is not installed.
+        """
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            raise StoreError("pandas is not installed: `pip install pandas`, or use `table()`") from None
+        columns, rows = self.table()
+        return pandas.DataFrame.from_records(rows, columns=list(columns))
+
+    def to_spark(self, spark: Any) -> Any:
+        """
+        Return the edges as a DataFrame of Spark, with the columns of `table`.
+
+        Args:
+            spark: the session that makes it.
+        """
+        columns, rows = self.table()
+        types = {"depth": "int", "batch": "bigint", "kept": "boolean", "inferred": "boolean"}
+        return spark.createDataFrame(rows, ", ".join(f"{name} {types.get(name, 'string')}" for name in columns))
+
+
+_COLUMNS = (
+    *("depth", "source", "source_column", "target", "target_column"),
+    *("kinds", "expression", "job", "last_run", "certainty"),
+)
+_VERSION_COLUMNS = ("source_version", "target_version", "batch", "kept", "inferred")
+
+
+def coarser(answer: Answer, grain: Grain) -> Answer:
+    """
+    Return an answer by tables or by jobs.
+
+    Args:
+        answer: one by columns, by versions, or by tables.
+        grain: TABLE or JOB.
+    """
+    return _by_job(answer) if grain is Grain.JOB else _by_table(answer)
+
+
+def closest(node: AnswerNode) -> tuple[int, str, str, str, str, str]:
+    """Return what sorts nodes, the closest first."""
+    return node.depth, node.dataset, node.column, node.version, node.name, node.run
+
+
+def closest_link(link: AnswerLink) -> tuple[object, ...]:
+    """Return what sorts links, the closest first."""
+    return link.depth, closest(link.source), closest(link.target), link.job, link.last_run
+
+
+def _by_table(answer: Answer) -> Answer:
+    every = answer.all_nodes
+    tables: dict[tuple[str, str, str, str], AnswerNode] = {}
+    for node in sorted(every, key=lambda each: each.depth):
+        key = _table_key(node)
+        if key not in tables:
+            tables[key] = attrs.evolve(node, column="", version="", kind=node.kind if not node.dataset else "dataset")
+    links: dict[tuple[AnswerNode, AnswerNode, str, str], list[AnswerLink]] = {}
+    for link in answer.links:
+        if not link.kept:
+            ends = (tables[_table_key(link.source)], tables[_table_key(link.target)])
+            links.setdefault((*ends, link.job, link.job_namespace), []).append(link)
+    merged = [
+        AnswerLink(*key, max(each.last_run for each in same), inferred=all(each.inferred for each in same))
+        for key, same in links.items()
+    ]
+    start = tables[_table_key(answer.start)]
+    reached = {tables[_table_key(node)] for node in answer.nodes} - {start}
+    return _sorted(answer.question, start, reached, merged)
+
+
+def _by_job(answer: Answer) -> Answer:
+    """Return the jobs of an answer: one comes after another if it reads what that one writes."""
+    by_table = _by_table(answer)
+    start = by_table.start
+    # A job that was asked for is no step of its own.
+    nearer = int(start.kind != "dataset")
+    down = answer.question != Direction.UPSTREAM.value
+    depths: dict[tuple[str, str], int] = {}
+    for link in by_table.links:
+        name = (link.job_namespace, link.job)
+        depth = (link.source if down else link.target).depth + 1 - nearer
+        depths[name] = min(depth, depths.get(name, depth))
+    jobs = {name: AnswerNode("", "", *name, depth, kind="job") for name, depth in depths.items()}
+    if start.kind == "job":
+        jobs[start.namespace, start.name] = start
+    from_table: dict[AnswerNode, list[AnswerLink]] = {}
+    for link in by_table.links:
+        from_table.setdefault(link.source, []).append(link)
+    made: dict[tuple[AnswerNode, AnswerNode], AnswerLink] = {}
+
+    def add(source: AnswerNode, target: AnswerNode, link: AnswerLink) -> None:
+        if source != target:
+            made.setdefault((source, target), AnswerLink(source, target, link.job, link.job_namespace, link.last_run))
+
+    for link in by_table.links:
+        job = jobs[link.job_namespace, link.job]
+        if (link.source if down else link.target) == start and start.kind != "job":
+            add(*((start, job) if down else (job, start)), link)
+        for following in from_table.get(link.target, ()):
+            add(job, jobs[following.job_namespace, following.job], following)
+    return _sorted(answer.question, start, set(jobs.values()) - {start}, list(made.values()))
+
+
+def _table_key(node: AnswerNode) -> tuple[str, str, str, str]:
+    return (node.run or node.kind if not node.dataset else "", node.namespace, node.name, node.dataset)
+
+
+def _sorted(question: str, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> Answer:
+    return Answer(question, start, tuple(sorted(nodes, key=closest)), tuple(sorted(links, key=closest_link)))
+
+
+def _of_version(link: AnswerLink) -> dict[str, Any]:
+    return {"batch": link.batch, "kept": link.kept, "inferred": link.inferred}
+
+
+def graph_of_links(answer: Answer) -> Graph:
+    """
+    Return an answer as a graph.
+
+    A version stands as a column of its dataset, and a run as its job.
+
+    Args:
+        answer: the answer.
+    """
+    nodes: dict[str, model.Node] = {}
+    for node in answer.all_nodes:
+        for made in _nodes(node):
+            nodes.setdefault(made.id, made)
+    edges: dict[GraphEdge, None] = {}
+    for link in answer.links:
+        if link.job:
+            job = JobNode(link.job_namespace, link.job)
+            nodes.setdefault(job.id, job)
+        edges |= dict.fromkeys(_edges(link))
+    return ShownGraph(tuple(nodes.values()), tuple(edges))
+
+
+def id_of(node: AnswerNode) -> str:
+    """Return the id that a node of an answer has in its graph."""
+    if node.kind in ("job", "run"):
+        return node_id("job", node.namespace, node.name)
+    return column_id(node_id("dataset", node.namespace, node.name), _part(node))
+
+
+def _part(node: AnswerNode) -> str:
+    """Return what a node is of its dataset; empty for all of it."""
+    if node.kind == "version":
+        return f"@{node.version}" if node.version else "before the first version"
+    return node.column
+
+
+def _nodes(node: AnswerNode) -> Iterator[model.Node]:
+    if node.kind in ("job", "run"):
+        yield JobNode(node.namespace, node.name)
+        return
+    dataset = DatasetNode(node.namespace, node.name, node.dataset)
+    yield dataset
+    if _part(node):
+        yield ColumnNode(dataset.id, _part(node))
+
+
+def _edges(link: AnswerLink) -> Iterator[GraphEdge]:
+    source, target = id_of(link.source), id_of(link.target)
+    job = node_id("job", link.job_namespace, link.job) if link.job else ""
+    run = node_id("run", link.last_run) if link.last_run else ""
+    confidence = INFERRED_VERSION if link.inferred else STATED
+    if link.kept:
+        yield GraphEdge(source, target, EdgeKind.DIRECT, confidence, job=job, last_run=run)
+    elif link.edges:
+        yield from link.edges
+    else:
+        ends = [(source, False), (target, link.target.kind in ("job", "run"))]
+        if job not in ("", source, target):
+            ends.insert(1, (job, True))
+        for (begin, _), (end, is_job) in pairwise(ends):
+            yield GraphEdge(begin, end, EdgeKind.READ if is_job else EdgeKind.WRITE, confidence, job=job, last_run=run)

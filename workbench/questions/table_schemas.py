@@ -1,0 +1,108 @@
+"""The tables that a store knows with their columns: what a statement needs to be analyzed without them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openlineage_pyspark.workbench.store.names import QueriedTables
+
+_NAMES = (
+    "SELECT i.dataset_id, d.name_id, d.namespace, d.name FROM dataset_identity i "
+    "JOIN dataset d ON d.name_id = i.name_id ORDER BY i.dataset_id, d.name_id"
+)
+_COLUMNS = (
+    "SELECT i.dataset_id, c.column_name, c.type, c.last_time, c.position FROM dataset_identity i "
+    "JOIN dataset_column c ON c.name_id = i.name_id"
+)
+_UNKNOWN = "STRING"
+_MOST_PARTS = 4
+
+
+@attrs.frozen
+class TableSchema:
+    """
+    A table by one of its names.
+
+    Args:
+        parts: the name, such as `("db", "orders")`.
+        namespace: the namespace of the dataset's own name.
+        name: the dataset's own name.
+        columns: its columns in order by the latest schema: each name with its type, as DDL has it.
+    """
+
+    parts: tuple[str, ...]
+    namespace: str
+    name: str
+    columns: tuple[tuple[str, str], ...]
+
+
+def table_schemas(tables: QueriedTables) -> tuple[TableSchema, ...]:
+    """Return each dataset that has columns, under each of its names that is a table's; sorted by the names."""
+    columns = _columns(tables)
+    own: dict[int, tuple[str, str]] = {}
+    names: dict[int, list[str]] = {}
+    for dataset_id, name_id, namespace, name in tables.query(_NAMES):
+        if dataset_id == name_id:
+            own[dataset_id] = (namespace, name)
+        names.setdefault(dataset_id, []).append(name)
+    found = {
+        TableSchema(tuple(name.split(".")), *own[id_], columns[id_])
+        for id_, each in names.items()
+        if id_ in own and columns.get(id_)
+        for name in each
+        if _is_table(name)
+    }
+    return tuple(sorted(found, key=lambda each: (each.parts, each.namespace, each.name)))
+
+
+def _is_table(name: str) -> bool:
+    """Return whether a name may be that of a table in a catalog, and not a path or a topic."""
+    parts = name.split(".")
+    return all(parts) and "/" not in name and len(parts) <= _MOST_PARTS
+
+
+def _columns(tables: QueriedTables) -> dict[int, tuple[tuple[str, str], ...]]:
+    """Return the columns of each dataset by its latest schema."""
+    rows: dict[int, list[tuple[int, int, str, str]]] = {}
+    for dataset_id, column, type_, time, position in tables.query(_COLUMNS):
+        rows.setdefault(dataset_id, []).append((time, position, column, type_))
+    found = {}
+    for dataset_id, each in rows.items():
+        latest = max(row[0] for row in each)
+        current = sorted((position, column, type_) for time, position, column, type_ in each if time == latest)
+        found[dataset_id] = tuple(_top({column: type_ for _, column, type_ in current}))
+    return found
+
+
+def _top(types: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the columns that are no fields of others."""
+    for path in types:
+        parts = path.split(".")
+        if not any(".".join(parts[:end]) in types for end in range(1, len(parts))):
+            yield path, _ddl(path, types)
+
+
+def _ddl(path: str, types: dict[str, str]) -> str:
+    """Return the type of a column or a field, with those of its fields."""
+    type_ = types[path].strip()
+    below = {each[len(path) + 1 :]: each for each in types if each.startswith(f"{path}.")}
+    fields = {name: _ddl(each, types) for name, each in below.items() if _is_direct(name, below)}
+    word = type_.lower()
+    if word == "struct":
+        inner = ", ".join(f"`{name.replace('`', '``')}`: {of}" for name, of in fields.items())
+        return f"STRUCT<{inner}>"
+    if word == "array":
+        return f"ARRAY<{fields.get('_element', _UNKNOWN)}>"
+    if word == "map":
+        return f"MAP<{fields.get('key', _UNKNOWN)}, {fields.get('value', _UNKNOWN)}>"
+    return type_ or _UNKNOWN
+
+
+def _is_direct(name: str, below: Iterable[str]) -> bool:
+    parts = name.split(".")
+    return not any(".".join(parts[:end]) in below for end in range(1, len(parts)))

@@ -1,0 +1,275 @@
+"""Finds what people ask about: a dataset, a column, a version of a dataset, a job, or a run."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
+from openlineage_pyspark.workbench.model.times import FOREVER, time_of, time_of_micros
+from openlineage_pyspark.workbench.store.names import find, find_dataset
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.questions.versions import DatasetVersion, StoredVersions
+    from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, Thing
+
+LATEST = "latest"
+"""The version of a dataset that is current."""
+
+_JOB, _RUN = "job:", "run:"
+_LEAST_PREFIX = 4
+_CUT = "…"
+_SHOWN = 10
+
+
+@attrs.frozen
+class VersionThing:
+    """
+    A version of a dataset.
+
+    Args:
+        dataset: the dataset.
+        version: the version.
+    """
+
+    dataset: DatasetName
+    version: DatasetVersion
+
+
+@attrs.frozen
+class JobThing:
+    """
+    A job.
+
+    Args:
+        job_id: its id.
+        namespace: its namespace.
+        name: its name.
+    """
+
+    job_id: int
+    namespace: str
+    name: str
+
+
+@attrs.frozen
+class RunThing:
+    """
+    A run.
+
+    Args:
+        run_id: its id.
+        job: its job.
+    """
+
+    run_id: str
+    job: JobThing
+
+
+Asked: TypeAlias = "Thing | VersionThing | JobThing | RunThing"
+
+
+def find_asked(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> Asked:
+    """
+    Return what a text names.
+
+    Args:
+        tables: the store.
+        versions: its versions.
+        text: a dataset or a column, as `names.find` takes it; a dataset, `@` and a version; `job:` and a name; `run:`
+            and an id. A name that no dataset has may be that of a job, or a run's id. Versions and runs may be named by
+            their first or their last characters.
+        as_of: the time for which `@latest` is meant, microseconds since 1970.
+
+    Raises:
+        StoreError: nothing has this name, or several things have it.
+    """
+    if text.startswith(_JOB):
+        return find_job(tables, text[len(_JOB) :])
+    if text.startswith(_RUN):
+        return find_run(tables, text[len(_RUN) :])
+    try:
+        return find(tables, text)
+    except NameNotFoundError as problem:
+        if "@" in text:
+            try:
+                return find_version(tables, versions, text, as_of)
+            except NameNotFoundError as other:
+                raise other from None
+        return _find_other(tables, text, problem)
+
+
+def _find_other(tables: QueriedTables, text: str, problem: NameNotFoundError) -> Asked:
+    """Return the job or the run that has this name, where no dataset has it."""
+    if _jobs_called(tables, text):
+        return find_job(tables, text)
+    try:
+        return find_run(tables, text)
+    except NameNotFoundError:
+        raise problem from None
+
+
+def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> VersionThing:
+    """
+    Return the version that a text names.
+
+    Args:
+        tables: the store.
+        versions: its versions.
+        text: a dataset, `@`, and a version, its first or last characters, `latest`, or a time or an age, for the
+            version that was current then. A dataset alone means its latest version.
+        as_of: the time for which `latest` is meant, microseconds since 1970.
+
+    Raises:
+        StoreError: nothing has this name, or several things have it; or the dataset has no version that is known.
+    """
+    name, _, wanted = text.rpartition("@") if "@" in text else (text, "", LATEST)
+    dataset = find_dataset(tables, name)
+    return VersionThing(dataset, version_called(dataset, versions, wanted, as_of))
+
+
+def version_called(dataset: DatasetName, versions: StoredVersions, wanted: str, as_of: int = FOREVER) -> DatasetVersion:
+    """
+    Return the version of a dataset that a text names, as `find_version` takes it after the `@`.
+
+    Raises:
+        NameNotFoundError: none has this name, or several have it; or the dataset has no version that is known.
+    """
+    every = versions.of(dataset.id)
+    if not every:
+        raise NameNotFoundError(f"the store knows no version of {dataset.label}")
+    if wanted == LATEST:
+        return _current(dataset, versions, as_of)
+    found = [each for each in every if each.id == wanted]
+    if not found and len(wanted) >= _LEAST_PREFIX:
+        found = [each for each in every if each.id.startswith(wanted)] or [
+            each for each in every if is_called(each.id, wanted)
+        ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise NameNotFoundError(
+            f"{wanted!r} may mean any of these versions of {dataset.label}: {_listed([each.id for each in found])}"
+        )
+    try:
+        time = time_of(wanted, datetime.now(timezone.utc))
+    except StoreError:
+        last = _listed([each.id for each in every[::-1]])
+        raise NameNotFoundError(
+            f"{dataset.label} has no version {wanted!r}; its versions, the latest first: {last}"
+        ) from None
+    return _current(dataset, versions, time)
+
+
+def is_called(id_: str, text: str) -> bool:
+    """Return whether an id begins or ends with a text, or has its two ends with an ellipsis between them."""
+    begin, _, end = text.rpartition(_CUT)
+    return id_.startswith(text) or (id_.startswith(begin) and id_.endswith(end))
+
+
+def find_job(tables: QueriedTables, name: str) -> JobThing:
+    """
+    Return the job with a name, or with its namespace, a slash and its name.
+
+    Raises:
+        NameNotFoundError: none has it, or several have it.
+    """
+    rows = _jobs_called(tables, name)
+    if not rows:
+        near = tables.query(
+            "SELECT DISTINCT name FROM job WHERE instr(lower(name), lower(?)) > 0 ORDER BY name LIMIT 5", (name,)
+        )
+        raise NameNotFoundError(
+            f"no job is called {name!r}{'; near it: ' if near else ''}{_listed([n for (n,) in near])}", listing="jobs"
+        )
+    if len(rows) > 1:
+        listed = "".join(f"\n  job:{namespace}/{each}" for _, namespace, each in rows[:_SHOWN])
+        raise AmbiguousNameError(f"{name!r} may mean any of these jobs:{listed}")
+    return JobThing(*rows[0])
+
+
+def find_run(tables: QueriedTables, id_: str) -> RunThing:
+    """
+    Return the run with an id, or the one whose id has this beginning or end.
+
+    Args:
+        tables: the store.
+        id_: the id, its first or its last characters, or both with an ellipsis between them, as tables show it.
+
+    Raises:
+        NameNotFoundError: none has it, or several have it.
+    """
+    select = "SELECT r.run_id, j.job_id, j.namespace, j.name FROM run r JOIN job j ON j.job_id = r.job_id WHERE "
+    rows = tables.query(f"{select}r.run_id = ?", (id_,))
+    if not rows and len(id_) >= _LEAST_PREFIX:
+        # What has this beginning lies between it and it with the last character there is.
+        rows = tables.query(
+            f"{select}r.run_id >= ? AND r.run_id < ? ORDER BY r.run_id LIMIT {_SHOWN:d}", (id_, f"{id_}\U0010ffff")
+        )
+    begin, _, end = id_.rpartition(_CUT)
+    if not rows and end and len(id_) >= _LEAST_PREFIX:
+        rows = tables.query(
+            f"{select}substr(r.run_id, 1, {len(begin):d}) = ? AND substr(r.run_id, {-len(end):d}) = ? "
+            f"ORDER BY r.run_id LIMIT {_SHOWN:d}",
+            (begin, end),
+        )
+    if not rows:
+        raise NameNotFoundError(f"no run has the id {id_!r}, or one that begins or ends so", listing="runs")
+    if len(rows) > 1:
+        raise NameNotFoundError(f"{id_!r} may mean any of these runs: {_listed([row[0] for row in rows])}")
+    return RunThing(rows[0][0], JobThing(*rows[0][1:]))
+
+
+def runs_within(tables: QueriedTables, run_id: str) -> list[str]:
+    """Return a run and those that it started, those that these started, and so on."""
+    found = {run_id: None}
+    frontier = [run_id]
+    while frontier:
+        following: list[str] = []
+        for begin in range(0, len(frontier), MOST_IN_A_LIST):
+            some = frontier[begin : begin + MOST_IN_A_LIST]
+            marks = ", ".join("?" * len(some))
+            rows = tables.query(f"SELECT run_id FROM run WHERE parent_run_id IN ({marks}) ORDER BY run_id", some)  # noqa: S608
+            following += [row[0] for row in rows if row[0] not in found]
+        frontier = list(dict.fromkeys(following))
+        found |= dict.fromkeys(frontier)
+    return list(found)
+
+
+def jobs_within(tables: QueriedTables, job_id: int) -> list[int]:
+    """Return a job and those whose runs its runs started, such as the statements of an application, and so on."""
+    found = {job_id: None}
+    frontier = [job_id]
+    while frontier:
+        following: list[int] = []
+        for listed in id_lists(frontier):
+            rows = tables.query(
+                "SELECT DISTINCT c.job_id FROM run p JOIN run c ON c.parent_run_id = p.run_id "  # noqa: S608 (numbers)
+                f"WHERE p.job_id IN ({listed}) ORDER BY c.job_id"
+            )
+            following += [each for (each,) in rows if each not in found]
+        frontier = list(dict.fromkeys(following))
+        found |= dict.fromkeys(frontier)
+    return list(found)
+
+
+def _jobs_called(tables: QueriedTables, name: str) -> list[tuple[Any, ...]]:
+    return tables.query(
+        "SELECT job_id, namespace, name FROM job WHERE name = ? OR namespace || '/' || name = ? "
+        "ORDER BY namespace, name",
+        (name, name),
+    )
+
+
+def _current(dataset: DatasetName, versions: StoredVersions, time: int) -> DatasetVersion:
+    found = versions.current(dataset.id, time)
+    if found is None:
+        raise NameNotFoundError(f"the store knows no version of {dataset.label} at {time_of_micros(time).isoformat()}")
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + rest

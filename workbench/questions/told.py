@@ -1,0 +1,385 @@
+"""
+What the events of runs tell beyond the tables: what was not understood, and the ways of edges.
+
+The facet `pyspark_lineage_steps` names the operators that an edge passes, and how sure it is.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import attrs
+from openlineage_pyspark.workbench.model.graph import (
+    NOT_SAID_HOW,
+    READ_FROM_PLAN,
+    EdgeKind,
+    EdgeStep,
+    GraphEdge,
+    GraphWarning,
+    OperatorNode,
+    column_id,
+    edge_kind_of,
+    in_part,
+    node_id,
+    sure,
+)
+from openlineage_pyspark.workbench.store.events.rows import InvalidEventError, identity, parse_event, remarks_of
+from openlineage_pyspark.workbench.store.names import datasets
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from openlineage_pyspark.workbench.store.names import QueriedTables
+
+RUNS_OF_A_JOB = 5
+"""How many of the latest runs of a job a graph has; so many may tell how an edge came at an earlier time."""
+
+_STEPS = "pyspark_lineage_steps"
+_CALL_SITE = '"pyspark_call_site"'
+_LONGEST_FACET = 2000
+_LONGEST_TEXT = 10_000
+# A way of ours has fewer operators and steps. In a facet, a number stands for each of them.
+_MOST_TOLD = 200
+_ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
+
+_End: TypeAlias = "tuple[str, str, str]"
+"""The namespace and the name of a dataset, and a column; the column is empty for all rows."""
+_Job = TypeVar("_Job")
+_Key: TypeAlias = "tuple[str, str, str, str, bool]"
+"""The ids of both ends of an edge, type, subtype and masking."""
+
+
+@attrs.frozen
+class ToldWay:
+    """
+    How a value gets to its target, as an event tells it.
+
+    Args:
+        certainty: `exact`, `opaque`, `guessed` or `unknown`.
+        operators: the operators, from the source to the target.
+        steps: those of them that do more than pass the value on.
+    """
+
+    certainty: str
+    operators: tuple[str, ...]
+    steps: tuple[EdgeStep, ...]
+
+
+@attrs.frozen
+class ToldByRun:
+    """
+    What the events of a run tell.
+
+    Args:
+        remarks: what was not understood, as pairs of an operator and a message.
+        ways: edge -> its way.
+    """
+
+    remarks: tuple[tuple[str, str], ...] = ()
+    ways: dict[_Key, ToldWay] = attrs.Factory(dict)
+
+
+_NOTHING = ToldByRun()
+
+
+def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, ToldByRun]:
+    """
+    Return what the events of some runs tell, by run; runs of which there is nothing to tell are left out.
+
+    Args:
+        tables: the store.
+        runs: the ids of the runs.
+        time: until when, microseconds since 1970.
+    """
+    remarks: dict[str, dict[tuple[str, str], None]] = {}
+    ways: dict[str, list[tuple[_End, _End, tuple[str, str, bool], ToldWay]]] = {}
+    for run, event in _events(tables, runs, time):
+        remarks.setdefault(run, {}).update(dict.fromkeys(remarks_of(event)))
+        ways.setdefault(run, []).extend(_ways(event))
+    ids = _ids(tables, (end[:2] for told in ways.values() for way in told for end in way[:2]))
+    found = {}
+    for run, said in remarks.items():
+        keyed = {
+            (column_id(ids[source[:2]], source[2]), column_id(ids[target[:2]], target[2]), *how): way
+            for source, target, how, way in ways[run]
+            if source[:2] in ids and target[:2] in ids
+        }
+        if keyed or said:
+            found[run] = ToldByRun(tuple(said), keyed)
+    return found
+
+
+def stored_edge(
+    source: str, target: str, type_: str, subtype: str, text: str, *, masking: bool, job: str, run: str
+) -> GraphEdge:
+    """
+    Return the edge of the graph that a row of column lineage stands for.
+
+    Args:
+        source: the id of the node of the source column.
+        target: that of the target.
+        type_: DIRECT or INDIRECT; empty if the event does not say.
+        subtype: such as `AGGREGATION`; empty if the event does not say.
+        text: the text that makes the target; empty without one.
+        masking: whether the value can't be recognized afterwards.
+        job: the id of the job's node.
+        run: the last run that said so; empty if it is not known.
+    """
+    kind = edge_kind_of(type_, subtype)
+    last_run = node_id("run", run) if run else ""
+    return GraphEdge(
+        *(source, target, kind, NOT_SAID_HOW if kind is EdgeKind.UNKNOWN else READ_FROM_PLAN, type_, subtype),
+        masking=masking,
+        expression=text,
+        job=job,
+        last_run=last_run,
+    )
+
+
+def explained(
+    edges: Iterable[GraphEdge], told: dict[str, ToldByRun], earlier: Mapping[str, Sequence[str]]
+) -> list[GraphEdge]:
+    """
+    Return edges with the ways that events tell and with their confidence, in the same order.
+
+    Args:
+        edges: the edges.
+        told: what the events of their last runs tell, by the id of the run.
+        earlier: what `earlier_runs` returned. An edge that such a run told is told by the latest of the others that
+            tells its way.
+    """
+    known = {node_id("run", run): each for run, each in told.items()}
+    made = []
+    for edge in edges:
+        runs = earlier.get(edge.last_run)
+        if runs is not None:
+            telling = (run for run in runs if _key(edge) in known.get(run, _NOTHING).ways)
+            edge = attrs.evolve(edge, last_run=next(telling, runs[0] if runs else ""))  # noqa: PLW2901 (as it was then)
+        made.append(_explained(edge, known.get(edge.last_run, _NOTHING)))
+    return made
+
+
+def latest_runs(jobs: str) -> str:
+    """
+    Return a query for the runs of some jobs until a time, which is its parameter, with the `place` of each one.
+
+    Args:
+        jobs: the ids of the jobs, as SQL lists them. The latest run of each has the place 1.
+    """
+    return (
+        "SELECT r.*, row_number() OVER (PARTITION BY job_id "  # noqa: S608 (numbers alone)
+        "ORDER BY coalesce(started, first_time) DESC, run_id) AS place FROM run r "
+        f"WHERE job_id IN ({jobs}) AND coalesce(started, first_time) <= ?"
+    )
+
+
+def runs_until(tables: QueriedTables, jobs: Iterable[int], time: int) -> dict[int, list[str]]:
+    """Return the last runs of some jobs until a time, microseconds since 1970, the latest first."""
+    found: dict[int, list[str]] = {}
+    for listed in id_lists(jobs):
+        rows = tables.query(
+            f"SELECT job_id, run_id FROM ({latest_runs(listed)}) t "  # noqa: S608 (numbers alone)
+            "WHERE place <= ? ORDER BY job_id, place",
+            (time, RUNS_OF_A_JOB),
+        )
+        for job, run in rows:
+            found.setdefault(job, []).append(run)
+    return found
+
+
+def earlier_runs(
+    tables: QueriedTables, job_of_run: Mapping[str, _Job], until: Mapping[_Job, Sequence[str]], time: int
+) -> dict[str, list[str]]:
+    """
+    Return what was last of the jobs of some runs that began after a time.
+
+    Args:
+        tables: the store.
+        job_of_run: run -> its job.
+        until: job -> its last runs until that time, the latest first.
+        time: microseconds since 1970.
+
+    Returns:
+        The node of each run that began later -> the nodes of its job's runs until then.
+    """
+    late = _later_runs(tables, job_of_run, time)
+    return {node_id("run", run): [node_id("run", each) for each in until.get(job_of_run[run], ())] for run in late}
+
+
+def operators_of_edges(edges: Iterable[GraphEdge]) -> list[OperatorNode]:
+    """Return the operators that edges pass, each once."""
+    found: dict[tuple[str, str], OperatorNode] = {}
+    for edge in edges:
+        for operator in edge.operator_path:
+            name, _, index = operator.rpartition("#")
+            if index.isdecimal() and (edge.job, operator) not in found:
+                found[edge.job, operator] = OperatorNode(edge.job, int(index), name, _ROLES.get(name, ""))
+    return list(found.values())
+
+
+def warnings_of(told: dict[str, ToldByRun], jobs: dict[str, str]) -> tuple[GraphWarning, ...]:
+    """
+    Return what was not understood as warnings.
+
+    Args:
+        told: what the events of runs tell.
+        jobs: run -> the id of its job's node.
+    """
+    return tuple(
+        GraphWarning(message, operator, jobs.get(run, ""), node_id("run", run))
+        for run in sorted(told)
+        for operator, message in told[run].remarks
+    )
+
+
+def call_sites_of(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, str]:
+    """
+    Return the line of the user's Python that ran each run, such as `jobs/daily.py:12`, if an event tells it.
+
+    Args:
+        tables: the store.
+        runs: the ids of the runs.
+        time: until when, microseconds since 1970.
+    """
+    found: dict[str, str] = {}
+    for marks, part in _lists(runs):
+        # Only the facet is read: an event may be long, and a graph has many runs.
+        rows = tables.query(
+            f"SELECT run_id, substr(json, instr(json, '{_CALL_SITE}'), {_LONGEST_FACET}) FROM event "  # noqa: S608
+            f"WHERE run_id IN ({marks}) AND time <= ? AND instr(json, '{_CALL_SITE}') > 0",
+            (*part, time),
+        )
+        found |= {run: site for run, text in rows if (site := _call_site(text))}
+    return found
+
+
+def _call_site(text: str) -> str:
+    """Return the line that the facet at the beginning of a text tells; empty for a facet of another shape."""
+    try:
+        facet, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+        return f"{_text(facet['file'])}:{int(facet['line'])}"
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+        return ""
+
+
+def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
+    found: set[str] = set()
+    for marks, part in _lists(runs):
+        sql = f"SELECT run_id FROM run WHERE run_id IN ({marks}) AND coalesce(started, first_time) > ?"  # noqa: S608
+        found.update(row[0] for row in tables.query(sql, (*part, time)))
+    return found
+
+
+def _key(edge: GraphEdge) -> _Key:
+    return edge.source, edge.target, edge.type, edge.subtype, edge.masking
+
+
+def _explained(edge: GraphEdge, told: ToldByRun) -> GraphEdge:
+    way = told.ways.get(_key(edge))
+    if way is not None:
+        edge = attrs.evolve(
+            edge,
+            kind=edge_kind_of(edge.type, edge.subtype, way.certainty),
+            operator_path=way.operators,
+            steps=way.steps,
+        )
+        if way.certainty != "exact":
+            return attrs.evolve(edge, confidence=sure(way.certainty, way.steps))
+    if told.remarks and edge.confidence.value == 1:
+        operators = dict.fromkeys(operator or message for operator, message in told.remarks)
+        return attrs.evolve(edge, confidence=in_part(", ".join(operators)))
+    return edge
+
+
+def _lists(runs: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the ids of runs, each once, as lists that a query can take, with the marks that stand for them there."""
+    every = sorted(set(runs))
+    for begin in range(0, len(every), MOST_IN_A_LIST):
+        part = every[begin : begin + MOST_IN_A_LIST]
+        yield ", ".join("?" * len(part)), part
+
+
+def _events(tables: QueriedTables, runs: Iterable[str], time: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield those events of runs that tell something, in the order of their times."""
+    for marks, part in _lists(runs):
+        rows = tables.query(
+            f"SELECT run_id, json FROM event WHERE run_id IN ({marks}) AND time <= ? "  # noqa: S608 (marks alone)
+            f"AND (json LIKE '%\"extractionError\"%' OR json LIKE '%\"{_STEPS}\"%') ORDER BY time, event_id",
+            (*part, time),
+        )
+        yield from ((run, event) for run, text in rows if (event := _parsed(text)) is not None)
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        return parse_event(text)
+    except InvalidEventError:
+        return None
+
+
+def _ids(tables: QueriedTables, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return the node of each dataset by its names."""
+    name_ids = {identity("dataset", *name): name for name in names}
+    belongs: dict[int, int] = {}
+    for listed in id_lists(name_ids):
+        sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
+        belongs |= dict(tables.query(sql))
+    named = datasets(tables, belongs.values())
+    return {
+        name_ids[name_id]: node_id("dataset", named[dataset].namespace, named[dataset].name)
+        for name_id, dataset in belongs.items()
+        if dataset in named
+    }
+
+
+def _ways(event: dict[str, Any]) -> Iterator[tuple[_End, _End, tuple[str, str, bool], ToldWay]]:
+    """Yield the ways that an event tells: both ends, the words of the edge, and its way. Another shape is left out."""
+    outputs = event.get("outputs")
+    for output in outputs if isinstance(outputs, list) else ():
+        yield from ways_of_output(output)
+
+
+def ways_of_output(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool], ToldWay]]:
+    """
+    Return the ways that an output of an event tells; none if it tells them in another shape.
+
+    Args:
+        output: the output as parsed JSON.
+
+    Returns:
+        For each way the source and the target as namespace, name and column; type, subtype and masking; and the way.
+    """
+    try:
+        facet = output["facets"][_STEPS]
+        lists = [("", facet["rows"]), *facet["columns"].items()]
+        ends = (_text(output["namespace"]), _text(output["name"]))
+        return [_way(told, (*ends, column), facet) for column, each in lists for told in each]
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return []
+
+
+def _way(
+    told: dict[str, Any], target: _End, facet: dict[str, Any]
+) -> tuple[_End, _End, tuple[str, str, bool], ToldWay]:
+    steps = tuple(
+        EdgeStep(
+            _text(facet["operators"][step["operator"]]),
+            _text(facet["expressions"][step["expression"]]) if "expression" in step else "",
+            _text(step.get("certainty", "exact")),
+            _text(step.get("callSite", "")),
+        )
+        for step in told["steps"][:_MOST_TOLD]
+    )
+    operators = tuple(_text(facet["operators"][each]) for each in told["operators"][:_MOST_TOLD])
+    source = (_text(told["namespace"]), _text(told["name"]), _text(told["field"]))
+    how = (_text(told["type"]), _text(told["subtype"]), told["masking"] is True)
+    return source, target, how, ToldWay(_text(told["certainty"]), operators, steps)
+
+
+def _text(value: object) -> str:
+    """Return a text, no longer than other tables keep it: many places of a facet may name the same one."""
+    if not isinstance(value, str):
+        raise TypeError
+    return value[:_LONGEST_TEXT]

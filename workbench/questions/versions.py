@@ -1,0 +1,717 @@
+"""
+The versions of datasets: their order, which run read and made which, and what comes from what.
+
+A version is the snapshot or the version that the storage gave it, else the run, or the micro-batch of a run, that wrote
+the dataset. A run that says no version read the one that was current when it began: such a read is marked as inferred.
+
+Rows of one version go on in two ways: a run reads them and makes another version, or the dataset's next version keeps
+them. A stream reads only what versions added, so what a version kept from the one before does not arrive there. This is
+why a place here is a version together with the part of its rows that is meant.
+
+All is asked for many versions at once, and the history of a dataset only once.
+"""
+
+from __future__ import annotations
+
+import bisect
+import enum
+import heapq
+import itertools
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+from openlineage_pyspark.workbench.model.times import FOREVER
+from openlineage_pyspark.workbench.questions.reach import Direction
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from openlineage_pyspark.workbench.store.names import QueriedTables
+
+VersionKey: TypeAlias = "tuple[int, str]"
+"""A dataset's id and the id of one of its versions; empty for what it held before the first version that is known."""
+
+RunPart: TypeAlias = "tuple[str, int]"
+"""A run's id and the number of one of its micro-batches; NO_BATCH for a run that has none."""
+
+VersionPlace: TypeAlias = "tuple[VersionKey, bool]"
+"""A version, and whether the rows are meant that it added."""
+
+# CREATE is not among them: it may find the table there. What was dropped before it is gone by the DROP.
+_REPLACING = frozenset({"DROP", "OVERWRITE", "TRUNCATE"})
+
+
+class VersionKind(enum.Enum):
+    """What gives a version its id."""
+
+    STORAGE = "storage"
+    RUN = "run"
+    UNKNOWN = "unknown"
+
+
+@attrs.frozen
+class DatasetVersion:
+    """
+    A version of a dataset.
+
+    Args:
+        dataset_id: the dataset.
+        id: the snapshot or version of the storage; else the run's id, and with a micro-batch, a slash and its number.
+        kind: which of the two.
+        time: when it was made, as far as is known: no later than its run said, or than a later version was made.
+            Microseconds since 1970. Of a version that no event says was made: when it was first read.
+        parts: the runs and micro-batches that say they made it; the one that knows most is the first. None if no event
+            says who did.
+        job_id: the job of the first of them; None if it is not known.
+        parent: the version before it, which the storage or the order tells; empty if there is none that is known.
+        parent_inferred: whether the order tells it, and not the storage.
+        storage_parent: the version before it as the storage says, also if the store knows nothing else of that one;
+            empty if the storage does not say.
+        keeps: whether it keeps rows of the version before.
+        change: such as OVERWRITE or DROP; empty for an append.
+        rows: how many rows were written; None if it is not known.
+        bytes: how many bytes were written; None if it is not known.
+    """
+
+    dataset_id: int
+    id: str
+    kind: VersionKind
+    time: int
+    parts: tuple[RunPart, ...] = ()
+    job_id: int | None = None
+    parent: str = ""
+    parent_inferred: bool = False
+    storage_parent: str = ""
+    keeps: bool = False
+    change: str = ""
+    rows: int | None = None
+    bytes: int | None = None
+
+    @property
+    def key(self) -> VersionKey:
+        """Return the dataset and the id."""
+        return self.dataset_id, self.id
+
+    @property
+    def run_id(self) -> str:
+        """Return the run that made it; empty if it is not known."""
+        return self.parts[0][0] if self.parts else ""
+
+    @property
+    def batch_id(self) -> int:
+        """Return the micro-batch that made it; NO_BATCH if there is none."""
+        return self.parts[0][1] if self.parts else NO_BATCH
+
+
+@attrs.frozen
+class VersionRead:
+    """
+    A run, or one micro-batch of it, read a version.
+
+    Args:
+        part: the run and the micro-batch.
+        version: the version. Its id is empty if the store knows none that was there at that time.
+        job_id: the job; None if it is not known.
+        time: when it was read, microseconds since 1970.
+        inferred: whether the event does not name the version: it is the one that was current then.
+        added: whether only the rows were read that the version added, as streams do, and not all of the dataset.
+        offset_from: where a micro-batch began to read, as JSON; empty if it is not known.
+        offset_to: where it ended; empty if it is not known.
+        rows: how many rows were read, of all versions of the dataset together; None if it is not known.
+    """
+
+    part: RunPart
+    version: VersionKey
+    job_id: int | None
+    time: int
+    inferred: bool = False
+    added: bool = False
+    offset_from: str = ""
+    offset_to: str = ""
+    rows: int | None = None
+
+
+@attrs.frozen
+class VersionEdge:
+    """
+    Rows of one version went into another.
+
+    Args:
+        source: where they come from.
+        target: where they go.
+        part: the run and micro-batch that made the target.
+        job_id: its job; None if it is not known.
+        kept: whether the target is the dataset's next version, which keeps the rows of the one before.
+        inferred: whether the events do not name the source: it was current then, or it is the one before by its time.
+        added: whether only the rows that the source added went there.
+    """
+
+    source: VersionKey
+    target: VersionKey
+    part: RunPart
+    job_id: int | None
+    kept: bool = False
+    inferred: bool = False
+    added: bool = False
+
+
+@attrs.frozen
+class VersionClosure:
+    """
+    What is reached from versions.
+
+    Args:
+        depths: each version that is reached, and where it began -> how many runs lie between, the closest first. Where
+            rows are only kept, none lies between.
+        edges: all edges that were passed, each one once.
+    """
+
+    depths: dict[VersionKey, int]
+    edges: tuple[VersionEdge, ...]
+
+
+@attrs.frozen
+class _History:
+    """
+    The versions of a dataset.
+
+    Args:
+        versions: in their order.
+        places: the id of a version -> its place in that order.
+        following: the id of a version -> the versions whose parent it is.
+    """
+
+    versions: tuple[DatasetVersion, ...]
+    places: dict[str, int]
+    following: dict[str, tuple[DatasetVersion, ...]]
+
+    def current(self, time: int, reader: RunPart | None = None) -> str:
+        """Return the version that was current at a time, leaving out what the reader itself made; empty if none was."""
+        place = bisect.bisect_right(self.versions, time, key=lambda version: version.time) - 1
+        while place >= 0 and reader in self.versions[place].parts:
+            place -= 1
+        return self.versions[place].id if place >= 0 else ""
+
+
+class StoredVersions:
+    """
+    The versions of datasets, and what runs did with them. What was asked once is kept.
+
+    Args:
+        tables: the store.
+        overwrites_replace: whether an OVERWRITE replaces all rows. Events do not tell an overwrite of some partitions
+            from one of the whole table: with False, an overwritten version is taken to keep rows of the one before.
+    """
+
+    def __init__(self, tables: QueriedTables, *, overwrites_replace: bool = True) -> None:
+        self._tables = tables
+        self._replacing = _REPLACING if overwrites_replace else _REPLACING - {"OVERWRITE"}
+        self._histories: dict[int, _History] = {}
+        self._readers: dict[int, dict[str, list[VersionRead]]] = {}
+
+    def load(self, dataset_ids: Iterable[int]) -> None:
+        """Learn the versions of datasets that are not known yet, all of them at once."""
+        wanted = set(dataset_ids) - set(self._histories)
+        made: dict[int, dict[str, list[tuple[Any, ...]]]] = {each: {} for each in wanted}
+        for listed in id_lists(wanted):
+            sinks = _without_unnamed(self._tables.query(f"{_SINKS} WHERE i.dataset_id IN ({listed}) AND {_MADE}"))
+            for row in self._without_summaries(sinks):
+                made[row[0]].setdefault(_id_of(row), []).append(row)
+            seen = (
+                "SELECT i.dataset_id, l.snapshot, min(l.time) FROM dataset_identity i "  # noqa: S608 (numbers alone)
+                "JOIN source_snapshot_lineage l ON l.name_id = i.name_id "
+                f"WHERE i.dataset_id IN ({listed}) AND l.snapshot <> '' GROUP BY i.dataset_id, l.snapshot"
+            )
+            for dataset_id, snapshot, time in self._tables.query(seen):
+                unmade = (dataset_id, "", NO_BATCH, snapshot, None, time, None, "", None, None)
+                made[dataset_id].setdefault(snapshot, []).append(unmade)
+        for dataset_id, rows in made.items():
+            self._histories[dataset_id] = _history(dataset_id, rows, self._replacing)
+
+    def of(self, dataset_id: int) -> tuple[DatasetVersion, ...]:
+        """Return the versions of a dataset in their order: by what came before what, and by time."""
+        self.load([dataset_id])
+        return self._histories[dataset_id].versions
+
+    def get(self, key: VersionKey) -> DatasetVersion:
+        """Return a version; one of the kind UNKNOWN if no event names it."""
+        self.load([key[0]])
+        history = self._histories[key[0]]
+        place = history.places.get(key[1])
+        return DatasetVersion(*key, VersionKind.UNKNOWN, 0) if place is None else history.versions[place]
+
+    def before(self, key: VersionKey) -> DatasetVersion | None:
+        """Return the version before one; None if it is the first one that is known."""
+        parent = self.get(key).parent
+        return self.get((key[0], parent)) if parent else None
+
+    def current(self, dataset_id: int, time: int = FOREVER) -> DatasetVersion | None:
+        """Return the version of a dataset that was current at a time, by default now; None if there was none."""
+        self.load([dataset_id])
+        found = self._histories[dataset_id].current(time)
+        return self.get((dataset_id, found)) if found else None
+
+    def made_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionKey, ...]]:
+        """Return which versions each of some runs and micro-batches made."""
+        rows = _without_unnamed(self._rows_of(parts, _SINKS, f"WHERE {_MADE}"))
+        self.load(row[0] for row in rows)
+        found: dict[RunPart, dict[VersionKey, None]] = {}
+        for row in rows:
+            if _id_of(row) not in self._histories[row[0]].places:
+                # A run within it made the version.
+                continue
+            found.setdefault((row[1], row[2]), {})[row[0], _id_of(row)] = None
+        return {part: tuple(sorted(keys)) for part, keys in found.items()}
+
+    def read_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionRead, ...]]:
+        """Return which versions each of some runs and micro-batches read."""
+        rows = _without_unnamed(self._rows_of(parts, _SOURCES))
+        self.load(row[0] for row in rows)
+        found: dict[RunPart, list[VersionRead]] = {}
+        for row in rows:
+            found.setdefault((row[1], row[2]), []).extend(self._reads(row))
+        return {part: tuple(sorted(reads, key=_read_order)) for part, reads in found.items()}
+
+    def parts_of(self, run_ids: Iterable[str]) -> list[RunPart]:
+        """Return the parts of runs that read or made something."""
+        found: set[RunPart] = set()
+        every = sorted(set(run_ids))
+        for begin in range(0, len(every), MOST_IN_A_LIST):
+            some = every[begin : begin + MOST_IN_A_LIST]
+            marks = ", ".join("?" * len(some))
+            for table in ("source_snapshot_lineage", "sink_snapshot_lineage"):
+                sql = f"SELECT DISTINCT run_id, batch_id FROM {table} WHERE run_id IN ({marks})"  # noqa: S608 (marks)
+                found |= {(run_id, batch_id) for run_id, batch_id in self._tables.query(sql, some)}
+        return sorted(found)
+
+    def readers(self, keys: Iterable[VersionKey]) -> dict[VersionKey, tuple[VersionRead, ...]]:
+        """Return the reads of each of some versions, by whichever run."""
+        wanted = set(keys)
+        self._learn_readers({dataset_id for dataset_id, _ in wanted})
+        return {key: tuple(self._readers[key[0]].get(key[1], ())) for key in wanted}
+
+    def forward(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
+        """
+        Return the edges that begin at versions: which versions keep their rows, and what runs made from them.
+
+        Args:
+            places: each version, with whether the rows are meant that it added, and not those that it kept.
+        """
+        every = list(places)
+        return [*self.kept((key for key, _ in every), Direction.DOWNSTREAM), *self.used(every)]
+
+    def backward(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
+        """
+        Return the edges that end at versions: whose rows they keep, and what runs made them from.
+
+        Args:
+            places: each version, with whether only the rows are meant that it added, and not all of its rows.
+        """
+        every = list(places)
+        return [*self.kept((key for key, added in every if not added), Direction.UPSTREAM), *self.made_from(every)]
+
+    def kept(self, keys: Iterable[VersionKey], direction: Direction) -> list[VersionEdge]:
+        """Return the edges to the versions that keep rows of some versions, or from those whose rows these keep."""
+        every = list(dict.fromkeys(keys))
+        self.load(dataset_id for dataset_id, _ in every)
+        targets = [self.get(key) for key in every]
+        if direction is Direction.DOWNSTREAM:
+            targets = [each for key in every for each in self._histories[key[0]].following.get(key[1], ())]
+        return [
+            VersionEdge(
+                (each.dataset_id, each.parent),
+                each.key,
+                (each.run_id, each.batch_id),
+                each.job_id,
+                kept=True,
+                inferred=each.parent_inferred,
+            )
+            for each in targets
+            if each.keeps
+        ]
+
+    def used(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
+        """Return the edges from versions to what runs made from them; the places are those of `forward`."""
+        meant = dict(sorted(places))
+        readers = self.readers(meant)
+        reads = [read for key, added in meant.items() for read in readers[key] if added or not read.added]
+        made = self.made_by(read.part for read in reads)
+        return [
+            VersionEdge(read.version, target, read.part, read.job_id, inferred=read.inferred, added=read.added)
+            for read in reads
+            for target in made.get(read.part, ())
+            if target != read.version
+        ]
+
+    def made_from(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
+        """Return the edges to versions from what runs made them from; the places are those of `backward`."""
+        keys = sorted({key for key, _ in places})
+        self.load(dataset_id for dataset_id, _ in keys)
+        parts = {key: self.get(key).parts for key in keys}
+        reads = self.read_by(part for each in parts.values() for part in each)
+        return [
+            VersionEdge(read.version, key, part, read.job_id, inferred=read.inferred, added=read.added)
+            for key in keys
+            for part in parts[key]
+            for read in reads.get(part, ())
+            if read.version != key
+        ]
+
+    def _without_summaries(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """
+        Leave out rows without a version of runs within which another run wrote the dataset.
+
+        An orchestrator's task tells what the statements in it wrote: that is one version, and not two.
+        """
+        writers: dict[int, set[str]] = {}
+        for row in rows:
+            writers.setdefault(row[0], set()).add(row[1])
+        asked = {row[1] for row in rows if not row[3] and row[2] < 0 and row[1] and len(writers[row[0]]) > 1}
+        within: dict[str, set[str]] = {}
+        known: set[tuple[str, str]] = set()
+        above = {run_id: {run_id} for run_id in asked}
+        while above:
+            following: dict[str, set[str]] = {}
+            for child, parent in self._children(above):
+                for run_id in above[parent]:
+                    if (run_id, child) not in known and child != run_id:
+                        known.add((run_id, child))
+                        within.setdefault(run_id, set()).add(child)
+                        following.setdefault(child, set()).add(run_id)
+            above = following
+        return [
+            row
+            for row in rows
+            if row[3]
+            or row[2] >= 0
+            # Runs that name each other as their parents are none of each other.
+            or not any(row[1] not in within.get(each, ()) for each in within.get(row[1], set()) & writers[row[0]])
+        ]
+
+    def _children(self, run_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+        every = sorted(run_ids)
+        for begin in range(0, len(every), MOST_IN_A_LIST):
+            some = every[begin : begin + MOST_IN_A_LIST]
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT run_id, parent_run_id FROM run WHERE parent_run_id IN ({marks})"  # noqa: S608 (marks)
+            yield from ((child, parent) for child, parent in self._tables.query(sql, some))
+
+    def _learn_readers(self, dataset_ids: set[int]) -> None:
+        wanted = dataset_ids - set(self._readers)
+        self.load(wanted)
+        self._readers |= {each: {} for each in wanted}
+        for listed in id_lists(wanted):
+            here = f"i.dataset_id IN ({listed})"
+            rows = self._tables.query(f"{_PLAIN_READS} AND {here} UNION ALL {_TOLD_READS} AND {here}")
+            for row in _without_unnamed(rows):
+                for read in self._reads(row):
+                    self._readers[row[0]].setdefault(read.version[1], []).append(read)
+        for dataset_id in wanted:
+            for reads in self._readers[dataset_id].values():
+                reads.sort(key=_read_order)
+
+    def _reads(self, row: tuple[Any, ...]) -> Iterator[VersionRead]:
+        """Return what one row of a source means: a stream's micro-batch may have read several versions."""
+        dataset_id, run_id, batch_id, snapshot, job_id, time, offset_from, offset_to, rows = row
+        part, history = (run_id, batch_id), self._histories[dataset_id]
+        inferred = not snapshot
+        ids, added = [snapshot or history.current(time, part)], False
+        if snapshot:
+            ids, added = _range(history, snapshot, offset_from, offset_to)
+        for each in ids:
+            yield VersionRead(
+                part,
+                (dataset_id, each),
+                job_id,
+                time,
+                inferred,
+                added,
+                offset_from or "",
+                offset_to or "",
+                rows,
+            )
+
+    def _rows_of(self, parts: Iterable[RunPart], select: str, where: str = "") -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        every = sorted(set(parts))
+        for begin in range(0, len(every), MOST_IN_A_LIST // 2):
+            some = every[begin : begin + MOST_IN_A_LIST // 2]
+            values = ", ".join(f"(?, {batch_id:d})" for _, batch_id in some)
+            found += self._tables.query(
+                f"WITH f (run_id, batch_id) AS (VALUES {values}) {select} "
+                f"JOIN f ON f.run_id = l.run_id AND f.batch_id = l.batch_id {where}",
+                [run_id for run_id, _ in some],
+            )
+        return found
+
+
+def reach_versions(
+    versions: StoredVersions,
+    start: Iterable[VersionKey],
+    direction: Direction,
+    *,
+    depth: int | None = None,
+    as_of: int | None = None,
+) -> VersionClosure:
+    """
+    Return what comes from the rows that versions added, or where all rows of versions come from.
+
+    Args:
+        versions: of the store.
+        start: where to begin.
+        direction: downstream or upstream.
+        depth: how many runs to pass at most; None for all.
+        as_of: leave out what was made later, microseconds since 1970; None for nothing.
+    """
+    # Downstream of what a version added is also what is downstream of what it kept; upstream it is the other way round.
+    wider = direction is Direction.DOWNSTREAM
+    return reach_places(versions, ((key, wider) for key in start), direction, depth=depth, as_of=as_of)
+
+
+def reach_places(
+    versions: StoredVersions,
+    places: Iterable[VersionPlace],
+    direction: Direction,
+    *,
+    depth: int | None = None,
+    as_of: int | None = None,
+) -> VersionClosure:
+    """
+    Return what comes from rows of versions, or where rows of versions come from.
+
+    Args:
+        versions: of the store.
+        places: where to begin, as `StoredVersions.forward` and `StoredVersions.backward` take them.
+        direction: as in `reach_versions`.
+        depth: as there.
+        as_of: as there.
+    """
+    down = wider = direction is Direction.DOWNSTREAM
+
+    def shown(edge: VersionEdge) -> bool:
+        return as_of is None or versions.get(edge.target).time <= as_of
+
+    level: dict[VersionPlace, None] = dict.fromkeys(places)
+    depths: dict[VersionKey, int] = {}
+    seen, edges = set[VersionPlace](), dict[VersionEdge, None]()
+    for passed in itertools.count():
+        kept = list(level)
+        while kept:
+            seen |= set(kept)
+            found = versions.kept((key for key, added in kept if down or not added), direction)
+            edges |= dict.fromkeys(filter(shown, found))
+            ends = [(edge.target if down else edge.source, False) for edge in filter(shown, found)]
+            kept = [place for place in dict.fromkeys(ends) if not seen & {place, (place[0], wider)}]
+            level |= dict.fromkeys(kept)
+        depths |= {key: passed for key, _ in level if key not in depths}
+        if not level or passed == depth:
+            break
+        using = list(filter(shown, versions.used(level) if down else versions.made_from(level)))
+        edges |= dict.fromkeys(using)
+        following = [(edge.target, True) if down else (edge.source, edge.added) for edge in using]
+        level = dict.fromkeys(place for place in following if not seen & {place, (place[0], wider)})
+    return VersionClosure(depths, tuple(edges))
+
+
+_SINKS = (
+    "SELECT i.dataset_id, l.run_id, l.batch_id, l.snapshot, l.job_id, l.time, l.parent, l.change, l.row_count, l.bytes "
+    "FROM dataset_identity i JOIN sink_snapshot_lineage l ON l.name_id = i.name_id "
+    "LEFT JOIN run r ON r.run_id = l.run_id"
+)
+# What a run that failed wrote is no version, unless the storage gave it one, or the micro-batch was committed.
+_MADE = "(l.snapshot <> '' OR l.batch_id >= 0 OR r.state IS NULL OR r.state NOT IN ('FAIL', 'ABORT'))"
+# A batch run reads when it begins. A stream whose micro-batches are not told reads on and on.
+_READ = (
+    "SELECT i.dataset_id, l.run_id, l.batch_id, l.snapshot, l.job_id, "
+    "CASE WHEN l.batch_id < 0 AND r.started < l.time AND coalesce(j.processing, '') <> 'STREAMING' "
+    "THEN r.started ELSE l.time END, l.offset_from, l.offset_to, l.row_count "
+    "FROM dataset_identity i "
+)
+_READER = "LEFT JOIN run r ON r.run_id = l.run_id LEFT JOIN job j ON j.job_id = l.job_id"
+_SOURCES = f"{_READ}JOIN source_snapshot_lineage l ON l.name_id = i.name_id {_READER}"
+# Each of the two conditions is that of an index.
+_PLAIN_READS = (
+    f"{_READ}JOIN source_job_lineage s ON s.name_id = i.name_id "
+    f"JOIN source_snapshot_lineage l ON l.job_id = s.job_id AND l.name_id = s.name_id {_READER} "
+    "WHERE l.snapshot = '' AND l.batch_id = -1"
+)
+_TOLD_READS = f"{_SOURCES} WHERE (l.snapshot <> '' OR l.batch_id <> -1)"
+
+
+def _id_of(row: Sequence[Any]) -> str:
+    """Return the id of the version that a row of a sink tells."""
+    _, run_id, batch_id, snapshot = row[:4]
+    return str(snapshot or (f"{run_id}/{batch_id}" if batch_id >= 0 else run_id))
+
+
+def _without_unnamed(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Leave out rows without a version where another event of the same run and dataset names it."""
+    every = list(rows)
+    named = {row[:3] for row in every if row[3]}
+    return [row for row in every if row[3] or row[:3] not in named]
+
+
+def _read_order(read: VersionRead) -> tuple[int, RunPart, VersionKey]:
+    return read.time, read.part, read.version
+
+
+def _history(dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing: frozenset[str]) -> _History:
+    """
+    Return the versions of a dataset in order.
+
+    Args:
+        dataset_id: the dataset.
+        rows: the id of each version -> the rows that tell it.
+        replacing: the changes that keep no rows.
+    """
+    found = {}
+    for id_, told in rows.items():
+        # Two runs may tell one version, as an orchestrator's task and the statement in it do.
+        told.sort(key=lambda row: (not row[1], row[8] is None, -row[2], row[5], row[1]))
+        made = [row for row in told if row[1]]
+        parent, change = (next((row[place] for row in told if row[place]), "") for place in (6, 7))
+        found[id_] = DatasetVersion(
+            dataset_id,
+            id_,
+            VersionKind.STORAGE if told[0][3] else VersionKind.RUN,
+            min(row[5] for row in made or told),
+            tuple(dict.fromkeys((row[1], row[2]) for row in made)),
+            told[0][4],
+            parent if parent in rows and parent != id_ else "",
+            storage_parent=parent,
+            change=change,
+            rows=told[0][8],
+            bytes=told[0][9],
+        )
+    versions: list[DatasetVersion] = []
+    for version in _in_order(found):
+        before = version.parent or (versions[-1].id if versions else "")
+        versions.append(
+            attrs.evolve(
+                version,
+                parent=before,
+                parent_inferred=bool(before) and not version.parent,
+                keeps=bool(before) and version.change not in replacing,
+            )
+        )
+    following: dict[str, tuple[DatasetVersion, ...]] = {}
+    for version in versions:
+        following[version.parent] = (*following.get(version.parent, ()), version)
+    return _History(tuple(versions), {each.id: place for place, each in enumerate(versions)}, following)
+
+
+def _in_order(found: dict[str, DatasetVersion]) -> list[DatasetVersion]:
+    """
+    Return versions in order: each after its parent, and otherwise by time.
+
+    A run tells its version when it ends. Where a later version was told before, the earlier one was there by then too:
+    its time is brought forward.
+    """
+    children: dict[str, list[str]] = {}
+    for version in found.values():
+        if version.parent:
+            children.setdefault(version.parent, []).append(version.id)
+    times = {id_: version.time for id_, version in found.items()}
+    # Each version once, the latest first: the time of a child is final before that of its parent is looked at.
+    waiting = {id_: len(children.get(id_, ())) for id_ in found}
+    ready = [id_ for id_, count in waiting.items() if not count]
+    for id_ in ready:
+        parent = found[id_].parent
+        if parent:
+            times[parent] = min(times[parent], times[id_])
+            waiting[parent] -= 1
+            if not waiting[parent]:
+                ready.append(parent)
+    heap = [(times[id_], *_natural(id_)) for id_, version in found.items() if not version.parent]
+    # Parents that go round in a circle are those of no storage: each of them is taken as if it had none.
+    circle = set(found) - set(ready)
+    heap += [(times[id_], *_natural(id_)) for id_ in circle if found[id_].parent]
+    heapq.heapify(heap)
+    ordered, done = [], set[str]()
+    while heap:
+        time, _, id_ = heapq.heappop(heap)
+        if id_ in done:
+            continue
+        done.add(id_)
+        parent = "" if id_ in circle else found[id_].parent
+        ordered.append(attrs.evolve(found[id_], time=time, parent=parent))
+        for child in children.get(id_, ()):
+            heapq.heappush(heap, (times[child], *_natural(child)))
+    return ordered
+
+
+def _natural(id_: str) -> tuple[int, str]:
+    """Return what orders versions that were made at one time: numbers by their value."""
+    return (len(id_) if id_.isdigit() else 0), id_
+
+
+def _range(history: _History, snapshot: str, offset_from: str | None, offset_to: str | None) -> tuple[list[str], bool]:
+    """
+    Return the versions that a micro-batch read, and whether it read only what they added.
+
+    Offsets of Iceberg name a snapshot and how many of its files are done
+    (org.apache.iceberg.spark.source.StreamingOffset), those of Delta a version and the file in it that is done
+    (org.apache.spark.sql.delta.sources.DeltaSourceOffset): all of the versions before that one are.
+
+    Args:
+        history: the dataset's versions.
+        snapshot: the version at the end of the micro-batch.
+        offset_from: where it began; None for a run that is no stream, and at the beginning of one.
+        offset_to: where it ended.
+    """
+    begin, end = _offset(offset_from), _offset(offset_to)
+    if not begin:
+        return [snapshot], False
+    last = snapshot
+    if "reservoirVersion" in begin:
+        if begin.get("isStartingVersion") or begin.get("isInitialSnapshot"):
+            return [snapshot], False
+        first = str(begin["reservoirVersion"])
+        if end.get("reservoirVersion") is not None:
+            last = str(end["reservoirVersion"] - (end.get("index", 0) < 0))
+        return _numbered(history, first, last), True
+    if "snapshot_id" in begin:
+        first = str(begin["snapshot_id"])
+        return _chain(history, first, last), True
+    return [snapshot], False
+
+
+def _numbered(history: _History, first: str, last: str) -> list[str]:
+    """Return the versions from one number to another, those that are known and the last one."""
+    if not (first.isdigit() and last.isdigit()):
+        return [last]
+    low, high = int(first), int(last)
+    found = {each.id for each in history.versions if each.id.isdigit() and low <= int(each.id) <= high}
+    return sorted({*found, last}, key=int)
+
+
+def _chain(history: _History, first: str, last: str) -> list[str]:
+    """
+    Return the versions after one and up to another, along their parents; the other alone if the two are the same.
+
+    If the first one does not come before the last one in that way, it is by their order; and if the store does not know
+    the first one, all that is known came after it.
+    """
+    way, here = [last], last
+    while here in history.places:
+        here = history.versions[history.places[here]].parent
+        if not here or here == first:
+            break
+        way.append(here)
+    begin, end = history.places.get(first), history.places.get(last)
+    if first == last:
+        return [last]
+    if here == first or begin is None or end is None or begin > end:
+        return way[::-1]
+    return [each.id for each in history.versions[begin + 1 : end + 1]]
+
+
+def _offset(text: str | None) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if text else None
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,286 @@
+"""Asks what is upstream and downstream of a thing, and makes the answer."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.model.graph import node_id
+from openlineage_pyspark.workbench.questions.reach import Direction, Limits, between, datasets_of_job, reach, reach_all
+from openlineage_pyspark.workbench.questions.reached import (
+    Answer,
+    AnswerLink,
+    AnswerNode,
+    Grain,
+    closest,
+    closest_link,
+    coarser,
+    id_of,
+)
+from openlineage_pyspark.workbench.questions.things import (
+    JobThing,
+    RunThing,
+    VersionThing,
+    find_asked,
+    find_version,
+    jobs_within,
+    runs_within,
+)
+from openlineage_pyspark.workbench.questions.told import earlier_runs, explained, runs_until, stored_edge, told_by
+from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionEdge, reach_places, reach_versions
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+from openlineage_pyspark.workbench.store.names import DatasetName, Thing, datasets, find
+from openlineage_pyspark.workbench.store.tables.ids import id_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from openlineage_pyspark.workbench.model.graph import GraphEdge
+    from openlineage_pyspark.workbench.questions.reach import Closure, Place, PlaceEdge
+    from openlineage_pyspark.workbench.questions.things import Asked
+    from openlineage_pyspark.workbench.questions.versions import VersionClosure, VersionKey
+    from openlineage_pyspark.workbench.store.names import QueriedTables
+
+
+def reached_from(
+    tables: QueriedTables, text: str, direction: Direction, limits: Limits, by: Grain | None = None
+) -> Answer:
+    """
+    Return what is upstream or downstream of a thing.
+
+    Args:
+        tables: the store.
+        text: the thing, as `things.find_asked` takes it.
+        direction: the way.
+        limits: how far.
+        by: what the nodes are; None for what fits the thing: columns for a column, versions for a version and for a
+            run, tables for a dataset and for a job.
+
+    Raises:
+        StoreError: nothing has this name, or several things have it; or it can't be asked for in this way.
+    """
+    versions = StoredVersions(tables)
+    asked = find_asked(tables, versions, text, limits.time)
+    if isinstance(asked, Thing) and not asked.column and by is Grain.SNAPSHOT:
+        asked = find_version(tables, versions, f"{text}@latest", limits.time)
+    grain = by or _usual_grain(asked)
+    if grain in (Grain.COLUMN, Grain.SNAPSHOT) and _finest(asked) is not grain:
+        raise StoreError(f"{text} can't be asked for by {grain.value}: {_INSTEAD[grain]}")
+    maker = _Maker(tables, direction, limits)
+    if isinstance(asked, Thing):
+        if asked.column:
+            answer = maker.of_places(reach(tables, (asked.dataset.id, asked.column), direction, limits))
+        else:
+            answer = maker.of_dataset(asked.dataset, by_columns=grain is Grain.COLUMN)
+    elif isinstance(asked, JobThing):
+        answer = maker.of_job(asked)
+    else:
+        answer = maker.of_versions(versions, asked)
+    return coarser(answer, grain) if grain in (Grain.TABLE, Grain.JOB) else answer
+
+
+def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> Answer:
+    """
+    Return the ways from one dataset or column to another.
+
+    Args:
+        tables: the store.
+        source: where they begin.
+        target: where they end. If the source is a column and the target a dataset, any column of that.
+        limits: which ways count.
+
+    Raises:
+        StoreError: nothing has such a name, or several things have it.
+    """
+    start, end = find(tables, source), find(tables, target)
+    if end.column and not start.column:
+        raise StoreError(f"{source} is a dataset and {target} a column: name a column of {start.dataset.label} too")
+    reached = reach(tables, (start.dataset.id, start.column), Direction.DOWNSTREAM, limits)
+    found = _Maker(tables, Direction.DOWNSTREAM, limits).of_places(between(reached, (end.dataset.id, end.column)))
+    return attrs.evolve(found, question="between")
+
+
+_INSTEAD = {
+    Grain.COLUMN: "name a dataset or a column",
+    Grain.SNAPSHOT: "name a dataset, a version (DATASET@VERSION) or a run",
+}
+
+
+def _usual_grain(asked: Asked) -> Grain:
+    if isinstance(asked, Thing):
+        return Grain.COLUMN if asked.column else Grain.TABLE
+    return Grain.TABLE if isinstance(asked, JobThing) else Grain.SNAPSHOT
+
+
+def _finest(asked: Asked) -> Grain:
+    """Return the finest grain in which a thing can be asked for."""
+    if isinstance(asked, JobThing):
+        return Grain.TABLE
+    return Grain.COLUMN if isinstance(asked, Thing) else Grain.SNAPSHOT
+
+
+@attrs.frozen
+class _Maker:
+    """Makes answers of what is reached: ids become names."""
+
+    tables: QueriedTables
+    direction: Direction
+    limits: Limits
+
+    def of_dataset(self, dataset: DatasetName, *, by_columns: bool) -> Answer:
+        start = (dataset.id, "")
+        found = reach_all(self.tables, [start], self.direction, self.limits, by_columns=by_columns)
+        return self._of_edges(start, *found)
+
+    def of_places(self, reached: Closure) -> Answer:
+        depths = {reached.start: 0, **reached.depths}
+        return self._of_edges(reached.start, depths, reached.passed, reached.edges)
+
+    def of_job(self, job: JobThing) -> Answer:
+        limits = self.limits
+        start = AnswerNode("", "", job.namespace, job.name, 0, kind="job")
+        within = {
+            each: datasets_of_job(self.tables, each, self.direction, limits)
+            for each in jobs_within(self.tables, job.job_id)
+        }
+        first = sorted({place for places in within.values() for place in places})
+        further = attrs.evolve(limits, depth=None if limits.depth is None else limits.depth - 1)
+        depths, _, edges = reach_all(self.tables, first, self.direction, further, by_columns=False)
+        shown = self._places({place: depth + 1 for place, depth in depths.items()})
+        links = [*self._links(edges, shown)]
+        named = self._jobs(within)
+        for each, places in within.items():
+            for place in places:
+                ends = (start, shown[place]) if self.direction is Direction.DOWNSTREAM else (shown[place], start)
+                links.append(AnswerLink(*ends, *named[each], ""))
+        return self._answer(start, shown.values(), links)
+
+    def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing) -> Answer:
+        limits = self.limits
+        down = self.direction is Direction.DOWNSTREAM
+        if isinstance(asked, VersionThing):
+            key = asked.version.key
+            reached = reach_versions(versions, [key], self.direction, depth=limits.depth, as_of=limits.as_of)
+            shown = self._versions(reached, 0)
+            return self._answer(shown[key], set(shown.values()) - {shown[key]}, self._version_links(reached, shown))
+        start = AnswerNode("", "", asked.job.namespace, asked.job.name, 0, kind="run", run=asked.run_id)
+        parts = versions.parts_of(runs_within(self.tables, asked.run_id))
+        if down:
+            first = [
+                VersionEdge(key, key, part, versions.get(key).job_id)
+                for part, keys in versions.made_by(parts).items()
+                for key in keys
+            ]
+        else:
+            first = [
+                VersionEdge(read.version, read.version, part, read.job_id, inferred=read.inferred, added=read.added)
+                for part, reads in versions.read_by(parts).items()
+                for read in reads
+            ]
+        places = [(edge.source, down or edge.added) for edge in first]
+        further = None if limits.depth is None else limits.depth - 1
+        reached = reach_places(versions, places, self.direction, depth=further, as_of=limits.as_of)
+        shown = self._versions(reached, 1)
+        links = self._version_links(reached, shown)
+        jobs = self._jobs(edge.job_id for edge in first)
+        for edge in first:
+            ends = (start, shown[edge.source]) if down else (shown[edge.source], start)
+            links.append(AnswerLink(*ends, *jobs[edge.job_id], edge.part[0], _batch(edge), inferred=edge.inferred))
+        return self._answer(start, shown.values(), links)
+
+    def _of_edges(
+        self, start: Place, depths: dict[Place, int], passed: dict[Place, int], edges: Iterable[PlaceEdge]
+    ) -> Answer:
+        shown = self._places({**passed, **depths})
+        nodes = [shown[place] for place in depths if place != start]
+        return self._answer(shown[start], nodes, self._links(edges, shown))
+
+    def _places(self, depths: dict[Place, int]) -> dict[Place, AnswerNode]:
+        named = datasets(self.tables, (place[0] for place in depths))
+        return {
+            place: _node(named[place[0]], depth, column=place[1], kind="column" if place[1] else "dataset")
+            for place, depth in depths.items()
+        }
+
+    def _links(self, edges: Iterable[PlaceEdge], shown: dict[Place, AnswerNode]) -> list[AnswerLink]:
+        every = list(edges)
+        jobs = self._jobs(edge.job_id for edge in every)
+        told = iter(self._explained(every, shown, jobs))
+        return [
+            AnswerLink(
+                shown[edge.source],
+                shown[edge.target],
+                *jobs[edge.job_id],
+                last_run=max((kind.last_run for kind in edge.kinds), default=""),
+                edges=tuple(islice(told, len(edge.kinds))),
+            )
+            for edge in every
+        ]
+
+    def _explained(
+        self, edges: list[PlaceEdge], shown: dict[Place, AnswerNode], jobs: dict[int | None, tuple[str, str]]
+    ) -> list[GraphEdge]:
+        """Return an edge of the graph for each kind of each edge between columns, as the events of the runs tell it."""
+        job_of_run = {kind.last_run: edge.job_id for edge in edges for kind in edge.kinds if kind.last_run}
+        if not any(edge.kinds for edge in edges):
+            return []
+        time, earlier, until = self.limits.time, {}, {}
+        if self.limits.as_of is not None:
+            until = runs_until(self.tables, job_of_run.values(), time)
+            earlier = earlier_runs(self.tables, job_of_run, until, time)
+        told = told_by(self.tables, {*job_of_run, *(run for runs in until.values() for run in runs)}, time)
+        made = []
+        for edge in edges:
+            ends = id_of(shown[edge.source]), id_of(shown[edge.target])
+            job = node_id("job", *reversed(jobs[edge.job_id]))
+            made += [
+                stored_edge(*ends, kind.type, kind.subtype, kind.text, masking=kind.masked, job=job, run=kind.last_run)
+                for kind in edge.kinds
+            ]
+        return explained(made, told, earlier)
+
+    def _versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, AnswerNode]:
+        named = datasets(self.tables, (dataset_id for dataset_id, _ in reached.depths))
+        return {
+            key: _node(named[key[0]], depth + more, version=key[1], kind="version")
+            for key, depth in reached.depths.items()
+        }
+
+    def _version_links(self, reached: VersionClosure, shown: dict[VersionKey, AnswerNode]) -> list[AnswerLink]:
+        jobs = self._jobs(edge.job_id for edge in reached.edges)
+        return [
+            AnswerLink(
+                shown[edge.source],
+                shown[edge.target],
+                *jobs[edge.job_id],
+                last_run=edge.part[0],
+                batch=_batch(edge),
+                kept=edge.kept,
+                inferred=edge.inferred,
+            )
+            for edge in reached.edges
+        ]
+
+    def _answer(self, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> Answer:
+        ordered = tuple(sorted(links, key=closest_link))
+        return Answer(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
+
+    def _jobs(self, ids: Iterable[int | None]) -> dict[int | None, tuple[str, str]]:
+        """Return the name and the namespace of jobs."""
+        found: dict[int | None, tuple[str, str]] = {None: ("", "")}
+        for listed in id_lists(each for each in ids if each is not None):
+            sql = f"SELECT job_id, name, namespace FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
+            found |= {job_id: (name, namespace) for job_id, name, namespace in self.tables.query(sql)}
+        return found
+
+
+def _node(
+    dataset: DatasetName, depth: int, *, column: str = "", version: str = "", kind: str = "dataset"
+) -> AnswerNode:
+    return AnswerNode(dataset.label, column, dataset.namespace, dataset.name, depth, version, kind)
+
+
+def _batch(edge: VersionEdge) -> int | None:
+    return None if edge.part[1] == NO_BATCH else edge.part[1]

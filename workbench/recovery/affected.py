@@ -1,0 +1,314 @@
+"""Which versions hold data of a bad one, and which runs must be repeated for the current ones to be right. Pure."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.facts import Facts, HistoryPlace, MadeVersion, ReadFacts, Unit
+
+Passes: TypeAlias = "Callable[[int, int, int], bool]"
+"""Whether what a job (the first) reads of a dataset (the second) reaches another one that it writes."""
+
+
+def everything(_job: int, _source: int, _target: int) -> bool:
+    """Say that all that a job reads reaches all that it writes."""
+    return True
+
+
+@attrs.frozen
+class PlacedRead:
+    """
+    A read, and the version that it met.
+
+    Args:
+        read: the read.
+        key: the version, or the one before that has the same rows; None if none is recorded.
+    """
+
+    read: ReadFacts
+    key: HistoryPlace | None
+
+
+class Flow:
+    """
+    How data went from version to version.
+
+    Args:
+        facts: the versions and the reads.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self._lines: dict[int, dict[HistoryPlace, None]] = {}
+        # The place of the last DROP of a dataset; -1 if there is none.
+        self._drops: dict[int, int] = {}
+        self.reads: dict[Unit, list[PlacedRead]] = {}
+        self.readers: dict[HistoryPlace, list[Unit]] = {}
+        self.writes: dict[Unit, list[HistoryPlace]] = {}
+        for dataset, history in facts.histories.items():
+            for place, made in enumerate(history):
+                if made.run_id:
+                    self.writes.setdefault(made.unit, []).append((dataset, place))
+        places = {
+            (dataset, made.version): (dataset, place)
+            for dataset, history in facts.histories.items()
+            for place, made in enumerate(history)
+        }
+        for read in facts.reads:
+            key = places.get((read.dataset, read.version))
+            while key in self.before and self.made(key).nothing and self.made(key).whole is not True:
+                # It holds what the one before holds, which may be the one that later versions name as theirs.
+                key = self.before[key]
+            placed = PlacedRead(read, key)
+            unit = (read.run_id, read.batch_id)
+            self.reads.setdefault(unit, []).append(placed)
+            if placed.key is not None:
+                self.readers.setdefault(placed.key, []).append(unit)
+
+    @functools.cached_property
+    def batches(self) -> dict[str, list[Unit]]:
+        """Return the micro-batches of each streaming query, in order; a batch that was repeated stands there twice."""
+        found: dict[str, set[Unit]] = {}
+        for unit in {*self.writes, *self.reads}:
+            query = self.facts.run(unit[0]).query
+            if query and unit[1] != NO_BATCH:
+                found.setdefault(query, set()).add(unit)
+        return {
+            query: sorted(units, key=lambda unit: (unit[1], self.facts.run(unit[0]).started, unit[0]))
+            for query, units in found.items()
+        }
+
+    @functools.cached_property
+    def places(self) -> dict[Unit, int]:
+        """Return the place of each micro-batch among those of its query."""
+        return {unit: place for units in self.batches.values() for place, unit in enumerate(units)}
+
+    def made(self, key: HistoryPlace) -> MadeVersion:
+        """Return a version."""
+        return self.facts.histories[key[0]][key[1]]
+
+    def after(self, key: HistoryPlace) -> list[HistoryPlace]:
+        """Return the versions that follow one: none for the last, several if the dataset was rolled back to it."""
+        return self._after.get(key, [])
+
+    @functools.cached_property
+    def before(self) -> dict[HistoryPlace, HistoryPlace]:
+        """Return the version before each one: the one that the storage names, else the one before it in time."""
+        found: dict[HistoryPlace, HistoryPlace] = {}
+        for dataset, history in self.facts.histories.items():
+            places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
+            for place, made in enumerate(history):
+                parent = places.get(made.parent, place)
+                if place:
+                    found[dataset, place] = (dataset, parent if parent < place else place - 1)
+        return found
+
+    @functools.cached_property
+    def _after(self) -> dict[HistoryPlace, list[HistoryPlace]]:
+        found: dict[HistoryPlace, list[HistoryPlace]] = {}
+        for key, before in self.before.items():
+            found.setdefault(before, []).append(key)
+        return found
+
+    def line(self, dataset: int) -> list[HistoryPlace]:
+        """
+        Return the versions that lead to the newest one, the newest first: without those that were rolled back.
+
+        What was written last to another branch than the main one is not the newest one.
+        """
+        if dataset not in self._lines:
+            history = self.facts.histories[dataset]
+            newest = next((place for place in range(len(history) - 1, -1, -1) if not history[place].branch), None)
+            here: HistoryPlace | None = (dataset, len(history) - 1 if newest is None else newest)
+            found = []
+            while here is not None and here[1] >= 0:
+                found.append(here)
+                here = self.before.get(here)
+            self._lines[dataset] = dict.fromkeys(found)
+        return list(self._lines[dataset])
+
+    def writer(self, key: HistoryPlace) -> HistoryPlace:
+        """Return the version whose making gave a version its rows: itself, unless what made it has written nothing."""
+        seen = {key}
+        while self.made(key).nothing:
+            read = (placed.key for placed in self.reads.get(self.made(key).unit, ()) if placed.key is not None)
+            found = self.before.get(key) if self.made(key).whole is not True else next(read, None)
+            if found is None or found in seen:
+                break
+            key = found
+            seen.add(key)
+        return key
+
+    def is_dropped_after(self, key: HistoryPlace) -> bool:
+        """Return whether a dataset was dropped after a version of it."""
+        if key[0] not in self._drops:
+            drops = (each[1] for each in self.line(key[0]) if self.made(each).change == "DROP")
+            self._drops[key[0]] = max(drops, default=-1)
+        return self._drops[key[0]] > key[1]
+
+    def counts(self, key: HistoryPlace) -> bool:
+        """Return whether a version leads to the newest one."""
+        if key[0] not in self._lines:
+            self.line(key[0])
+        return key in self._lines[key[0]]
+
+    def following(self, unit: Unit) -> Unit | None:
+        """Return the micro-batch that follows one of the same query."""
+        place = self.places.get(unit)
+        if place is None:
+            return None
+        units = self.batches[self.facts.run(unit[0]).query]
+        return units[place + 1] if place + 1 < len(units) else None
+
+
+@attrs.frozen
+class Spread:
+    """
+    Where bad data went.
+
+    Args:
+        start: the bad version.
+        because: each version that holds bad data -> why: the version that brought them, or None for the start itself.
+    """
+
+    start: HistoryPlace
+    because: dict[HistoryPlace, HistoryPlace | None]
+
+    def first(self, dataset: int) -> int:
+        """Return the place of the first version of a dataset that holds bad data."""
+        return min(place for each, place in self.because if each == dataset)
+
+    @functools.cached_property
+    def datasets(self) -> tuple[int, ...]:
+        """Return the datasets that hold or held bad data, in the order in which these came."""
+        return tuple(dict.fromkeys(dataset for dataset, _ in self.because))
+
+
+def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spread:
+    """
+    Return which versions hold data of a bad one.
+
+    - A run that reads a version that holds bad data makes versions that hold them.
+    - The version after holds them too, unless it replaces the whole dataset and what it was made from is clean.
+    - A micro-batch after one that read bad data holds them: a query has state, and its checkpoint goes back as a whole.
+
+    Args:
+        flow: the versions, and what was read.
+        start: the bad version.
+        passes: says whether what a job reads of one dataset reaches another.
+    """
+    spreading = _Spreading(flow, start, passes)
+    # The batches after the one that made it go on from its state.
+    spreading.taint_from(flow.following(flow.made(start).unit), start)
+    for key in spreading.waiting:
+        for after in flow.after(key):
+            if flow.made(after).whole is not True:
+                spreading.taint(after, key)
+        for unit in flow.readers.get(key, ()):
+            if spreading.reaches_something(unit, key):
+                spreading.taint_from(unit, key)
+    return Spread(start, spreading.because)
+
+
+class _Spreading:
+    def __init__(self, flow: Flow, start: HistoryPlace, passes: Passes) -> None:
+        self._flow = flow
+        self._passes = passes
+        self._units: set[Unit] = set()
+        self.because: dict[HistoryPlace, HistoryPlace | None] = {start: None}
+        self.waiting = [start]
+
+    def taint(self, key: HistoryPlace, reason: HistoryPlace) -> None:
+        if key not in self.because:
+            self.because[key] = reason
+            self.waiting.append(key)
+
+    def taint_from(self, unit: Unit | None, reason: HistoryPlace) -> None:
+        """Taint what a unit made, and what the micro-batches after it made."""
+        while unit is not None and unit not in self._units:
+            self._units.add(unit)
+            for key in self._flow.writes.get(unit, ()):
+                if self._reaches(unit, reason, key):
+                    self.taint(key, reason)
+            unit = self._flow.following(unit)
+
+    def reaches_something(self, unit: Unit, reason: HistoryPlace) -> bool:
+        """Return whether what a unit read of a version is in what it made."""
+        return any(self._reaches(unit, reason, key) for key in self._flow.writes.get(unit, ()))
+
+    def _reaches(self, unit: Unit, reason: HistoryPlace, key: HistoryPlace) -> bool:
+        run = self._flow.facts.run(unit[0])
+        # What a gap hides may be the way of the column.
+        return key[0] == reason[0] or bool(run.gaps) or self._passes(run.job_id, reason[0], key[0])
+
+
+def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[HistoryPlace, None]:
+    """
+    Return the versions that must be made again for all current ones to be right.
+
+    What bad versions were replaced by clean ones is not repeated, unless something that is current was made from it.
+
+    Args:
+        flow: the versions, and what was read.
+        found: those that hold bad data.
+        again_from: datasets of which more is made again -> the place of the first such version.
+    """
+    waiting = [line[0] for dataset in found.datasets if (line := flow.line(dataset))[0] in found.because]
+    waiting += [key for dataset, begin in again_from.items() for key in flow.line(dataset) if key[1] >= begin]
+    needed: dict[HistoryPlace, None] = {}
+    done: set[Unit] = set()
+    while waiting:
+        key = waiting.pop()
+        if key in needed or not flow.counts(key):
+            continue
+        needed[key] = None
+        made = flow.made(key)
+        before = flow.before.get(key)
+        if made.whole is not True and before is not None and before in found.because:
+            waiting.append(before)
+        if key == found.start or made.empties:
+            # It is corrected, or empties what is made again: what came after it comes again.
+            waiting += flow.after(key)
+        elif made.unit not in done:
+            done.add(made.unit)
+            read = (placed.key for placed in flow.reads.get(made.unit, ()))
+            waiting += [each for each in read if each in found.because]
+            waiting += _written_again(flow, made.unit)
+    return needed
+
+
+def live(flow: Flow, dataset: int, last: int | None = None) -> list[HistoryPlace]:
+    """
+    Return the versions of a dataset whose rows it holds: from the last one that replaced it as a whole.
+
+    Args:
+        flow: the versions.
+        dataset: the dataset.
+        last: the place of the version at which it is looked at; None for the newest one.
+    """
+    found: list[HistoryPlace] = []
+    for key in flow.line(dataset):
+        if last is not None and key[1] > last:
+            continue
+        made = flow.made(key)
+        if not made.empties:
+            found.append(key)
+        if made.whole is True:
+            break
+    return found[::-1]
+
+
+def _written_again(flow: Flow, unit: Unit) -> Iterator[HistoryPlace]:
+    """Yield what must follow if something runs again: all that it writes, what came after that, and later batches."""
+    for key in flow.writes.get(unit, ()):
+        yield key
+        yield from flow.after(key)
+    following = flow.following(unit)
+    if following is not None:
+        yield from flow.writes.get(following, ())

@@ -1,0 +1,308 @@
+"""What a plan of recovery is made from: versions, reads, runs and applications, as values."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import attrs
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+
+Unit: TypeAlias = "tuple[str, int]"
+"""A run and its micro-batch."""
+
+HistoryPlace: TypeAlias = "tuple[int, int]"
+"""A dataset and the place of a version in its history."""
+
+_EMPTYING = frozenset({"DROP", "TRUNCATE"})
+_COMMENTS = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_CREATED_EMPTY = re.compile(r"\s*CREATE\b(?!.*\b(?:SELECT|CLONE|FROM)\b)", re.IGNORECASE | re.DOTALL)
+_WHOLE_OVERWRITE = re.compile(
+    r"\s*(?:WITH\b.*)?INSERT\s+OVERWRITE\b(?!.*\bPARTITION\s*\()(?!.*\bREPLACE\s+WHERE\b)", re.IGNORECASE | re.DOTALL
+)
+_FOUND_THERE = re.compile(r"\s*CREATE\b(?:(?!\bAS\b|\().)*\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE | re.DOTALL)
+_OVER_FILES = re.compile(r"\bLOCATION\s*['\"]|\bpath\b\s*=?\s*['\"]", re.IGNORECASE)
+_REPLACED = re.compile(r"\s*(?:CREATE\s+OR\s+)?REPLACE\s+TABLE\b", re.IGNORECASE)
+_COLUMNS_ALTERED = re.compile(
+    r"ALTER\s+TABLE\s+\S+\s+(?:(?:ADD|ALTER|CHANGE|DROP|RENAME|REPLACE)\s+COLUMNS?\b|(?:UN)?SET\s+TBLPROPERTIES\b)",
+    re.IGNORECASE,
+)
+_PARTITION_TRUNCATED = re.compile(r"TRUNCATE\s+TABLE\s+\S+\s+PARTITION\b", re.IGNORECASE)
+_QUERIED = re.compile(r"\b(?:SELECT|CLONE|FROM)\b", re.IGNORECASE)
+_RESTORED = re.compile(
+    r"\s*RESTORE\s+(?:TABLE\s+)?\S+\s+(?:TO\s+)?VERSION\s+AS\s+OF\s+['\"]?(\d+)['\"]?\s*;?\s*", re.IGNORECASE
+)
+# Spark names these operators for a table without rows: execute_create_data_source_table_command, create_table.
+_EMPTY_CREATION = re.compile(
+    r"(?:^|\.)(?:execute_create_(?:data_source_)?table(?:_like)?_command|create_table)(?:\.|$)"
+)
+_VERSIONED = frozenset({"iceberg", "delta"})
+
+
+@attrs.frozen
+class DatasetFacts:
+    """
+    A dataset.
+
+    Args:
+        id: its id in the store.
+        label: its name for people.
+        sql: its name in statements, with the catalog; empty if it has none.
+        format: such as iceberg, delta or parquet; empty if it is not known.
+        location: its path or URI; empty if it has none.
+        former: the name that earlier statements have; empty if it is the same.
+    """
+
+    id: int
+    label: str
+    sql: str = ""
+    format: str = ""
+    location: str = ""
+    former: str = ""
+
+    @property
+    def is_of_spark(self) -> bool:
+        """Return whether its name in statements is one of Spark's: that of a table of a database may not be."""
+        return bool(self.sql) and bool(self.format or self.location)
+
+    @property
+    def has_versions(self) -> bool:
+        """Return whether its format keeps versions to which a table can be rolled back."""
+        return self.format in _VERSIONED and bool(self.sql)
+
+
+@attrs.frozen
+class MadeVersion:
+    """
+    A version of a dataset.
+
+    Args:
+        dataset: the dataset.
+        run_id: the run that made it; empty if none is recorded.
+        batch_id: the micro-batch; NO_BATCH for a run that has none.
+        snapshot: the storage's version; empty if it has none.
+        time: when, in microseconds since 1970.
+        parent: the version before it, as the storage says; empty if that is not known.
+        change: such as OVERWRITE; empty for an append.
+        whole: whether it holds nothing of the version before; None if that is not known.
+        empties: whether it has no rows, as after TRUNCATE.
+        nothing: whether what made it has written no rows: a CREATE TABLE IF NOT EXISTS that found the table there, a
+            new name, other columns, a RESTORE.
+        branch: the branch that was written; empty for the main one.
+    """
+
+    dataset: int
+    run_id: str
+    batch_id: int
+    snapshot: str
+    time: int
+    parent: str = ""
+    change: str = ""
+    whole: bool | None = False
+    empties: bool = False
+    nothing: bool = False
+    branch: str = ""
+
+    @property
+    def unit(self) -> Unit:
+        """Return what made it."""
+        return self.run_id, self.batch_id
+
+    @property
+    def version(self) -> str:
+        """Return its name: the storage's version, else the run and its micro-batch."""
+        if self.snapshot or self.batch_id == NO_BATCH:
+            return self.snapshot or self.run_id
+        return f"{self.run_id}/{self.batch_id}"
+
+
+@attrs.frozen
+class ReadFacts:
+    """
+    What a run or a micro-batch read.
+
+    Args:
+        dataset: the dataset.
+        run_id: the run.
+        batch_id: the micro-batch.
+        version: the version; empty if none is known that was there then.
+        inferred: whether the event does not name it: it is the one that was current then.
+        offset_from: where a micro-batch began to read, as JSON; empty if it is not told.
+        is_source: whether it is a source of a streaming query, whose place is in the checkpoint; a table that each
+            micro-batch joins is none.
+    """
+
+    dataset: int
+    run_id: str
+    batch_id: int
+    version: str
+    inferred: bool = False
+    offset_from: str = ""
+    is_source: bool = False
+
+
+@attrs.frozen
+class RunFacts:
+    """
+    A run.
+
+    Args:
+        id: its id.
+        job: the name of its job.
+        job_id: its job.
+        state: such as COMPLETE; START or RUNNING if no event tells its end.
+        started: when it began, in microseconds since 1970.
+        application: the run that started it; empty if there is none.
+        query: the id of the streaming query; empty for a batch.
+        checkpoint: the place of its checkpoint; empty if it is not known.
+        sql: the text of its statement; empty if it has none.
+        gaps: what its events say is missing in them.
+    """
+
+    id: str
+    job: str
+    job_id: int = 0
+    state: str = "COMPLETE"
+    started: int = 0
+    application: str = ""
+    query: str = ""
+    checkpoint: str = ""
+    sql: str = ""
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        """Return whether an event told its end."""
+        return self.state in {"COMPLETE", "FAIL", "ABORT"}
+
+
+@attrs.frozen
+class ApplicationFacts:
+    """
+    What is known of how an application was started.
+
+    Args:
+        run_id: its run.
+        job: the name of its job.
+        script: where its source is; empty if that is not known.
+        command: the words of the command that started it, without secrets; empty if that is not known.
+        folder: the folder in which it was started.
+        deploy_mode: `client` or `cluster`; empty if it is not known.
+        redacted: whether parts of the command were replaced because they are secret.
+    """
+
+    run_id: str
+    job: str
+    script: str = ""
+    command: tuple[str, ...] = ()
+    folder: str = ""
+    deploy_mode: str = ""
+    redacted: bool = False
+
+
+@attrs.frozen
+class Facts:
+    """
+    All that a plan is made from.
+
+    Args:
+        datasets: the datasets by their ids.
+        histories: a dataset -> its versions, the oldest first.
+        reads: what was read.
+        runs: the runs by their ids.
+        applications: the applications by their runs' ids.
+        unfinished: a dataset -> runs that began to write it and never told their end, and no version of theirs is
+            known.
+        beside: an application -> other datasets that its runs write, with whether these writes append.
+        open_readers: runs that began to read a dataset and never told their end: the dataset, the run, and another
+            dataset that its job writes.
+    """
+
+    datasets: Mapping[int, DatasetFacts]
+    histories: Mapping[int, tuple[MadeVersion, ...]]
+    reads: tuple[ReadFacts, ...]
+    runs: Mapping[str, RunFacts]
+    applications: Mapping[str, ApplicationFacts] = attrs.Factory(dict)
+    unfinished: Mapping[int, tuple[str, ...]] = attrs.Factory(dict)
+    beside: Mapping[str, tuple[int, ...]] = attrs.Factory(dict)
+    open_readers: tuple[tuple[int, str, int], ...] = ()
+
+    @functools.cached_property
+    def nothing(self) -> RunFacts:
+        """Return what stands for a run of which nothing is known."""
+        return RunFacts("", "an unknown job", state="")
+
+    def run(self, run_id: str) -> RunFacts:
+        """Return a run; one of which nothing is known if it is not recorded."""
+        return self.runs.get(run_id, self.nothing)
+
+
+@attrs.frozen
+class Effect:
+    """
+    What a run did to the dataset that it wrote, as `MadeVersion` has it.
+
+    Args:
+        whole: whether the version holds nothing of the one before; None if that is not known.
+        empties: whether it has no rows.
+        nothing: whether no rows were written.
+    """
+
+    whole: bool | None = False
+    empties: bool = False
+    nothing: bool = False
+
+
+def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool) -> Effect:
+    """
+    Return what a run did to the dataset that it wrote.
+
+    Args:
+        change: such as OVERWRITE; empty for an append.
+        sql: the statement that made it; empty if it is not known.
+        job: the name of the job: it tells the operator.
+        format_: that of the dataset.
+        was_there: whether there is a version before, and that is no DROP.
+    """
+    if begin := _COMMENTS.match(sql):
+        sql = sql[begin.end() :]
+    if change in _EMPTYING:
+        is_part = change == "TRUNCATE" and (_PARTITION_TRUNCATED.match(sql) or "truncate_partition" in job)
+        return Effect() if is_part else Effect(whole=True, empties=True)
+    if change == "RENAME":
+        return Effect(whole=True, nothing=True)
+    if change == "ALTER" and format_ != "delta" and _COLUMNS_ALTERED.match(sql):
+        # RESTORE takes the columns of Delta Lake's tables back, too; other tables keep them.
+        return Effect(nothing=True)
+    if change == "CREATE":
+        return _creation(sql, job, was_there=was_there)
+    if _RESTORED.fullmatch(sql):
+        return Effect(nothing=True)
+    if change != "OVERWRITE" or replaces_partitions(job):
+        return Effect()
+    if _REPLACED.match(sql):
+        return Effect(whole=True, empties=not _QUERIED.search(sql))
+    # An OVERWRITE may replace some partitions only.
+    return Effect(whole=True if _WHOLE_OVERWRITE.match(sql) else None)
+
+
+def replaces_partitions(job: str) -> bool:
+    """Return whether a job's name has the operator that replaces those partitions alone of which it writes rows."""
+    return any(operator in job for operator in ("overwrite_partitions_dynamic", "dynamic_partition_overwrite"))
+
+
+def restored(sql: str) -> str:
+    """Return the version to which a statement of Delta Lake brings a table back; empty if it is no such statement."""
+    found = _RESTORED.fullmatch(sql)
+    return found[1] if found else ""
+
+
+def _creation(sql: str, job: str, *, was_there: bool) -> Effect:
+    # The run of a CREATE TABLE may have no text: then its operator tells it.
+    is_empty = bool(_CREATED_EMPTY.match(sql) if sql else _EMPTY_CREATION.search(job))
+    may_be_there = _FOUND_THERE.match(sql) or (is_empty and (not sql or _OVER_FILES.search(sql)))
+    if not was_there or not may_be_there:
+        return Effect(whole=True, empties=is_empty)
+    return Effect(nothing=True) if is_empty else Effect(whole=None)

@@ -1,0 +1,170 @@
+"""Writes a plan of recovery for people, as SQL, and as a shell script."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.workbench.pictures.plain import plain
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.plan import Pin, RecoveryPlan, RecoveryStep
+
+_WIDTH = 80
+_SHOWN = 5
+
+
+def as_text(plan: RecoveryPlan) -> str:
+    """Return a plan for people, in lines of at most 80 characters; commands are not broken."""
+    lines = [*_folded(f"Recovery of {plan.dataset} from its version {plan.version} ({plan.mode.value})"), ""]
+    lines += _touched(plan)
+    for cycle in plan.cycles:
+        lines += _folded(_cycle(cycle), "- ")
+    lines += [line for doubt in plan.doubts for line in _folded(f"Not sure: {doubt}", "- ")]
+    if plan.cycles or plan.doubts:
+        lines.append("")
+    for number, step in enumerate(plan.steps, 1):
+        lines += _step(number, step)
+    if not plan.steps:
+        lines.append("Nothing has to be done.")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def as_sql(plan: RecoveryPlan) -> str:
+    """Return a plan as an SQL script. What is no SQL stands in comments, at its place."""
+    lines = _head(plan, "-- ")
+    for number, step in enumerate(plan.steps, 1):
+        lines += ["", *_commented(number, step, "-- ")]
+        if step.language == "sql":
+            lines += [f"{text};" for text in step.code]
+        else:
+            lines += _by_hand(step, "-- ")
+    return "\n".join(lines) + "\n"
+
+
+def as_shell(plan: RecoveryPlan, sql: str = "spark-sql") -> str:
+    """
+    Return a plan as a shell script, which stops where something fails or a person must act.
+
+    Args:
+        plan: the plan.
+        sql: the command that runs statements, given by `-e`. Those of a step share a session, for its settings.
+    """
+    lines = ["#!/usr/bin/env bash", "set -euo pipefail", *_head(plan, "# ")]
+    for number, step in enumerate(plan.steps, 1):
+        lines += ["", *_commented(number, step, "# ")]
+        if step.language == "sql":
+            # A statement may end with a comment.
+            code = "\n;\n".join(step.code)
+            lines.append(f"{sql} -e {shlex.quote(code)}")
+        elif step.language == "shell":
+            lines += [in_folder(step, command) for command in step.code]
+        else:
+            lines.append(f"read -r -p {shlex.quote(f'{number}. {step.title} Then press Enter. ')}")
+    return "\n".join(lines) + "\n"
+
+
+PLAN_FORMATS: dict[str, Callable[[RecoveryPlan], str]] = {"text": as_text, "sql": as_sql, "shell": as_shell}
+"""The formats by name, apart from JSON."""
+
+
+def in_folder(step: RecoveryStep, command: str) -> str:
+    """Return a command of a step as a shell runs it in its folder."""
+    return f"(cd {shlex.quote(step.folder)} && {command})" if step.folder else command
+
+
+def _head(plan: RecoveryPlan, mark: str) -> list[str]:
+    head = [f"Recovery of {plan.dataset} from its version {plan.version} ({plan.mode.value})."]
+    head += [_cycle(cycle) for cycle in plan.cycles]
+    head += [f"Not sure: {doubt}" for doubt in plan.doubts]
+    return [line for text in head for line in _marked(text, mark)]
+
+
+def _commented(number: int, step: RecoveryStep, mark: str) -> list[str]:
+    texts = [f"{number}. {step.title}", *_about(step)]
+    return [line for text in texts for line in _marked(text, mark)]
+
+
+def _by_hand(step: RecoveryStep, mark: str) -> list[str]:
+    if step.language:
+        return [f"{mark}  $ {plain(line)}" for command in step.code for line in in_folder(step, command).splitlines()]
+    return [f"{mark}>>> A person does this. <<<"]
+
+
+def _marked(text: str, mark: str) -> list[str]:
+    return [f"{mark}{plain(line)}" for line in text.splitlines()]
+
+
+def _step(number: int, step: RecoveryStep) -> list[str]:
+    lines = _folded(step.title, f"{number}. ")
+    for text in _about(step):
+        lines += _folded(text, "   - ")
+    lines += [f"     {plain(line)}" for code in step.code for line in in_folder(step, code).splitlines()]
+    return [*lines, ""]
+
+
+def _about(step: RecoveryStep) -> Iterator[str]:
+    """Yield what a person should know of a step."""
+    for again in step.again[:_SHOWN]:
+        batches = _batches(again.batches)
+        made = _some(again.made)
+        yield f"It repeats the run {again.run_id}{batches}" + (f", which made {made}." if made else ".")
+    if len(step.again) > _SHOWN:
+        yield f"It repeats {len(step.again) - _SHOWN} more runs."
+    if step.inputs:
+        yield f"It reads {', '.join(map(_pin, step.inputs))}."
+    yield from step.notes
+    yield from (f"Not sure: {doubt}." for doubt in step.doubts)
+
+
+def _batches(batches: tuple[int, ...]) -> str:
+    if not batches:
+        return ""
+    first, last = batches
+    return f", micro-batches {first} to {last}" if first != last else f", micro-batch {first}"
+
+
+def _pin(pin: Pin) -> str:
+    if pin.affected:
+        return f"{pin.dataset} (corrected)"
+    return f"{pin.dataset}@{pin.version}" if pin.version else pin.dataset
+
+
+def _touched(plan: RecoveryPlan) -> list[str]:
+    lines = ["These hold or held its data, the first one first:", ""]
+    for each in plan.datasets:
+        what = "version" if len(each.bad) == 1 else "versions"
+        text = (
+            f"{each.dataset}: {what} {_some(each.bad)}" if any(each.bad) else f"{each.dataset}: no version is recorded"
+        )
+        text += f", from {each.because}" if each.because else ""
+        text += f"; last good version {each.last_good}" if each.last_good else ""
+        text += "; clean again, nothing to be done" if each.is_clean else ""
+        lines += _folded(text, "- ")
+    return [*lines, ""]
+
+
+def _cycle(cycle: tuple[str, ...]) -> str:
+    if len(cycle) == 1:
+        return f"{cycle[0]} is made from itself: its runs are repeated in the order in which they ran."
+    return f"{', '.join(cycle)} are made from each other: their runs are repeated in the order in which they ran."
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    if len(every) <= _SHOWN:
+        return ", ".join(every)
+    return f"{', '.join(every[: _SHOWN - 1])}, ... {every[-1]} ({len(every)} in all)"
+
+
+def _folded(text: str, mark: str = "") -> list[str]:
+    return textwrap.wrap(
+        " ".join(plain(text).split()),
+        _WIDTH,
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,193 @@
+"""What runs again together, and in which order. Pure."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.affected import Flow
+    from openlineage_pyspark.workbench.recovery.facts import ApplicationFacts, HistoryPlace, Unit
+
+
+@attrs.frozen
+class Group:
+    """
+    What runs again at once: a statement, or an application with its streaming queries.
+
+    Args:
+        units: its runs and micro-batches, in order.
+        application: the application that is started again; None for a statement, and if it is not known.
+        in_circle: whether it also needs what is made after it.
+    """
+
+    units: tuple[Unit, ...]
+    application: ApplicationFacts | None = None
+    in_circle: bool = False
+
+
+def groups(flow: Flow, needed: Collection[HistoryPlace], left_out: Collection[Unit]) -> list[Group]:
+    """
+    Return what must run again, in an order in which each part finds what it reads.
+
+    Args:
+        flow: the versions, and what was read.
+        needed: the versions that must be made again.
+        left_out: runs that made some of them, and are not repeated.
+    """
+    units = {flow.made(key).unit for key in needed if not flow.made(key).nothing} - set(left_out)
+    units = {unit for unit in units if unit[0] in flow.facts.runs}
+    names = _names(flow, units)
+    members: dict[str, list[Unit]] = {}
+    for unit in sorted(units, key=lambda unit: (_time(flow, unit), unit)):
+        members.setdefault(names[unit], []).append(unit)
+    times = {name: _time(flow, inside[0]) for name, inside in members.items()}
+    after = _dependencies(flow, needed, names)
+    return [
+        Group(tuple(members[name]), flow.facts.applications.get(name.removeprefix("application ")), in_circle)
+        for name, in_circle in _sorted(times, after)
+    ]
+
+
+def _names(flow: Flow, units: Iterable[Unit]) -> dict[Unit, str]:
+    """Return the group of each unit."""
+    latest: dict[str, tuple[int, str]] = {}
+    for run in flow.facts.runs.values():
+        if run.query and run.application:
+            latest[run.query] = max(latest.get(run.query, (-1, "")), (run.started, run.application))
+    names: dict[Unit, str] = {}
+    statements: list[Unit] = []
+    for unit in units:
+        run = flow.facts.run(unit[0])
+        if run.query:
+            names[unit] = f"application {latest[run.query][1]}" if run.query in latest else f"query {run.query}"
+        elif run.sql or not run.application:
+            statements.append(unit)
+        else:
+            names[unit] = f"application {run.application}"
+    # Who starts an application again repeats all of its statements.
+    started = set(names.values())
+    for unit in statements:
+        application = f"application {flow.facts.run(unit[0]).application}"
+        names[unit] = application if application in started else f"run {unit[0]}"
+    return names
+
+
+def _time(flow: Flow, unit: Unit) -> int:
+    """Return when something was made, which is when it counts."""
+    run = flow.facts.run(unit[0])
+    times = [flow.made(key).time for key in flow.writes.get(unit, ())]
+    return min(times) if times else run.started
+
+
+def _dependencies(flow: Flow, needed: Collection[HistoryPlace], names: Mapping[Unit, str]) -> dict[str, set[str]]:
+    """Return which groups must wait for which: name -> the names of those that come before."""
+    before: dict[str, set[str]] = {}
+
+    def wait(late: str | None, early: str | None) -> None:
+        if late is not None and early is not None and late != early:
+            before.setdefault(late, set()).add(early)
+
+    previous: dict[int, HistoryPlace] = {}
+    readers: dict[int, list[Unit]] = {}
+    for key in sorted(needed):
+        maker = names.get(flow.made(flow.writer(key)).unit)
+        if (last := previous.get(key[0])) is not None and not flow.made(key).nothing:
+            wait(maker, names.get(flow.made(last).unit))
+            for unit in readers.pop(key[0], ()):
+                # A stream reads on, and what reads in the middle of a stream can't be placed there again.
+                if unit[1] == NO_BATCH and maker != names.get(flow.made(last).unit):
+                    wait(maker, names.get(unit))
+        for unit in flow.readers.get(key, ()):
+            wait(names.get(unit), maker)
+        readers.setdefault(key[0], []).extend(flow.readers.get(key, ()))
+        if not flow.made(key).nothing:
+            previous[key[0]] = key
+    return before
+
+
+def _sorted(times: Mapping[str, int], before: Mapping[str, set[str]]) -> list[tuple[str, bool]]:
+    """Return groups so that each comes after those that it waits for, with whether that was impossible."""
+    missing = {name: len(before.get(name, ())) for name in times}
+    waiting_for: dict[str, list[str]] = {}
+    for late, earlier in before.items():
+        for early in earlier:
+            waiting_for.setdefault(early, []).append(late)
+    ready = [(times[name], name) for name, count in missing.items() if not count]
+    every = sorted((time, name) for name, time in times.items())
+    heapq.heapify(ready)
+    done: dict[str, bool] = {}
+    at = 0
+    while len(done) < len(times):
+        in_circle = not ready
+        if in_circle:
+            # In a circle, what came first comes first.
+            while every[at][1] in done:
+                at += 1
+            name = every[at][1]
+        else:
+            name = heapq.heappop(ready)[1]
+        if name in done:
+            continue
+        done[name] = in_circle
+        for late in waiting_for.get(name, ()):
+            missing[late] -= 1
+            if not missing[late] and late not in done:
+                heapq.heappush(ready, (times[late], late))
+    return list(done.items())
+
+
+def circles(edges: Mapping[int, Iterable[int]]) -> list[tuple[int, ...]]:
+    """
+    Return the nodes of a graph that lie on circles, those of one circle together (Tarjan's algorithm).
+
+    Args:
+        edges: a node -> the nodes after it.
+    """
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    on_stack: set[int] = set()
+    found: list[tuple[int, ...]] = []
+    for root in edges:
+        if root in index:
+            continue
+        work = [(root, iter(tuple(edges.get(root, ()))))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, following = work[-1]
+            for each in following:
+                if each not in index:
+                    index[each] = low[each] = len(index)
+                    stack.append(each)
+                    on_stack.add(each)
+                    work.append((each, iter(tuple(edges.get(each, ())))))
+                    break
+                if each in on_stack:
+                    low[node] = min(low[node], index[each])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    found += _taken_from(stack, on_stack, node, edges)
+    return found
+
+
+def _taken_from(
+    stack: list[int], on_stack: set[int], node: int, edges: Mapping[int, Iterable[int]]
+) -> list[tuple[int, ...]]:
+    part: list[int] = []
+    while True:
+        each = stack.pop()
+        on_stack.discard(each)
+        part.append(each)
+        if each == node:
+            break
+    return [tuple(sorted(part))] if len(part) > 1 or node in edges.get(node, ()) else []

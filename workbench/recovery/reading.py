@@ -1,0 +1,414 @@
+"""Reads from a store what a plan of recovery is made from: what lies downstream of a bad version, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.model.times import time_of_micros
+from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
+from openlineage_pyspark.workbench.questions.things import is_called, version_called
+from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKind
+from openlineage_pyspark.workbench.recovery.affected import Passes, everything
+from openlineage_pyspark.workbench.recovery.facts import (
+    ApplicationFacts,
+    DatasetFacts,
+    Facts,
+    MadeVersion,
+    ReadFacts,
+    RunFacts,
+    effect,
+    restored,
+)
+from openlineage_pyspark.workbench.store.events.parts import PartParser, RepeatedDataset
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
+from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.questions.versions import DatasetVersion, VersionRead
+    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
+    from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
+
+_LAKES = frozenset({"iceberg", "delta"})
+_QUERY = re.compile(r"[\s(]*SELECT\b", re.IGNORECASE)
+_WORDED = frozenset({"ALTER", "CREATE"})
+
+
+@attrs.frozen
+class BadVersion:
+    """
+    Which version of a dataset is bad, as people say it. Without any of these, it is the newest one.
+
+    Args:
+        version: the version, its first or last characters, `latest`, or a time, for the version that was current then;
+            empty if it is not named.
+        run: the run that made it: its id, or the beginning or the end of that.
+        batch: the micro-batch that made it.
+        time: when it was current, in microseconds since 1970.
+    """
+
+    version: str = ""
+    run: str = ""
+    batch: int | None = None
+    time: int | None = None
+
+
+def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) -> tuple[Facts, HistoryPlace, Passes]:
+    """
+    Return what a plan is made from, the bad version, and what says whether data reach an output.
+
+    Args:
+        tables: the store.
+        thing: the dataset, as people name it.
+        bad: the bad version.
+        column: the only column that is bad; empty if all are.
+
+    Raises:
+        StoreError: there is no such dataset or version, or more than one.
+    """
+    found = find(tables, f"{thing}.{column}" if column else thing)
+    reader = _FactsReader(tables)
+    if bad.version:
+        bad = attrs.evolve(bad, version=version_called(found.dataset, reader.versions, bad.version).id)
+    versions = reader.versions.of(found.dataset.id)
+    place = _place(versions, bad, found.dataset) if versions else 0
+    begin = versions[place].time if versions else (bad.time or 0)
+    facts = reader.facts(found.dataset.id, begin)
+    if not bad.run and bad.batch is None:
+        written = _written(facts.histories[found.dataset.id], place)
+        if written != place:
+            place = written
+            facts = reader.facts(found.dataset.id, versions[place].time)
+    passes = _passes(tables, (found.dataset.id, found.column)) if found.column else everything
+    return facts, (found.dataset.id, place), passes
+
+
+def _place(versions: tuple[DatasetVersion, ...], bad: BadVersion, dataset: DatasetName) -> int:
+    matching = [
+        place
+        for place, version in enumerate(versions)
+        if bad.version in ("", version.id)
+        and (not bad.run or is_called(version.run_id, bad.run))
+        and (bad.batch is None or version.batch_id == bad.batch)
+        and (bad.time is None or version.time <= bad.time)
+    ]
+    if not matching:
+        latest = ", ".join(version.id for version in versions[:-6:-1])
+        raise StoreError(f"{dataset.label} has no version{_asked(bad)}; its versions, the latest first: {latest}")
+    # Of a run that made several, the first one is bad.
+    return matching[0] if bad.run or bad.batch is not None else matching[-1]
+
+
+def _written(history: Sequence[MadeVersion], place: int) -> int:
+    """Return the place of the version whose rows one has: the one before, if what made it has written none."""
+    places = {made.snapshot: at for at, made in enumerate(history) if made.snapshot}
+    while place and history[place].nothing and history[place].whole is not True:
+        parent = places.get(history[place].parent, place)
+        place = parent if parent < place else place - 1
+    return place
+
+
+def _asked(bad: BadVersion) -> str:
+    """Return which version was asked for, as the end of a sentence."""
+    found = f" {bad.version!r}" if bad.version else ""
+    found += f" that the run {bad.run!r} made" if bad.run else ""
+    found += f" of micro-batch {bad.batch}" if bad.batch is not None else ""
+    return found + (f" at {time_of_micros(bad.time).isoformat()}" if bad.time is not None else "")
+
+
+def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
+    """
+    Return what says whether a column's data reach an output of a job.
+
+    Where a job tells no lineage of columns of an output, everything reaches that, and goes on from each of its columns.
+    """
+    ever = Limits(ever=True)
+    told: dict[tuple[int, int], bool] = {}
+
+    def tells(job: int, target: int) -> bool:
+        if (job, target) not in told:
+            # By what the job writes: edges are not searched by jobs.
+            names = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
+            edge = f"SELECT 1 FROM column_lineage WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
+            told[job, target] = bool(tables.query(edge, (target, job)))
+        return told[job, target]
+
+    edges: set[tuple[int, int, int]] = set()
+    seen, frontier = {start}, {start}
+    while frontier:
+        depths, _, found = reach_all(tables, frontier, Direction.DOWNSTREAM, ever, by_columns=True)
+        edges |= {(edge.job_id, edge.source[0], edge.target[0]) for edge in found}
+        reached = {(dataset, "") for dataset, _ in depths}
+        near = Limits(depth=1, ever=True)
+        whole = reach_all(tables, reached, Direction.DOWNSTREAM, near, by_columns=False)[2]
+        frontier = {edge.target for edge in whole if not tells(edge.job_id, edge.target[0])} - seen
+        seen |= frontier
+    return lambda job, source, target: (job, source, target) in edges or not tells(job, target)
+
+
+class _FactsReader:
+    def __init__(self, tables: QueriedTables) -> None:
+        self._tables = tables
+        self.versions = StoredVersions(tables, overwrites_replace=False)
+
+    def facts(self, root: int, begin: int) -> Facts:
+        """Return all facts about what is downstream of a dataset since a time."""
+        touched = self._downstream(root, begin)
+        parts = {part for each in touched for version in self.versions.of(each) for part in version.parts}
+        reads = [
+            ReadFacts(read.version[0], *read.part, *self._met(read), read.offset_from, bool(read.offset_to))
+            for found in self.versions.read_by(parts).values()
+            for read in found
+            # Of what no recorded run wrote, what was read before is not bad.
+            if read.version != (root, "") or read.time >= begin
+        ]
+        unfinished = self._unfinished(touched, begin)
+        open_readers = self._open_readers(touched, begin)
+        ids = {part[0] for part in parts} | {each for runs in unfinished.values() for each in runs}
+        ids |= {run_id for _, run_id, _ in open_readers}
+        # Their statements say whether they have written anything.
+        read = {each.dataset for each in reads}
+        ids |= {version.run_id for each in read for version in self.versions.of(each) if version.change in _WORDED}
+        runs, about, branches = self._runs(ids)
+        applications = self._applications({run.application for run in runs.values() if run.application})
+        every = touched | {read.dataset for read in reads}
+        named = {dataset.id: dataset for dataset in self._datasets(every, about)}
+        histories = {each: tuple(self._made(named[each], runs, branches)) for each in every}
+        if not histories[root]:
+            histories[root] = (MadeVersion(root, "", NO_BATCH, "", begin),)
+        beside = self._beside(applications)
+        rest = {each for found in (*beside.values(), (target for *_, target in open_readers)) for each in found}
+        rest -= set(named)
+        named |= {dataset.id: dataset for dataset in self._datasets(rest, {})}
+        return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside, open_readers)
+
+    def _met(self, read: VersionRead) -> tuple[str, bool]:
+        """
+        Return the version that was read, and whether that is inferred.
+
+        An offset of Iceberg may name a snapshot of which no file is done: then all before it was read
+        (org.apache.iceberg.spark.source.StreamingOffset).
+        """
+        try:
+            end = _mapping(json.loads(read.offset_to or "null"))
+        except ValueError:
+            end = {}
+        if "snapshot_id" not in end:
+            return read.version[1], read.inferred
+        snapshot = str(end["snapshot_id"])
+        if end.get("position") != 0:
+            return snapshot, False
+        dataset = read.version[0]
+        if self.versions.get((dataset, snapshot)).kind is VersionKind.UNKNOWN:
+            return read.version[1], read.inferred
+        before = self.versions.before((dataset, snapshot))
+        return (before.id if before else "none", False)
+
+    def _downstream(self, root: int, begin: int) -> set[int]:
+        """Return the datasets that a dataset may have reached since a time, and what was written with them."""
+        seen, frontier = {root}, {root}
+        while frontier:
+            self.versions.load(frontier)
+            late = [version.key for each in frontier for version in self.versions.of(each) if version.time >= begin]
+            if root in frontier and not self.versions.of(root):
+                late.append((root, ""))
+            parts = {read.part for found in self.versions.readers(late).values() for read in found}
+            parts |= {part for each in frontier for version in self.versions.of(each) for part in version.parts}
+            made = {key[0] for keys in self.versions.made_by(parts).values() for key in keys}
+            frontier = (made | self._old_names(frontier)) - seen
+            seen |= frontier
+        return seen
+
+    def _old_names(self, touched: Collection[int]) -> set[int]:
+        """Return the datasets that had another name: what is made again of a new one may begin under the old one."""
+        every = (version for each in touched for version in self.versions.of(each) if version.change == "RENAME")
+        parts = {part for version in every for part in version.parts}
+        return {read.version[0] for reads in self.versions.read_by(parts).values() for read in reads}
+
+    def _made(
+        self, dataset: DatasetFacts, runs: Mapping[str, RunFacts], branches: Mapping[tuple[str, str], str]
+    ) -> Iterator[MadeVersion]:
+        was_there = False
+        for version in self.versions.of(dataset.id):
+            run = runs.get(version.run_id)
+            sql = run.sql if run else ""
+            did = effect(version.change, sql, run.job if run else "", dataset.format, was_there=was_there)
+            was_there = version.change != "DROP"
+            yield MadeVersion(
+                dataset.id,
+                version.run_id,
+                version.batch_id,
+                version.id if version.kind is VersionKind.STORAGE else "",
+                version.time,
+                restored(sql) or version.storage_parent,
+                version.change,
+                did.whole,
+                did.empties,
+                did.nothing,
+                branches.get((version.run_id, version.id), ""),
+            )
+
+    def _runs(
+        self, ids: Collection[str]
+    ) -> tuple[dict[str, RunFacts], dict[int, dict[str, Any]], dict[tuple[str, str], str]]:
+        """Return runs, what their events say of each name of a dataset, and the branch of each run and version."""
+        texts: dict[str, list[dict[str, Any]]] = {}
+        about: dict[int, dict[str, Any]] = {}
+        branches: dict[tuple[str, str], str] = {}
+        for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
+            texts.setdefault(run_id, []).append(event)
+            for each in (*event.get("inputs", ()), *event.get("outputs", ())):
+                dataset = each.parsed if isinstance(each, RepeatedDataset) else each
+                name_id = identity("dataset", dataset["namespace"], dataset["name"])
+                facets = _mapping(dataset.get("facets"))
+                about.setdefault(name_id, {}).update(facets)
+                branches |= {(run_id, id_): name for id_, name in _branches(facets)}
+        sql = (
+            "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
+            "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
+            "coalesce(r.checkpoint, '') FROM run r LEFT JOIN job j ON j.job_id = r.job_id WHERE r.run_id IN "
+        )
+        found = {}
+        for run_id, job, job_id, state, started, application, query, checkpoint in self._of(ids, sql):
+            events = texts.get(run_id, [])
+            sql = _statement(events)
+            # What an application does with a query, only the application can do again.
+            about_query = (application, query, checkpoint, "" if application and _QUERY.match(sql) else sql)
+            gaps = tuple(dict.fromkeys(_gaps(events)))
+            found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps)
+        return found, about, branches
+
+    def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:
+        return {run_id: _application(run_id, event) for run_id, event in self._events(ids, ("START",))}
+
+    def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        listed = ", ".join(f"'{type_}'" for type_ in types)
+        sql = f"SELECT run_id, json FROM event WHERE type IN ({listed}) AND run_id IN "  # noqa: S608 (our own words)
+        parser = PartParser()
+        for run_id, text in self._of(ids, sql, " ORDER BY time"):
+            yield run_id, parser.parse(text) or json.loads(text)
+
+    def _of(self, ids: Collection[str], sql: str, end: str = "") -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query for some runs."""
+        every = sorted(ids)
+        for begin in range(0, len(every), MOST_IN_A_LIST):
+            part = every[begin : begin + MOST_IN_A_LIST]
+            yield from self._tables.query(f"{sql}({', '.join('?' * len(part))}){end}", part)
+
+    def _datasets(self, ids: Iterable[int], about: Mapping[int, dict[str, Any]]) -> Iterator[DatasetFacts]:
+        for found in datasets(self._tables, ids).values():
+            names = ((found.namespace, found.name), *found.others)
+            facets: dict[str, Any] = {}
+            for name in names:
+                facets = {**about.get(identity("dataset", *name), {}), **facets}
+            yield _dataset(found, facets)
+
+    def _unfinished(self, touched: Collection[int], begin: int) -> dict[int, tuple[str, ...]]:
+        found: dict[int, list[str]] = {}
+        for listed in id_lists(touched):
+            for dataset, run_id in self._tables.query(
+                "SELECT DISTINCT i.dataset_id, r.run_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
+                "JOIN sink_job_lineage l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
+                "AND coalesce(r.started, r.first_time) >= ? "
+                "AND r.run_id NOT IN (SELECT s.run_id FROM sink_snapshot_lineage s WHERE s.run_id = r.run_id) "
+                "ORDER BY r.run_id",
+                (begin,),
+            ):
+                found.setdefault(dataset, []).append(run_id)
+        return {dataset: tuple(runs) for dataset, runs in found.items()}
+
+    def _open_readers(self, touched: Collection[int], begin: int) -> tuple[tuple[int, str, int], ...]:
+        """Return runs that began to read datasets and never told an end, with what else their jobs write."""
+        found: set[tuple[int, str, int]] = set()
+        for listed in id_lists(touched):
+            rows = self._tables.query(
+                "SELECT DISTINCT i.dataset_id, r.run_id, d.dataset_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
+                "JOIN source_job_lineage l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                "JOIN sink_job_lineage s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
+                f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
+                "AND coalesce(r.started, r.first_time) >= ? "
+                "AND r.run_id NOT IN (SELECT w.run_id FROM sink_snapshot_lineage w WHERE w.run_id = r.run_id)",
+                (begin,),
+            )
+            found |= {(source, run_id, target) for source, run_id, target in rows if target not in touched}
+        return tuple(sorted(found))
+
+    def _beside(self, applications: Collection[str]) -> dict[str, tuple[int, ...]]:
+        found: dict[str, set[int]] = {}
+        for application, dataset in self._of(
+            applications,
+            "SELECT DISTINCT r.parent_run_id, i.dataset_id FROM run r JOIN sink_snapshot_lineage l "
+            "ON l.run_id = r.run_id JOIN dataset_identity i ON i.name_id = l.name_id WHERE r.parent_run_id IN ",
+        ):
+            found.setdefault(application, set()).add(dataset)
+        return {application: tuple(sorted(each)) for application, each in found.items()}
+
+
+def _dataset(found: DatasetName, facets: Mapping[str, Any]) -> DatasetFacts:
+    storage = _mapping(facets.get("storage"))
+    layer, file_format = (str(storage.get(key) or "").lower() for key in ("storageLayer", "fileFormat"))
+    format_ = layer if layer in _LAKES else file_format
+    catalog = str(_mapping(facets.get("catalog")).get("name") or "")
+    is_path = "/" in found.name
+    table = found.others[0][1] if found.others else ("" if is_path else found.name)
+    name = f"{catalog}.{table}" if catalog and table and not table.startswith(f"{catalog}.") else table
+    if table.startswith(f"{format_}.") and "/" in table:
+        # A table that is named by its path.
+        name = f"{format_}.`{table.partition('.')[2]}`"
+    location = name_with_namespace(found.namespace, found.name) if is_path else ""
+    if not name and is_path and format_ == "delta":
+        name = f"delta.`{found.name if found.namespace == 'file' else location}`"
+    return DatasetFacts(found.id, found.label, name, format_, location)
+
+
+def _statement(events: Iterable[dict[str, Any]]) -> str:
+    """Return the statement of a run, from its own events: those of the job's other runs may have another."""
+    for event in events:
+        query = _mapping(_mapping(event["job"].get("facets")).get("sql")).get("query")
+        if isinstance(query, str) and query:
+            return query
+    return ""
+
+
+def _branches(facets: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the versions that a facet says are of a branch, with its name."""
+    snapshot = _mapping(facets.get("pyspark_snapshot"))
+    branch, versions = snapshot.get("branch"), snapshot.get("versions")
+    if isinstance(branch, str) and isinstance(versions, list):
+        yield from ((each, branch) for each in versions if isinstance(each, str))
+
+
+def _gaps(events: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for event in events:
+        facet = _mapping(_mapping(event["run"].get("facets")).get("extractionError"))
+        for error in facet.get("errors") or ():
+            message = _mapping(error).get("errorMessage")
+            if isinstance(message, str):
+                yield message
+
+
+def _application(run_id: str, event: Mapping[str, Any]) -> ApplicationFacts:
+    facets, job = _mapping(event["run"].get("facets")), event["job"]
+    submitted, details = (_mapping(facets.get(name)) for name in ("pyspark_submission", "spark_applicationDetails"))
+    script = _mapping(_mapping(job.get("facets")).get("sourceCodeLocation")).get("url")
+    command = submitted.get("command")
+    words = command if isinstance(command, list) else []
+    return ApplicationFacts(
+        run_id,
+        str(job.get("name", "")),
+        str(script or ""),
+        tuple(str(word) for word in words),
+        str(submitted.get("workingDirectory") or ""),
+        str(submitted.get("deployMode") or details.get("deployMode") or ""),
+        submitted.get("redacted") is True,
+    )
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

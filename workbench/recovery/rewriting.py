@@ -1,0 +1,212 @@
+"""
+The user's own statements as they run again: with whole names, pinned inputs, and copies in the place of tables.
+
+This module is imported only for such a statement, because sqlglot is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import attrs
+from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
+from openlineage_pyspark.workbench.recovery.statements import PLAIN_CHARACTERS, name_parts, table_in_sql
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
+
+_DIALECT = "spark"
+_WITHOUT_ALIAS = (exp.Insert, exp.Create, exp.Drop, exp.TruncateTable)
+
+
+@attrs.frozen
+class Rewritten:
+    """
+    A statement that can run again.
+
+    Args:
+        text: the statement; empty if it can't be made.
+        doubts: what is not certain about it.
+        before: the statements that must run before it.
+    """
+
+    text: str
+    doubts: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+
+
+def rewritten(
+    sql: str,
+    reads: Sequence[tuple[DatasetFacts, str]],
+    known: Sequence[DatasetFacts],
+    copies: Mapping[int, str],
+    read_copies: Mapping[int, str],
+    corrected: Collection[int] = (),
+) -> Rewritten:
+    """
+    Return a statement as it must run again.
+
+    Args:
+        sql: its text.
+        reads: what it reads, each with the version to which it is pinned; an empty one stands for what is current.
+        known: all datasets that it names.
+        copies: what it writes -> the copy to write in its place.
+        read_copies: what it reads -> the copy to read in its place.
+        corrected: what it reads as it is then, also if it names a version.
+    """
+    tree = _tree_of(sql)
+    if isinstance(tree, str):
+        return Rewritten("", (tree,))
+    try:
+        return _changed(tree, reads, known, copies, read_copies, corrected)
+    except RecursionError:
+        # sqlglot writes a tree by recursion, and goes deeper there than where it parses.
+        return Rewritten("", ("its statement is nested too deeply to be written again",))
+
+
+def _changed(
+    tree: Any,
+    reads: Sequence[tuple[DatasetFacts, str]],
+    known: Sequence[DatasetFacts],
+    copies: Mapping[int, str],
+    read_copies: Mapping[int, str],
+    corrected: Collection[int],
+) -> Rewritten:
+    """Change a tree to the statement that must run, and return that; the arguments are those of `rewritten`."""
+    versions = {dataset.id: version for dataset, version in reads}
+    targets = {id(each) for each in _targets(tree)}
+    ctes = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
+    doubts: list[str] = []
+    before: tuple[str, ...] = ()
+    for table in list(tree.find_all(exp.Table)):
+        parts = [part.name for part in table.parts]
+        if len(parts) == 1 and parts[0].lower() in ctes:
+            continue
+        matching = [dataset for dataset in known if _names(dataset, parts)]
+        if len(matching) != 1:
+            which = "several datasets of the run have this name" if matching else "it may be a temporary view"
+            doubts.append(f"{'.'.join(parts)} is left as it is: {which}")
+            continue
+        dataset = matching[0]
+        is_target = id(table) in targets
+        if is_target and isinstance(tree, exp.Create):
+            name = table_in_sql(copies.get(dataset.id, dataset.sql))
+            before = _over_what_is_there(tree, dataset, name, doubts, is_copy=dataset.id in copies)
+        _rename(table, (copies if is_target else read_copies).get(dataset.id, dataset.sql))
+        if table.name.lower() != parts[-1].lower() and not (is_target and isinstance(tree, _WITHOUT_ALIAS)):
+            _keep_name(tree, table, parts[-1])
+        if table.args.get("version") is not None and dataset.id in corrected:
+            doubts.append(f"it named a version of {dataset.label}, and now reads what is there then")
+            table.set("version", None)
+        version = "" if is_target or dataset.id in read_copies else versions.get(dataset.id, "")
+        if version and table.args.get("version") is None:
+            number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
+            table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
+        _in_query(tree, table, parts[-1])
+    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before)
+
+
+def _tree_of(sql: str) -> Any:
+    """Return the tree of a statement, or why it can't run again from its text."""
+    try:
+        trees = parsed(sql, _DIALECT)
+    except UnparsableError as problem:
+        return f"its statement can't be parsed to pin what it reads ({problem})"
+    if len(trees) != 1 or isinstance(trees[0], exp.Command):
+        return "its statement is of a kind that can't be rewritten"
+    if isinstance(trees[0], exp.Query):
+        return "its text is a query, and no event tells how its rows were written"
+    if trees[0].find(exp.Placeholder, exp.Parameter):
+        return "its statement has parameters, and no event tells their values"
+    return trees[0]
+
+
+def _keep_name(tree: Any, table: exp.Table, name: str) -> None:
+    """Let a table that got another name be known by its old one, if columns name that."""
+    naming = [column for column in tree.find_all(exp.Column) if column.table.lower() == name.lower()]
+    if not naming or table.args.get("alias") is not None:
+        return
+    table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
+    for column in naming:
+        column.set("db", None)
+        column.set("catalog", None)
+
+
+def _in_query(tree: Any, table: exp.Table, name: str) -> None:
+    """Put the source of a MERGE into a query if it has a version, which the grammar of MERGE does not know there."""
+    if isinstance(tree, exp.Merge) and tree.args.get("using") is table and table.args.get("version") is not None:
+        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name))
+        table.set("alias", None)
+        tree.set("using", exp.Subquery(this=exp.select("*").from_(table.copy()), alias=alias))
+
+
+def _over_what_is_there(
+    tree: exp.Create, dataset: DatasetFacts, name: str, doubts: list[str], *, is_copy: bool
+) -> tuple[str, ...]:
+    """
+    Make a CREATE ... AS one that runs where its target is there.
+
+    Spark takes CREATE OR REPLACE TABLE ... AS only for catalogs that can do it, such as those of Iceberg and Delta
+    Lake; its own refuses it (UNSUPPORTED_FEATURE.TABLE_OPERATION).
+
+    Args:
+        tree: the statement, which is changed.
+        dataset: what it creates.
+        name: the name of that, or of its copy, as statements have it.
+        doubts: gets what is not certain.
+        is_copy: whether it creates a copy, which must not have the files of the table.
+
+    Returns:
+        The statements that must run before it.
+    """
+    if tree.args.get("expression") is None:
+        return ()
+    tree.args["exists"] = False
+    places = list(tree.find_all(exp.LocationProperty))
+    if is_copy:
+        for place in places:
+            place.pop()
+    if tree.args.get("replace") or tree.kind != "TABLE" or dataset.has_versions:
+        tree.args["replace"] = True
+        return ()
+    if places and not is_copy:
+        doubts.append(f"DROP TABLE leaves the files in {places[0].name}: remove them before the table is created")
+    return (f"DROP TABLE IF EXISTS {name}",)
+
+
+def _targets(tree: Any) -> list[exp.Table]:
+    """Return the tables that a statement writes."""
+    if not isinstance(tree, (exp.Insert, exp.Create, exp.Merge, exp.Update, exp.Delete, exp.TruncateTable)):
+        return []
+    target = tree.this
+    if isinstance(target, exp.Schema):
+        target = target.this
+    return [target] if isinstance(target, exp.Table) else []
+
+
+def _names(dataset: DatasetFacts, parts: Sequence[str]) -> bool:
+    """Return whether parts of a name, the last of which is always there, are those of a dataset."""
+    path = urlsplit(parts[-1]).path.rstrip("/")
+    if "/" in path and path == urlsplit(dataset.location).path.rstrip("/"):
+        return True
+    whole = [part.lower() for part in name_parts(dataset.former or dataset.sql or dataset.label)]
+    return whole[-len(parts) :] == [part.lower() for part in parts]
+
+
+def _rename(table: exp.Table, name: str) -> None:
+    """Give a table in a statement its whole name."""
+    if not name:
+        return
+    *above, last = name_parts(name)
+    identifiers = [exp.to_identifier(part, quoted=not set(part.lower()) <= PLAIN_CHARACTERS) for part in above]
+    table.set("this", exp.to_identifier(last, quoted=not set(last.lower()) <= PLAIN_CHARACTERS))
+    table.set("db", identifiers[-1] if identifiers else None)
+    catalog: exp.Expression | None = None
+    if len(identifiers) > 1:
+        catalog = identifiers[0]
+        for each in identifiers[1:-1]:
+            catalog = exp.Dot(this=catalog, expression=each)
+    table.set("catalog", catalog)

@@ -1,0 +1,450 @@
+"""Lineage for users: edges as values, as a text table, and in a notebook as a graph with tables."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
+from openlineage_pyspark.facets.model.plan import Plan
+from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.part_columns import PartColumns, Passages
+from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.workbench.from_plan import graph_of_plan, operators_of_plan
+from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode, kind_text
+from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
+from openlineage_pyspark.workbench.pictures.unfolded import unfolded
+
+HEADINGS = ("column", "from", "how")
+"""The columns in which lineage is shown, by `lineage()` and on the command line."""
+EVERY_ROW = "(every row)"
+"""The entry that stands in for a column, for sources that influence all rows."""
+NO_SOURCE = "no source column"
+"""The text for a column that comes from no other one."""
+QUERY = "(query)"
+"""The title of a query that writes nothing."""
+
+VIEW_TYPE = "VIEW"
+"""The type of a view (DatasetTypeDatasetFacet)."""
+
+_TABLE = "TABLE"
+_IDENTITY = "IDENTITY"
+_NOTHING = "no lineage: this statement writes no dataset"
+_NO_COLUMNS = "no column lineage"
+_DEEPEST_INDENT = 40
+
+
+@attrs.frozen
+class LineageStep:
+    """
+    What one operator of the plan does to a value on its way.
+
+    Args:
+        operator: its class and its index in the plan, such as `Aggregate#1`.
+        expression: the SQL text of the expression there; empty if there is none.
+        certainty: `exact`; `opaque` if the code can't be read; `guessed` if no rule covers the operator.
+    """
+
+    operator: str
+    expression: str
+    certainty: str
+
+
+@attrs.frozen
+class LineageEdge:
+    """
+    One influence of a source column on an output.
+
+    Args:
+        source: the name of the source dataset.
+        source_namespace: the namespace of the source dataset.
+        source_column: the column that is read.
+        output: the name of the output dataset; None for a query that writes nothing.
+        column: the output column; None if all rows are influenced.
+        type: DIRECT or INDIRECT.
+        subtype: IDENTITY, TRANSFORMATION, AGGREGATION, FILTER, JOIN, GROUP_BY, SORT, WINDOW or CONDITIONAL.
+        masking: whether the source's value can't be read back from the output.
+        expression: the SQL text of the expression, composed of all steps in terms of the columns of sources; empty for
+            a plain copy.
+        source_table: the source's name in its catalog; None if it is no table.
+        output_table: the output's name in its catalog; None if it is no table.
+        certainty: how sure the influence is: as sure as the least sure of its steps.
+        operators: the operators that it passes, from the source to the output.
+        steps: those of the operators that do not only pass the value on, in the same order.
+    """
+
+    source: str
+    source_namespace: str
+    source_column: str
+    output: str | None
+    column: str | None
+    type: str
+    subtype: str
+    masking: bool
+    expression: str
+    source_table: str | None = None
+    output_table: str | None = None
+    certainty: str = "exact"
+    operators: tuple[str, ...] = ()
+    steps: tuple[LineageStep, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the edge as plain dicts and lists, ready for JSON."""
+        return {
+            **attrs.asdict(self, recurse=False),
+            "operators": list(self.operators),
+            "steps": [attrs.asdict(step) for step in self.steps],
+        }
+
+
+class WalkedPlan:
+    """A plan with its lineage, and what is shown of it: that is made when it is asked for."""
+
+    def __init__(self, plan: Plan, found: PlanLineage) -> None:
+        """Keep a plan and its lineage."""
+        self.plan = plan
+        self._found = found
+
+    @functools.cached_property
+    def operators(self) -> tuple[OperatorNode, ...]:
+        """The operators of the plan, as the graph has them."""
+        return operators_of_plan(self.plan)
+
+    def passages(self) -> list[dict[str, Passages]]:
+        """Return the columns of CTEs, views and subqueries through which edges come, as `PartColumns` tells them."""
+        return self._parts.passages()
+
+    @functools.cached_property
+    def _parts(self) -> PartColumns:
+        return PartColumns(self.plan, self._found, {each.index: each.label for each in self.operators if each.role})
+
+
+@attrs.frozen(repr=False)
+class Lineage:
+    """
+    The lineage of a DataFrame or of a statement that was not run.
+
+    Args:
+        inputs: the datasets that it reads.
+        outputs: the datasets that it would write, each with its column lineage; for a query, one entry with None.
+        gaps: what no rule covers, and what was assumed instead.
+        walked: the analyzed plan that it was taken from; None without one.
+    """
+
+    inputs: tuple[Dataset, ...]
+    outputs: tuple[tuple[Dataset | None, ColumnLineage], ...]
+    gaps: tuple[Gap, ...] = ()
+    walked: WalkedPlan | None = attrs.field(default=None, eq=False)
+
+    @property
+    def plan(self) -> str:
+        """The analyzed plan as text: each operator with its index and the columns of its output; empty without one."""
+        return plan_text(self.walked.plan) if self.walked is not None else ""
+
+    @property
+    def operators(self) -> tuple[OperatorNode, ...]:
+        """The operators of the plan, as the graph has them."""
+        return self.walked.operators if self.walked is not None else ()
+
+    @property
+    def edges(self) -> tuple[LineageEdge, ...]:
+        """All edges: for each output, those of its columns in order, then those that influence all rows."""
+        tables = {dataset.identifier: table_of(dataset) for dataset in self.inputs}
+        found: list[LineageEdge] = []
+        for dataset, lineage in self.outputs:
+            for column in lineage.columns:
+                found += _edges(dataset, column.name, column.edges, tables)
+            found += _edges(dataset, None, lineage.dataset, tables)
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the lineage as plain dicts and lists, ready for JSON."""
+        return {
+            "inputs": [attrs.asdict(dataset.identifier) for dataset in self.inputs],
+            "outputs": [attrs.asdict(d.identifier) for d, _ in self.outputs if d is not None],
+            "columns": [[column.name for column in lineage.columns] for _, lineage in self.outputs],
+            "edges": [edge.to_dict() for edge in self.edges],
+            "gaps": [attrs.asdict(remark) for remark in self.gaps],
+        }
+
+    def graph(self, *, unfold: bool = False) -> Graph:
+        """
+        Return the lineage as a graph: datasets, columns and the plan's operators, and the edges between columns.
+
+        Args:
+            unfold: whether edges lead through the columns of CTEs, views and subqueries, as pictures show them. Without
+                it they lead from source to output, and say what they come through.
+        """
+        names = ShortNames.of_lineage(self)
+        passages = self.walked.passages() if self.walked is not None else ()
+        found = graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of, passages)
+        return unfolded(found) if unfold else found
+
+    def to_text(self, format: str, *, unfold: bool = False) -> str:  # noqa: A002 (the word of the command line)
+        """
+        Return the graph as text.
+
+        Args:
+            format: `json`, `mermaid`, `dot`, `html` or `svg`.
+            unfold: whether CTEs, views and subqueries are shown, with their columns. `json` always has them.
+
+        Raises:
+            ValueError: the format is none of these, or it is `json` and is to be unfolded.
+        """
+        from openlineage_pyspark.workbench.page.formats import text_of_graph
+
+        return text_of_graph(self.graph(), format, unfold=unfold)
+
+    def __str__(self) -> str:
+        names = ShortNames.of_lineage(self)
+        lines = [names.remark(namespace) for namespace in names.used(self._identifiers())]
+        for dataset, lineage in self.outputs:
+            title = names.of(dataset.identifier) if dataset is not None else QUERY
+            lines += [title, *(f"  {line}" for line in _reads(self, dataset, names)), *_lines(lineage, names)]
+        if not self.outputs:
+            lines += [_NOTHING, *(f"  reads {names.of(dataset.identifier)}" for dataset in self.inputs)]
+        return "\n".join([*lines, *_remarks(self.gaps)])
+
+    def __repr__(self) -> str:
+        """Return the same table: a shell shows this."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the graph, and a table for each output."""
+        return html_of(self, self.graph())
+
+    def _identifiers(self) -> Iterator[Identifier]:
+        """Yield each dataset that the tables name."""
+        for dataset, lineage in self.outputs:
+            if dataset is not None:
+                yield dataset.identifier
+            for column in lineage.columns:
+                yield from (edge.dataset for edge in column.edges)
+            yield from (edge.dataset for edge in lineage.dataset)
+        yield from (dataset.identifier for dataset in self.inputs)
+
+
+class ShortNames:
+    """
+    Short names for datasets, as people know them.
+
+    A table or view is called by its name in the catalog, unless another dataset has the same one. Any other path is
+    relative to the deepest directory that contains all such paths of its namespace.
+
+    Args:
+        tables: each dataset with the name of the view that it is, or of the table that is stored there; else None.
+    """
+
+    def __init__(self, tables: Mapping[Identifier, str | None]) -> None:
+        often = Counter(table for table in tables.values() if table is not None)
+        self._tables = {each: table for each, table in tables.items() if table is not None and often[table] == 1}
+        directories: dict[str, set[str]] = {}
+        for each in tables:
+            if each not in self._tables and each.name.startswith("/"):
+                directories.setdefault(each.namespace, set()).add(str(PurePosixPath(each.name).parent))
+        self._bases = {namespace: os.path.commonpath(found) for namespace, found in directories.items()}
+
+    @classmethod
+    def of_lineage(cls, lineage: Lineage) -> ShortNames:
+        """Return the names for the datasets that a lineage reads and writes."""
+        return cls.of_datasets([*lineage.inputs, *(each for each, _ in lineage.outputs if each is not None)])
+
+    @classmethod
+    def of_datasets(cls, datasets: Iterable[Dataset]) -> ShortNames:
+        """Return the names for some datasets."""
+        tables: dict[Identifier, str | None] = {}
+        for dataset in datasets:
+            tables[dataset.identifier] = table_of(dataset) or tables.get(dataset.identifier)
+        return cls(tables)
+
+    def of(self, dataset: Identifier) -> str:
+        """Return the short name of a dataset."""
+        if dataset in self._tables:
+            return self._tables[dataset]
+        if dataset.name.startswith("/") and dataset.namespace in self._bases:
+            return os.path.relpath(dataset.name, self._bases[dataset.namespace])
+        return f"{dataset.namespace}/{dataset.name}"
+
+    def used(self, datasets: Iterable[Identifier]) -> list[str]:
+        """Return the namespaces in which the names of some datasets are relative paths."""
+        relative = (each.namespace for each in datasets if each not in self._tables and each.name.startswith("/"))
+        return [namespace for namespace in dict.fromkeys(relative) if namespace in self._bases]
+
+    def remark(self, namespace: str) -> str:
+        """Return the sentence that says what the paths of a namespace are relative to."""
+        colon = "" if "://" in namespace else ":"
+        return f"paths are relative to {namespace}{colon}{self._bases[namespace]}"
+
+
+def table_of(dataset: Dataset) -> str | None:
+    """Return the name that a table or a view has in its catalog; None for any other dataset."""
+    if dataset.type == VIEW_TYPE:
+        return dataset.identifier.name
+    return next((link.name for link in dataset.symlinks if link.type == _TABLE), None)
+
+
+def html_of(lineage: Lineage, graph: Graph, title: str = "") -> str:
+    """
+    Return lineage as a part of an HTML page: a graph, and a table for each output.
+
+    Args:
+        lineage: the lineage.
+        graph: its own graph, or one that says more.
+        title: a sentence above it; empty for none.
+    """
+    names = ShortNames.of_lineage(lineage)
+    tables = [
+        FigureTable(
+            (*HEADINGS, "expression"),
+            [_cells(row) for row in rows_of(columns, names)],
+            names.of(dataset.identifier) if dataset is not None else QUERY,
+            _reads(lineage, dataset, names),
+        )
+        for dataset, columns in lineage.outputs
+    ]
+    remarks = [] if lineage.outputs else [_NOTHING]
+    remarks += [names.remark(each) for each in names.used(lineage._identifiers())]
+    return figure(graph, tables, title=title, remarks=[*remarks, *_remarks(lineage.gaps)])
+
+
+def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
+    """
+    Return the lineage of a plan in the form for users.
+
+    Args:
+        plan_lineage: the lineage.
+        plan: the plan itself, to be shown; None to leave it out.
+    """
+    outputs: tuple[tuple[Dataset | None, ColumnLineage], ...] = tuple(
+        (written.write.dataset, written.lineage or ColumnLineage(())) for written in plan_lineage.outputs
+    )
+    if plan_lineage.columns is not None:
+        outputs = ((None, plan_lineage.columns),)
+    if plan is None:
+        return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
+    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, WalkedPlan(plan, plan_lineage))
+
+
+def plan_text(plan: Plan) -> str:
+    """Return a plan as text: one line an operator, with its index and the columns of its output, the top first."""
+    lines: list[str] = []
+    seen: set[int] = set()
+    # Many operators have the same output, which then is one object.
+    outputs = {id(operator.output): operator.output for operator in plan.operators}
+    columns = {key: ", ".join([column.name for column in output]) for key, output in outputs.items()}
+    texts = [f"{each.name}#{at} [{columns[id(each.output)]}]" for at, each in enumerate(plan.operators)]
+    stack = [(plan.root, 0)]
+    while stack:
+        at, depth = stack.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        lines.append(f"{'  ' * min(depth, _DEEPEST_INDENT)}{texts[at]}")
+        stack.extend((below, depth + 1) for below in reversed(plan.operators[at].children))
+    # The plans of subqueries stand in expressions.
+    lines += [f"in a subquery: {text}" for at, text in enumerate(texts) if at not in seen]
+    return "\n".join(lines)
+
+
+def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, str, str]]:
+    """
+    Yield the rows of the table of an output: a column, where it comes from, and how; a repeated column is left out.
+
+    Args:
+        lineage: the output's lineage.
+        names: the names of the source datasets.
+    """
+    every = ((EVERY_ROW, lineage.dataset),) if lineage.dataset else ()
+    for column, edges in (*((column.name, column.edges) for column in lineage.columns), *every):
+        if not edges:
+            yield column, "-", NO_SOURCE
+        for place, edge in enumerate(edges):
+            kinds = dict.fromkeys(kind_text(t.subtype, masked=t.masking) for t in edge.transformations)
+            if edge.certainty is not Certainty.EXACT:
+                kinds[edge.certainty.word] = None
+            expressions = (t.description for t in edge.transformations if t.subtype != _IDENTITY)
+            expression = next((text for text in expressions if text), "")
+            yield "" if place else column, f"{names.of(edge.dataset)}.{edge.field}", how(kinds, expression)
+
+
+def reads_lines(views: Iterable[str], others: Iterable[str]) -> list[str]:
+    """
+    Return the lines that name what is read without an edge.
+
+    Args:
+        views: the names of the views, from which no edge leads.
+        others: the names of the other datasets from which none leads, such as the table of a `count(*)`.
+    """
+    known, rest = [*dict.fromkeys(views)], [*dict.fromkeys(others)]
+    lines = [f"reads the view{'s' if len(known) > 1 else ''} {', '.join(known)}"] if known else []
+    return [*lines, *([f"reads {', '.join(rest)}"] if rest else [])]
+
+
+def _reads(lineage: Lineage, output: Dataset | None, names: ShortNames) -> list[str]:
+    """Return the lines that name what an output is made from without an edge."""
+    used = {edge.dataset for _, columns in lineage.outputs for edge in columns.edges}
+    used |= {output.identifier} if output is not None else set()
+    views = (each.identifier for each in lineage.inputs if each.type == VIEW_TYPE)
+    others = (each.identifier for each in lineage.inputs if each.type != VIEW_TYPE and each.identifier not in used)
+    return reads_lines(map(names.of, views), map(names.of, others))
+
+
+def how(kinds: Iterable[str], expression: str) -> str:
+    """Return the text for how a source influences its target: the kinds, and the expression on one line."""
+    return f"{', '.join(kinds) or '-'}  {' '.join(expression.split())}".rstrip()
+
+
+def _remarks(gaps: Iterable[Gap]) -> list[str]:
+    return [remark_line(gap.task, gap.message) for gap in gaps]
+
+
+def _lines(lineage: ColumnLineage, names: ShortNames) -> list[str]:
+    """Return the table of an output. Nothing is cut: the text may go into a file, and the longest cells stand last."""
+    rows = [HEADINGS, *rows_of(lineage, names)]
+    if len(rows) == 1:
+        return [f"  {_NO_COLUMNS}"]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(HEADINGS))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return [f"  {line}".rstrip() for line in lines]
+
+
+def _cells(row: tuple[str, str, str]) -> tuple[str, ...]:
+    """Return the cells of a row, with the expression apart from the kinds."""
+    kinds, _, expression = row[2].partition("  ")
+    return (*row[:2], kinds, expression)
+
+
+def remark_line(operator: str, message: str) -> str:
+    """Return the line that says what was not understood."""
+    return f"not understood: {': '.join(filter(None, (operator, message)))}"
+
+
+def _edges(
+    output: Dataset | None, column: str | None, edges: Iterable[Edge], tables: Mapping[Identifier, str | None]
+) -> list[LineageEdge]:
+    return [
+        LineageEdge(
+            source=edge.dataset.name,
+            source_namespace=edge.dataset.namespace,
+            source_column=edge.field,
+            output=output.identifier.name if output is not None else None,
+            column=column,
+            type=t.type,
+            subtype=t.subtype,
+            masking=t.masking,
+            expression=t.description,
+            source_table=tables.get(edge.dataset),
+            output_table=table_of(output) if output is not None else None,
+            certainty=t.way.certainty.word,
+            operators=t.way.operators,
+            steps=tuple(LineageStep(step.operator, step.expression, step.certainty.word) for step in t.way.steps),
+        )
+        for edge in edges
+        for t in edge.transformations
+    ]

@@ -1,0 +1,1 @@
+"""The lineage store: tables made from OpenLineage events."""

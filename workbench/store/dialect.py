@@ -1,0 +1,32 @@
+"""Queries of people in the dialect that the store's engine reads."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.workbench.errors import StoreError
+
+
+def of_sqlite(query: str, dialect: str) -> str:
+    """
+    Return a query in SQLite's dialect.
+
+    Args:
+        query: one query, and nothing else.
+        dialect: the dialect that it is written in, by its name in sqlglot.
+
+    Raises:
+        StoreError: it is no query, or there is no such dialect.
+    """
+    import sqlglot
+    from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
+
+    try:
+        trees = parsed(query, dialect)
+    except UnparsableError as problem:
+        raise StoreError(f"the query can't be read: {problem}") from None
+    if len(trees) != 1 or not isinstance(trees[0], sqlglot.exp.Query):
+        raise StoreError("write one SELECT, and nothing else")
+    for name in list(trees[0].find_all(sqlglot.exp.Identifier)):
+        # Some names, such as table, are words of SQLite. In double quotes, it takes an unknown name for a text.
+        quoted = "`{}`".format(name.name.replace("`", "``"))
+        name.replace(sqlglot.exp.Identifier(this=quoted, quoted=False))
+    return str(trees[0].sql(dialect="sqlite"))

@@ -1,0 +1,235 @@
+"""
+Drops what is old from a store, and keeps what is current and what that was made from.
+
+Runs are kept or dropped as a whole, with all of their events. All other tables are then made again from the events that
+stay, so that they say nothing that no event tells.
+"""
+
+from __future__ import annotations
+
+import bisect
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+from openlineage_pyspark.workbench.store.events.rows import parse_event
+from openlineage_pyspark.workbench.store.names import QueriedTables
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_COUNTED = ("event", "run", "job", "dataset", "source_snapshot_lineage", "sink_snapshot_lineage", "column_lineage")
+
+
+class ExpirableTables(QueriedTables, Protocol):
+    """What expiry needs of an engine."""
+
+    def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
+        """Delete the events with these ids, make all other tables again, and return how many events there were."""
+
+    def shrink(self) -> bool:
+        """Give the space of what was deleted back to the file system, and return whether it was possible."""
+
+    def size(self) -> int | None:
+        """Return how many bytes there are; None if it is not known."""
+
+
+@attrs.frozen
+class Expired:
+    """
+    What was dropped, or would be.
+
+    Args:
+        events: how many events.
+        runs: how many runs.
+        before: how many rows each table had.
+        after: how many it has now. Of a dry run, the same as before.
+        size_before: the size of the store's file, in bytes; None of one in Spark's tables.
+        size_after: the same afterwards.
+        shrunk: whether the file was made smaller.
+    """
+
+    events: int
+    runs: int
+    before: dict[str, int]
+    after: dict[str, int]
+    size_before: int | None
+    size_after: int | None
+    shrunk: bool
+
+
+def expire(tables: ExpirableTables, time: int, *, dry_run: bool = False) -> Expired:
+    """
+    Drop what is older than a time and neither current nor the origin of what is.
+
+    Args:
+        tables: the store.
+        time: microseconds since 1970.
+        dry_run: whether to say only what would be dropped.
+
+    Returns:
+        What was dropped.
+
+    Raises:
+        StoreError: the store can't be written.
+    """
+    dropped = _Dropped(tables, time)
+    before, size = _counts(tables), tables.size()
+    if dry_run:
+        events = len(dropped.events())
+        return Expired(events, dropped.runs, before, before, size, size, shrunk=False)
+    events = tables.forget(dropped.events)
+    shrunk = tables.shrink() if events else False
+    return Expired(events, dropped.runs, before, _counts(tables), size, tables.size(), shrunk)
+
+
+class _Dropped:
+    """
+    Which events are dropped.
+
+    Args:
+        tables: the store.
+        time: what is from then on stays, microseconds since 1970.
+    """
+
+    def __init__(self, tables: QueriedTables, time: int) -> None:
+        self._tables = tables
+        self._time = time
+        # What was written of a dataset: when, and by which run.
+        self._known: dict[int, list[tuple[int, str]]] = {}
+        self.runs = 0
+
+    def events(self) -> list[str]:
+        """Return their ids."""
+        kept = self._kept_runs()
+        old = self._tables.query("SELECT run_id, event_id FROM event WHERE run_id <> '' ORDER BY run_id")
+        found = [(run, event) for run, event in old if run not in kept]
+        self.runs = len({run for run, _ in found})
+        return [event for _, event in found] + self._without_run()
+
+    def _kept_runs(self) -> set[str]:
+        recent = self._tables.query("SELECT run_id FROM run WHERE last_time >= ?", (self._time,))
+        kept = {run for (run,) in (*recent, *self._current(), *self._newest())}
+        waiting = kept
+        while waiting:
+            found = set(self._origins(waiting)) | set(self._parents(waiting))
+            waiting = found - kept
+            kept |= waiting
+        return kept
+
+    def _current(self) -> list[tuple[str]]:
+        """Return the runs that tell what each job does now."""
+        return self._tables.query(
+            "WITH last AS (SELECT job_id, max(coalesce(started, first_time)) AS began FROM run "
+            "WHERE state = 'COMPLETE' GROUP BY job_id "
+            # Of each dataset that a job writes, the last run that did.
+            "UNION SELECT job_id, began FROM (SELECT r.job_id, i.dataset_id, "
+            "max(coalesce(r.started, r.first_time)) AS began FROM run r "
+            "JOIN sink_snapshot_lineage w ON w.run_id = r.run_id JOIN dataset_identity i ON i.name_id = w.name_id "
+            "WHERE r.state = 'COMPLETE' GROUP BY r.job_id, i.dataset_id) o), "
+            "complete AS (SELECT s.job_id, s.run_id, coalesce(s.started, s.first_time) AS began "
+            "FROM last l JOIN run r ON r.job_id = l.job_id AND r.state = 'COMPLETE' "
+            "AND coalesce(r.started, r.first_time) = l.began "
+            "JOIN run s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id)), "
+            # What was said since then holds too, and of a job that never completed, all that any run said.
+            "since AS (SELECT r.job_id, coalesce(min(c.began), 0) AS began FROM run r "
+            "LEFT JOIN complete c ON c.job_id = r.job_id GROUP BY r.job_id), "
+            "said AS (SELECT job_id, last_time FROM source_job_lineage "
+            "UNION SELECT job_id, last_time FROM sink_job_lineage) "
+            "SELECT run_id FROM complete "
+            "UNION SELECT c.last_run FROM column_lineage c JOIN since s ON s.job_id = c.job_id "
+            "WHERE c.last_time >= s.began "
+            "UNION SELECT r.run_id FROM said w JOIN since s ON s.job_id = w.job_id "
+            "JOIN run r ON r.job_id = w.job_id AND r.first_time <= w.last_time AND r.last_time >= w.last_time "
+            "JOIN event e ON e.run_id = r.run_id AND e.time = w.last_time WHERE w.last_time >= s.began "
+            "UNION SELECT run_id FROM (SELECT r.run_id, row_number() OVER (PARTITION BY r.job_id "
+            "ORDER BY coalesce(r.started, r.first_time) DESC, r.run_id) AS place "
+            "FROM run r LEFT JOIN last l ON l.job_id = r.job_id WHERE l.job_id IS NULL) WHERE place = 1"
+        )
+
+    def _newest(self) -> list[tuple[str]]:
+        """Return the runs that wrote the newest version of each dataset."""
+        return self._tables.query(
+            "SELECT run_id FROM (SELECT s.run_id, rank() OVER (PARTITION BY i.dataset_id ORDER BY s.time DESC) "
+            "AS place FROM sink_snapshot_lineage s JOIN dataset_identity i ON i.name_id = s.name_id) WHERE place = 1"
+        )
+
+    def _origins(self, runs: Iterable[str]) -> Iterator[str]:
+        """
+        Return the runs that wrote what these runs read.
+
+        What a run read of a dataset that it wrote itself is left out: the versions of a table that each MERGE makes
+        from the one before would all stay for ever.
+        """
+        for marks, part in _parts(runs):
+            read = (
+                "WITH r AS (SELECT s.run_id, i.dataset_id, s.snapshot, s.time FROM source_snapshot_lineage s "  # noqa: S608 (marks alone)
+                f"JOIN dataset_identity i ON i.name_id = s.name_id WHERE s.run_id IN ({marks}) "
+                "AND NOT EXISTS (SELECT 1 FROM sink_snapshot_lineage o JOIN dataset_identity d "
+                "ON d.name_id = o.name_id WHERE o.run_id = s.run_id AND d.dataset_id = i.dataset_id)) "
+            )
+            told = (
+                "SELECT w.run_id FROM r JOIN dataset_identity d ON d.dataset_id = r.dataset_id "
+                "JOIN sink_snapshot_lineage w ON w.name_id = d.name_id AND w.snapshot = r.snapshot "
+                "WHERE r.snapshot <> ''"
+            )
+            yield from (run for (run,) in self._tables.query(f"{read}{told}", part) if run)
+            # Without a version, it was the one that was current then.
+            current = f"{read}SELECT DISTINCT r.run_id, r.dataset_id, r.time FROM r WHERE r.snapshot = ''"  # noqa: S608 (marks alone)
+            yield from self._writers(self._tables.query(current, part))
+
+    def _writers(self, reads: list[tuple[str, int, int]]) -> Iterator[str]:
+        """Return the other runs that wrote datasets last, of reads: the run, the dataset and the time of each."""
+        written: dict[int, list[tuple[int, str]]] = {}
+        for listed in id_lists({dataset for _, dataset, _ in reads} - self._known.keys()):
+            for dataset, time, run in self._tables.query(
+                "SELECT d.dataset_id, w.time, w.run_id FROM dataset_identity d "  # noqa: S608 (numbers alone)
+                f"JOIN sink_snapshot_lineage w ON w.name_id = d.name_id WHERE d.dataset_id IN ({listed})"
+            ):
+                written.setdefault(dataset, []).append((time, run))
+        self._known |= {dataset: sorted(found) for dataset, found in written.items()}
+        for run, dataset, time in reads:
+            found = self._known.get(dataset, [])
+            before = bisect.bisect_left(found, (time + 1, ""))
+            while before and found[before - 1][1] == run:
+                before -= 1
+            if before:
+                yield found[before - 1][1]
+
+    def _parents(self, runs: Iterable[str]) -> Iterator[str]:
+        for marks, part in _parts(runs):
+            rows = self._tables.query(f"SELECT parent_run_id, root_run_id FROM run WHERE run_id IN ({marks})", part)  # noqa: S608 (marks alone)
+            yield from (run for row in rows for run in row if run)
+
+    def _without_run(self) -> list[str]:
+        """Return the events of jobs and datasets of which later ones say all that they say."""
+        last: dict[tuple[str, str], str] = {}
+        events = self._tables.query("SELECT event_id, time, json FROM event WHERE run_id = '' ORDER BY time, event_id")
+        for event_id, _, text in events:
+            last |= dict.fromkeys(_subjects(text), event_id)
+        kept = set(last.values())
+        return [event_id for event_id, time, _ in events if time < self._time and event_id not in kept]
+
+
+def _subjects(text: str) -> Iterator[tuple[str, str]]:
+    """Return what an event of a job or of a dataset speaks of, and which of its facets it tells."""
+    event = parse_event(text)
+    said = [("job", event.get("job"), ("inputs", "outputs")), ("dataset", event.get("dataset"), ())]
+    for kind, owner, lists in said:
+        if isinstance(owner, dict):
+            subject = f"{kind}\0{owner['namespace']}\0{owner['name']}"
+            facets = owner.get("facets")
+            names = [*(facets if isinstance(facets, dict) else ()), *(each for each in lists if event.get(each))]
+            yield from ((subject, name) for name in ("", *names))
+
+
+def _parts(texts: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Return texts as parameters of SQL with their marks, not too many in one statement."""
+    every = sorted(set(texts))
+    for begin in range(0, len(every), MOST_IN_A_LIST):
+        part = tuple(every[begin : begin + MOST_IN_A_LIST])
+        yield ",".join("?" * len(part)), part
+
+
+def _counts(tables: QueriedTables) -> dict[str, int]:
+    return {name: tables.query(f'SELECT count(*) FROM "{name}"')[0][0] for name in _COUNTED}  # noqa: S608 (our names)

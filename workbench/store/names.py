@@ -1,0 +1,217 @@
+"""Finds what people mean by a name: a dataset, a column of one, or a job."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_SHOWN = 10
+
+
+class QueriedTables(Protocol):
+    """What questions need of an engine."""
+
+    def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; `?` stands for a parameter."""
+
+
+@attrs.frozen
+class DatasetName:
+    """
+    A dataset with all of its names.
+
+    Args:
+        id: its id.
+        namespace: the namespace of its own name.
+        name: its own name.
+        others: its other names, with their namespaces, the latest first.
+    """
+
+    id: int
+    namespace: str
+    name: str
+    others: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Return a short name: that of the table, if it has one, else the end of its path."""
+        return self.others[0][1] if self.others else "/".join(self.name.split("/")[-2:])
+
+    @property
+    def address(self) -> str:
+        """Return its own name with its namespace, as one text."""
+        return name_with_namespace(self.namespace, self.name)
+
+
+@attrs.frozen
+class Thing:
+    """
+    What a name means.
+
+    Args:
+        dataset: the dataset.
+        column: the column; empty for the dataset as a whole.
+    """
+
+    dataset: DatasetName
+    column: str = ""
+
+
+def name_with_namespace(namespace: str, name: str) -> str:
+    """Return a name with its namespace, such as `s3://bucket/path` or `file:/path`."""
+    if namespace in ("file", "dbfs"):
+        return f"{namespace}:{name}"
+    return f"{namespace.rstrip('/')}/{name.lstrip('/')}"
+
+
+def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName]:
+    """Return datasets by their ids, with all of their names."""
+    found: dict[int, DatasetName] = {}
+    for listed in id_lists(ids):
+        own: dict[int, tuple[str, str]] = {}
+        others: dict[int, list[tuple[str, str]]] = {}
+        for dataset_id, name_id, namespace, name in tables.query(
+            "SELECT i.dataset_id, d.name_id, d.namespace, d.name FROM dataset_identity i "  # noqa: S608 (numbers alone)
+            f"JOIN dataset d ON d.name_id = i.name_id WHERE i.dataset_id IN ({listed}) "
+            "ORDER BY d.last_time DESC, d.namespace, d.name"
+        ):
+            if name_id == dataset_id:
+                own[dataset_id] = (namespace, name)
+            else:
+                others.setdefault(dataset_id, []).append((namespace, name))
+        found |= {id_: DatasetName(id_, *names, tuple(others.get(id_, ()))) for id_, names in own.items()}
+    return found
+
+
+def find(tables: QueriedTables, text: str) -> Thing:
+    """
+    Return the dataset, or the column of a dataset, that a text names.
+
+    Args:
+        tables: the store.
+        text: a name as an event has it, with or without its namespace; the end of such a name, from a dot or a slash
+            on; and any of these followed by a dot and a column. Case counts only where a name has the same one.
+            Backquotes, a slash at the end, and the schemes s3a and file:// may be written as Spark takes them.
+
+    Raises:
+        NameNotFoundError: nothing has this name, or several datasets have it.
+    """
+    if found := _dataset(tables, text):
+        return Thing(_only(text, found))
+    # The last dot is tried first: a column's name rarely has one, but the path to a field of a struct does.
+    for end in [place for place, sign in enumerate(text) if sign == "."][::-1]:
+        table, column = text[:end], text[end + 1 :]
+        named = _dataset(tables, table) if table and column else []
+        having = {each: called for each in named if (called := _column_called(tables, each.id, column))}
+        if having:
+            dataset = _only(text, tuple(having))
+            return Thing(dataset, having[dataset])
+        if named:
+            dataset = _only(table, named)
+            columns = ", ".join(columns_of_dataset(tables, dataset.id)) or "none that an event tells"
+            raise NameNotFoundError(f"{dataset.label} has no column {column!r}; its columns: {columns}")
+    raise NameNotFoundError(f"nothing is called {text!r}{_near(tables, text)}", listing="datasets")
+
+
+def find_dataset(tables: QueriedTables, text: str) -> DatasetName:
+    """
+    Return the dataset that a text names, as `find` takes it.
+
+    Raises:
+        NameNotFoundError: nothing has this name, several datasets have it, or it is that of a column.
+    """
+    found = find(tables, text)
+    if found.column:
+        raise NameNotFoundError(f"{text} is a column: name its dataset, {found.dataset.label}")
+    return found.dataset
+
+
+def columns_of_dataset(tables: QueriedTables, dataset_id: int) -> list[str]:
+    """Return the columns of a dataset by its latest schema, in their order."""
+    rows = tables.query(
+        "SELECT c.column_name, c.position, c.last_time FROM dataset_identity i "
+        "JOIN dataset_column c ON c.name_id = i.name_id WHERE i.dataset_id = ?",
+        (dataset_id,),
+    )
+    latest = max((time for _, _, time in rows), default=0)
+    return [column for column, _, time in sorted(rows, key=lambda row: row[1]) if time == latest]
+
+
+def _dataset(tables: QueriedTables, text: str) -> list[DatasetName]:
+    """Return the datasets that a text names: by a whole name if there is one, else by the end of one."""
+    return _called(tables, text) or (_called(tables, plain) if (plain := _as_events_have_it(text)) != text else [])
+
+
+def _as_events_have_it(text: str) -> str:
+    """Return a name that is written as in Spark as OpenLineage names it."""
+    scheme, sign, rest = text.replace("`", "").rstrip("/").partition("://")
+    if scheme == "file" and sign:
+        return f"file:/{rest.lstrip('/')}"
+    return f"{'s3' if scheme in ('s3a', 's3n') and sign else scheme}{sign}{rest}"
+
+
+def _called(tables: QueriedTables, text: str) -> list[DatasetName]:
+    whole = (
+        "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "
+        "WHERE name IN ({}) AND (name = ? OR namespace || name = ? "
+        "OR namespace || '/' || name = ? OR namespace || ':' || name = ?))"
+    )
+    # Each end of the text may be the name, and what stands before it the namespace: the index on names finds them.
+    ends = [text[begin:] for begin in range(min(len(text), MOST_IN_A_LIST))] or [text]
+    ids = [row[0] for row in tables.query(whole.format(",".join("?" * len(ends))), (*ends, *(text,) * 4))]
+    if not ids:
+        end = text.lstrip("/")
+        ending = (
+            "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "  # noqa: S608 (our own expression)
+            f"WHERE {LAST_PART} = lower(?) "
+            "AND (lower(substr(name, -?)) = lower(?) AND substr(name, -?, 1) IN ('.', '/') "
+            "OR lower(?) IN (lower(name), lower(namespace || name), lower(namespace || '/' || name), "
+            "lower(namespace || ':' || name))))"
+        )
+        # The index on the last parts of names finds the few that may have this end.
+        last = re.split(r"[./]", end)[-1]
+        ids = [row[0] for row in tables.query(ending, (last, len(end), end, len(end) + 1, text))] if end else []
+    return list(datasets(tables, ids).values())
+
+
+def _column_called(tables: QueriedTables, dataset_id: int, column: str) -> str:
+    """Return the column of a dataset that has a name, in another case if none has it in this one; empty if none has."""
+    of_dataset = "IN (SELECT name_id FROM dataset_identity WHERE dataset_id = ?)"
+    for is_called in ("{} = ?", "lower({}) = lower(?)"):
+        places = (("dataset_column", "name_id", "column_name"), ("column_lineage", "input_id", "input_column"))
+        queries = (
+            f"SELECT {name} FROM {table} WHERE {id_} {of_dataset} AND {is_called.format(name)}"  # noqa: S608 (our names)
+            for table, id_, name in (*places, ("column_lineage", "output_id", "output_column"))
+        )
+        rows = tables.query(f"{' UNION '.join(queries)} ORDER BY 1 LIMIT 1", (dataset_id, column) * 3)
+        if rows:
+            return str(rows[0][0])
+    return ""
+
+
+def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:
+    if len(found) == 1:
+        return found[0]
+    listed = "".join(f"\n  {each}" for each in sorted(each.address for each in found)[:_SHOWN])
+    rest = f"\n  and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    raise AmbiguousNameError(f"{text!r} may mean any of these; give more of its name:{listed}{rest}")
+
+
+def _near(tables: QueriedTables, text: str) -> str:
+    """Return a sentence with names that contain a part of the text."""
+    word = text.rstrip("/").replace("/", ".").rsplit(".", 2)
+    for part in reversed([each for each in word if len(each) > 2]):
+        rows = tables.query(
+            "SELECT DISTINCT name FROM dataset WHERE instr(lower(name), lower(?)) > 0 ORDER BY name LIMIT 5", (part,)
+        )
+        if rows:
+            return "; near it: " + ", ".join(row[0] for row in rows)
+    return ""

@@ -1,0 +1,603 @@
+"""The store in one SQLite file: for one machine, for CI, and beside the driver."""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.store.events.ingest import rows_of_events
+from openlineage_pyspark.workbench.store.events.rows import described_rows
+from openlineage_pyspark.workbench.store.repeats import Repeats
+from openlineage_pyspark.workbench.store.tables import schema
+from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
+from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.tables.schema import Merge
+from openlineage_pyspark.workbench.store.tables.views import PROPOSAL, VIEWS, view_ddl
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from openlineage_pyspark.workbench.store.events.portions import Portion
+    from openlineage_pyspark.workbench.store.events.rows import Row, Rows
+    from openlineage_pyspark.workbench.store.tables.schema import StoredColumn, StoredTable
+
+_PATIENCE_SECONDS = 60
+_PAUSE_SECONDS = 0.01
+# With SQLite's 2 MB, each large transaction goes to the disk in parts and is read again from there.
+_CACHE_KIB = 65_536
+# A page that several transactions change is copied from the log into the file once. By default the log ends after each.
+_LOG_PAGES = 16_000
+# While the log is copied into the file beside a writer, it grows further, up to this.
+_MOST_LOG_PAGES = 4 * _LOG_PAGES
+# Indexes that earlier versions of the package made, and that cost more than they bring.
+_OBSOLETE = ("source_snapshot_lineage_by_name_id_time", "sink_snapshot_lineage_by_job_id_name_id_time")
+# `PRAGMA application_id` of our files: "OLPS" in ASCII.
+_APPLICATION_ID = 0x4F4C5053
+_EVENTS_AFTER = "SELECT rowid, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
+
+
+_KNOWN_NAMES = "SELECT name_id FROM dataset WHERE name_id IN ({})"
+_MOVE_TIMES = "UPDATE dataset SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE name_id = ?"
+
+
+class Database:
+    """
+    A store in one file. Several processes may read and write it at once.
+
+    Args:
+        path: the file.
+        read_only: whether nothing is to be written.
+        migrate: whether a store of an older version is made one of this version at once, which takes as long as taking
+            in all of its events again. With False, this is done before the first rows are added.
+        create: whether the file is made if it is not there.
+        patience: how many seconds to wait for another process that writes.
+
+    Raises:
+        StoreError: the file can't be opened, is no store, or is one of a newer version; or it is one of an older
+            version, and only to be read.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        migrate: bool = True,
+        create: bool = True,
+        patience: float = _PATIENCE_SECONDS,
+    ) -> None:
+        self.path = path
+        self._patience = patience
+        self._is_old = False
+        self._copying: _Copying | None = None
+        if (read_only or not create) and not path.exists():
+            raise StoreError(f"there is no store at {path}. `openlineage-pyspark ingest FILE --store {path}` makes one")
+        try:
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
+                uri=True,
+                timeout=patience,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+        except sqlite3.Error as problem:
+            raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
+        self._repeats = Repeats(self._connection)
+        try:
+            self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+            self._prepare(read_only=read_only)
+            if self._is_old and migrate:
+                self.rebuild(only_if_old=True)
+        except sqlite3.Error as problem:
+            self.close()
+            raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
+        except StoreError:
+            self.close()
+            raise
+
+    def __enter__(self) -> Database:
+        """Return the store itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
+        """
+        Return the rows of a query.
+
+        Args:
+            sql: the query, with `?` for parameters.
+            parameters: their values.
+        """
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def ask(self, sql: str) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """
+        Return the names of a query's columns, and its rows. The names of the proposal's tables mean the views here.
+
+        Raises:
+            StoreError: the query is wrong.
+        """
+        try:
+            for name in PROPOSAL:
+                # What is temporary comes before the tables of the file, for this connection alone.
+                self._connection.execute(
+                    f"CREATE TEMP VIEW IF NOT EXISTS {name} AS SELECT * FROM main.{name}_by_name"  # noqa: S608
+                )
+            try:
+                found = self._connection.execute(sql)
+                return tuple(each[0] for each in found.description), found.fetchall()
+            finally:
+                for name in PROPOSAL:
+                    self._connection.execute(f"DROP VIEW temp.{name}")
+        except sqlite3.Error as problem:
+            raise StoreError(f"the query can't be answered: {problem}") from None
+
+    def add(self, portion: Portion) -> None:
+        """
+        Merge the rows of a portion into the tables, all of them or none.
+
+        Args:
+            portion: the rows.
+
+        Raises:
+            StoreError: the file can't be written.
+        """
+        if self._is_old:
+            self.rebuild(only_if_old=True)
+        if self._copying:
+            self._copying.begin()
+        with self._repeats.kept_with(self._writing()):
+            told = portion.descriptions
+            repeated = self._repeats.move(told)
+            self._merge({**portion.rows, **described_rows(told, repeated.columns, repeated.edges)})
+            self._repeats.learn(told, repeated)
+        if self._copying:
+            self._copying.end()
+
+    @contextmanager
+    def many(self) -> Iterator[None]:
+        """
+        Add many parts of rows.
+
+        What a transaction writes is in the log, from where it is copied into the file: in these, beside the work for
+        the next one.
+        """
+        if self.query("PRAGMA journal_mode") != [("wal",)]:
+            yield
+            return
+        with _Copying(self.path) as copying:
+            self._copying = copying
+            self._connection.execute("PRAGMA wal_autocheckpoint = 0")
+            try:
+                yield
+            finally:
+                self._copying = None
+                self._connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+
+    def rebuild(self, *, only_if_old: bool = False, progress: Callable[[int], None] = lambda _: None) -> int:
+        """
+        Rebuild all tables from the events that are stored, in one transaction. What is in `rejected` stays.
+
+        Args:
+            only_if_old: whether to leave a store of this version as it is, such as one that another process has just
+                migrated.
+            progress: is called with the number of events so far.
+
+        Returns:
+            How many events there are.
+
+        Raises:
+            StoreError: the file can't be written.
+        """
+        with self._writing():
+            count = 0 if only_if_old and self._version() == schema.VERSION else self._make_anew(progress)
+        self._is_old = False
+        return count
+
+    def _make_anew(self, progress: Callable[[int], None]) -> int:
+        kept = (schema.EVENT.name, schema.REJECTED.name)
+        own = {*(table.name for table in schema.TABLES), *(view.name for view in VIEWS)}.difference(kept)
+        for type_, name in self.query("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')"):
+            # A user may have put tables and views beside ours.
+            if name in own:
+                self._connection.execute(f'DROP {type_.upper()} "{name}"')
+        for statement in ddl():
+            self._connection.execute(statement)
+        count = place = 0
+        while found := self.query(_EVENTS_AFTER, (place,)):
+            place = found[-1][0]
+            for rows in rows_of_events(text for _, text in found):
+                self._merge(rows)
+            count += len(found)
+            progress(count)
+        self._mark()
+        self._repeats.forget()
+        return count
+
+    def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
+        """
+        Delete events, and make all other tables again from those that stay: all of it or nothing.
+
+        Args:
+            chosen: returns the ids of the events to delete. It may ask the store: nobody writes it meanwhile.
+
+        Returns:
+            How many events were deleted.
+
+        Raises:
+            StoreError: the file can't be written.
+        """
+        with self._writing():
+            ids = [(each,) for each in chosen()]
+            if not ids:
+                return 0
+            # Events have no index by their ids alone.
+            self._connection.execute("CREATE TEMP TABLE dropped (event_id TEXT PRIMARY KEY) WITHOUT ROWID")
+            self._connection.executemany("INSERT OR IGNORE INTO temp.dropped VALUES (?)", ids)
+            self._connection.execute("DELETE FROM main.event WHERE event_id IN (SELECT event_id FROM temp.dropped)")
+            self._connection.execute("DROP TABLE temp.dropped")
+            self._make_anew(lambda _: None)
+            return len(ids)
+
+    def shrink(self) -> bool:
+        """
+        Give the space of what was deleted back to the file system.
+
+        Returns:
+            Whether it was possible: it is not while another process uses the file, or without room for a copy of it.
+        """
+        self._repeats.forget()
+        try:
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError:
+            return False
+        return True
+
+    def size(self) -> int:
+        """Return how many bytes the file has."""
+        return self.path.stat().st_size
+
+    def _merge(self, rows: Rows) -> None:
+        before = self._pointers(rows.get(schema.DATASET.name, ()))
+        known = self._known_names(rows.get(schema.DATASET.name, ()))
+        for table in schema.TABLES:
+            told = rows.get(table.name, [])
+            if table is schema.DATASET:
+                told = self._without_known(told, known)
+            for statement, found in _upserts(table, told):
+                self._connection.executemany(statement, found)
+        self._identify(rows.get(schema.DATASET.name, ()), known, before)
+
+    def _known_names(self, datasets: Iterable[Row]) -> set[int]:
+        return {name_id for (name_id,) in self._rows_of({int(row[0] or 0) for row in datasets}, _KNOWN_NAMES)}
+
+    def _without_known(self, datasets: Iterable[Row], known: set[int]) -> list[Row]:
+        """
+        Move the times of names that are there, and return the rows of all others.
+
+        Most events name what is known. To merge a whole row, SQLite computes what stands in each of the indexes.
+        """
+        others: list[Row] = []
+        moved: list[Row] = []
+        for row in datasets:
+            has_times_alone = row[0] in known and row[3] is None and row[5] is None
+            (moved if has_times_alone else others).append((row[-2], row[-1], row[0]) if has_times_alone else row)
+        self._connection.executemany(_MOVE_TIMES, moved)
+        return others
+
+    def _version(self) -> int:
+        return int(self.query("PRAGMA user_version")[0][0])
+
+    def _mark(self) -> None:
+        """Say in the file's head whose it is, and of which version."""
+        self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+
+    def _refuse(self, version: int, *, read_only: bool) -> None:
+        """Raise an error if the file is no store of ours, or not one that can be used in this way."""
+        is_empty = not self.query("SELECT count(*) FROM sqlite_master")[0][0]
+        if (version or not is_empty) and not self._is_store():
+            raise StoreError(f"{self.path} is a database of something else, and nothing in it was changed")
+        if version > schema.VERSION:
+            raise StoreError(
+                f"{self.path} is a store of version {version}, and this package knows versions up to {schema.VERSION}: "
+                "upgrade the package"
+            )
+        if read_only and version == 0:
+            raise StoreError(f"{self.path} is no store")
+        if read_only and version < schema.VERSION:
+            raise StoreError(
+                f"{self.path} is a store of version {version}, and this package reads version {schema.VERSION}: "
+                f"`openlineage-pyspark store rebuild --store {self.path}` makes it one"
+            )
+
+    def _prepare(self, *, read_only: bool) -> None:
+        version = self._version()
+        self._refuse(version, read_only=read_only)
+        if read_only:
+            return
+        self._is_old = 0 < version < schema.VERSION
+        if version == 0:
+            self._use_write_ahead_log()
+            with self._transaction():
+                for statement in ddl():
+                    self._connection.execute(statement)
+                self._mark()
+        elif not self._is_old and not self._has_indexes():
+            with self._transaction():
+                for statement in ddl():
+                    self._connection.execute(statement)
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+
+    def _use_write_ahead_log(self) -> None:
+        """Turn the write-ahead log on, so that readers do not wait for a writer."""
+        end = time.monotonic() + self._patience
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError:  # noqa: PERF203 (to try again is the point)
+                # SQLite does not wait here for another process, which makes the store at this moment: it fails at once.
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                return
+
+    def _is_store(self) -> bool:
+        """Return whether the file is marked as ours; or has our events, from before files were marked."""
+        marked = self.query("PRAGMA application_id")[0][0]
+        events = [row[1] for row in self.query(f"PRAGMA table_info({schema.EVENT.name})")]
+        return marked == _APPLICATION_ID or (marked == 0 and events == [each.name for each in schema.EVENT.stored])
+
+    def _has_indexes(self) -> bool:
+        """Return whether the indexes are there that were added without a new version of the schema, and those alone."""
+        found = {name for (name,) in self.query("SELECT name FROM sqlite_master WHERE type = 'index'")}
+        return found.isdisjoint(_OBSOLETE) and found.issuperset(name for name, _ in _further_indexes())
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Write all that the statements change, or nothing."""
+        try:
+            with self._transaction():
+                yield
+        except sqlite3.Error as problem:
+            raise StoreError(f"{self.path} can't be written: {problem}") from None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        # IMMEDIATE: a transaction that reads before it writes can't fail because another one wrote in between.
+        self._connection.execute("BEGIN IMMEDIATE")
+        last = "ROLLBACK"
+        try:
+            yield
+            last = "COMMIT"
+        finally:
+            # SQLite itself rolls back where the disk is full or can't be written.
+            if self._connection.in_transaction:
+                self._connection.execute(last)
+
+    def _pointers(self, datasets: Iterable[Row]) -> dict[int, int | None]:
+        """Return what those of the names that point to another one pointed to so far."""
+        names = {int(row[0] or 0) for row in datasets if row[3] is not None}
+        return dict(self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({})"))
+
+    def _identify(self, datasets: Sequence[Row], known: set[int], before: dict[int, int | None]) -> None:
+        """
+        Bring `dataset_identity` up to date: only names whose pointers changed may belong to another dataset.
+
+        Args:
+            datasets: the rows that were merged.
+            known: the names that were there before.
+            before: what names pointed to before.
+        """
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO dataset_identity (name_id, dataset_id) VALUES (?, ?)",
+            [(each, each) for each in {int(row[0] or 0) for row in datasets} - known],
+        )
+        names = {int(row[0] or 0) for row in datasets if row[3] is not None}
+        now = dict(
+            self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE same_as IS NOT NULL AND name_id IN ({})")
+        )
+        pointers: dict[int, int | None] = {}
+        asked = set[int]()
+        unknown = {name for name, pointer in now.items() if before.get(name) != pointer}
+        while unknown:
+            found = dict(
+                self._rows_of(
+                    unknown, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({0}) OR same_as IN ({0})"
+                )
+            )
+            pointers |= found
+            asked |= unknown
+            unknown = {*found, *(each for each in found.values() if each is not None)} - asked
+        self._connection.executemany(
+            "UPDATE dataset_identity SET dataset_id = ? WHERE name_id = ?",
+            [(end, name) for name, end in dataset_ids(pointers).items()],
+        )
+
+    def _rows_of(self, ids: Iterable[int], sql: str) -> Iterator[tuple[Any, ...]]:
+        for listed in id_lists(ids):
+            yield from self.query(sql.format(listed))
+
+
+class _Copying:
+    """
+    Copies the log into the file, in a thread and a connection of its own.
+
+    Python holds no lock meanwhile, and neither does the database: it is written beside.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._thread: threading.Thread | None = None
+        self._log_pages = 0
+
+    def __enter__(self) -> _Copying:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wait until it ends."""
+        self._wait()
+        self._connection.close()
+
+    def begin(self) -> None:
+        """Get ready for a transaction: a log that grew large is copied first, so that it begins anew."""
+        if self._log_pages > _MOST_LOG_PAGES:
+            self._wait()
+            self._copy()
+
+    def end(self) -> None:
+        """Copy what a transaction wrote, unless the one before is still being copied."""
+        if self._thread and self._thread.is_alive():
+            return
+        self._wait()
+        self._thread = threading.Thread(target=self._copy, name="openlineage-store-copy", daemon=True)
+        self._thread.start()
+
+    def _copy(self) -> None:
+        # It waits for nobody, and copies what it can. If the disk is full, the writer finds out.
+        with suppress(sqlite3.Error):
+            _, self._log_pages, _ = self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+    def _wait(self) -> None:
+        if self._thread:
+            self._thread.join()
+            self._thread = None
+
+
+def ddl() -> list[str]:
+    """Return the statements that make the tables and the views."""
+    statements = []
+    for table in schema.TABLES:
+        columns = [f'"{column.name}" {column.type.value[0]}{_not_null(column)}' for column in table.stored]
+        statements.append(f'CREATE TABLE IF NOT EXISTS "{table.name}" ({", ".join(columns)}, {_key(table)}')
+        for index in table.indexes:
+            name = f"{table.name}_by_{'_'.join(index)}"
+            statements.append(f'CREATE INDEX IF NOT EXISTS "{name}" ON "{table.name}" ({", ".join(index)})')
+    statements += [f"CREATE INDEX IF NOT EXISTS {name} ON {what}" for name, what in _further_indexes()]
+    return [*(f"DROP INDEX IF EXISTS {name}" for name in _OBSOLETE), *statements, *view_ddl()]
+
+
+def _key(table: StoredTable) -> str:
+    """Return the end of a table's definition: its key."""
+    if table is schema.EVENT:
+        # An id is a digest, and in an index by ids alone each event would change a page of its own. An event's time
+        # follows from what the id is a digest of, and events come nearly in the order of their times.
+        return "UNIQUE (time, event_id))"
+    key = f"PRIMARY KEY ({', '.join(table.key)}))"
+    # Where the key is most of the row, the table is its own index. The edges of a statement are told together, run by
+    # run: in the order of their key they would lie among those of the job's other statements.
+    return key if table in (schema.REJECTED, schema.COLUMN_LINEAGE_TABLE) else f"{key} WITHOUT ROWID"
+
+
+def _further_indexes() -> list[tuple[str, str]]:
+    """Return the indexes by more than columns: the name of each, and what stands in it."""
+    found = []
+    for table in schema.TABLES:
+        found += [(f"{table.name}_by_{name}", f"{table.name} ({expression})") for name, expression in table.computed]
+        for name, columns, condition in table.partial:
+            found.append((f"{table.name}_by_{name}", f"{table.name} ({', '.join(columns)}) WHERE {condition}"))
+    return found
+
+
+def _not_null(column: StoredColumn) -> str:
+    return " NOT NULL" if column.merge is Merge.KEY else ""
+
+
+def _upsert(table: StoredTable, missing: frozenset[str] = frozenset()) -> str:
+    """
+    Return the statement that merges one row into a table, as the merges of its columns say.
+
+    Args:
+        table: the table.
+        missing: the columns that are NULL in the row. What is not set needs no change in an index.
+    """
+    names = [column.name for column in table.stored]
+    marks = ", ".join("?" * len(names))
+    if table is schema.EVENT:
+        # Its key is a digest of all the rest.
+        return f"INSERT OR IGNORE INTO event ({', '.join(names)}) VALUES ({marks})"  # noqa: S608 (our own names alone)
+    setting = ", ".join(
+        f'"{column.name}" = {_merged(table.name, column)}'
+        for column in table.stored
+        if column.merge not in (Merge.KEY, Merge.FIXED) and column.name not in missing
+    )
+    return (
+        f'INSERT INTO "{table.name}" ({", ".join(names)}) VALUES ({marks}) '  # noqa: S608 (our own names alone)
+        f"ON CONFLICT ({', '.join(table.key)}) DO UPDATE SET {setting}"
+    )
+
+
+def _upserts(table: StoredTable, rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the statements that merge rows into a table, each with its rows: those that have no value in one column."""
+    optional = _OPTIONAL[table.name]
+    parts: dict[tuple[bool, ...], list[Row]] = {}
+    if not optional:
+        parts[()] = list(rows)
+    else:
+        for row in rows:
+            parts.setdefault(tuple([row[place] is None for place in optional]), []).append(row)
+    for missing, part in parts.items():
+        yield _statement(table, missing), part
+
+
+@functools.lru_cache(maxsize=1000)
+def _statement(table: StoredTable, missing: tuple[bool, ...]) -> str:
+    names = [column.name for column in table.stored]
+    found = [names[place] for place, is_missing in zip(_OPTIONAL[table.name], missing, strict=True) if is_missing]
+    return _upsert(table, frozenset({*found, *(f"{name}_order" for name in found)}))
+
+
+def _merged(table: str, column: StoredColumn) -> str:
+    """Return the value of a column after a merge, in SQL."""
+    old, new = f'"{table}"."{column.name}"', f'excluded."{column.name}"'
+    if column.merge in (Merge.FIRST, Merge.LAST):
+        function = "min" if column.merge is Merge.FIRST else "max"
+        return f"{function}(coalesce({old}, {new}), coalesce({new}, {old}))"
+    sign = "<" if column.merge is Merge.EARLIEST else ">"
+    place = f'excluded."{column.ordered_by}"', f'"{table}"."{column.ordered_by}"'
+    wins = f"{old} IS NULL OR {place[0]} {sign} {place[1]} OR ({place[0]} = {place[1]} AND {new} {sign} {old})"
+    return f"CASE WHEN {new} IS NOT NULL AND ({wins}) THEN {new} ELSE {old} END"
+
+
+# The places of the columns that a row may lack and that come with a companion: most rows lack most of them.
+_OPTIONAL = {
+    table.name: tuple(
+        place
+        for place, column in enumerate(table.stored)
+        if column.merge is Merge.LATEST and column.ordered_by == f"{column.name}_order"
+    )
+    for table in schema.TABLES
+}
+
+
+def _why_not(path: Path, problem: sqlite3.Error, read_only: bool) -> str:  # noqa: FBT001
+    """Return why a file is no store: of a wrong path, SQLite says only that it is unable to open it."""
+    folder = path.absolute().parent
+    if path.is_dir():
+        return "it is a folder"
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    if "not a database" in str(problem):
+        hint = f". `openlineage-pyspark ingest {path} --store lineage.db` makes one, if it has events"
+        return f"it is none{hint if read_only else ''}"
+    return str(problem)
