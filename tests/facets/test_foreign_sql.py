@@ -164,7 +164,8 @@ def test_without_the_parser_the_tables_are_named_and_it_is_said_what_to_install(
 
     assert names(found) == [ORDERS, BUYERS]
     assert found.columns == {}
-    assert found.opaque == "the SQL text of the JDBC source needs sqlglot (pip install sqlglot) to be read"
+    install = "pip install 'openlineage-pyspark[workbench]'"
+    assert found.opaque == f"the columns of the SQL text of the JDBC source need sqlglot: {install}"
     assert [dataset.identifier for dataset in jdbc_tables(POSTGRES, "(SELECT id FROM public.orders) q")] == [ORDERS]
     assert names(read("public.orders", "id")) == [ORDERS]
 
