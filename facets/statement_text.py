@@ -155,7 +155,9 @@ def read_statement(statement: str) -> TextLineage | None:
     except UnparsableError:
         return None
     try:
-        return _read(trees[0]) or TextLineage(_target_in(text), named_tables(text, _DIALECT)) if len(trees) == 1 else None
+        return (
+            _read(trees[0]) or TextLineage(_target_in(text), named_tables(text, _DIALECT)) if len(trees) == 1 else None
+        )
     except (SqlglotError, RecursionError):
         return None
 

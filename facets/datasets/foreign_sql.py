@@ -370,7 +370,7 @@ class _NameResolver:
                 scope.rows.append(_Rows([], None))
                 return
             node = inside
-        if isinstance(node, exp.Subquery) and not isinstance(node.this, _QUERIES):
+        if isinstance(node, exp.Subquery) and _holds_joins(node.this):
             inner = _Scope(scope.outer, scope.ctes) if node.alias else scope
             self._from(node.this, inner)
             self._joins(node, inner)
@@ -693,6 +693,11 @@ def _inner(node: Any) -> Any:
     while isinstance(node, exp.Subquery):
         node = node.this
     return node
+
+
+def _holds_joins(inside: Any) -> bool:
+    """Return whether what stands in brackets after FROM is no query alone: a table, or what is joined there."""
+    return not isinstance(inside, _QUERIES) or (isinstance(inside, exp.Subquery) and bool(inside.args.get("joins")))
 
 
 def _leftmost(operation: Any) -> Any:

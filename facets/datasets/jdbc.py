@@ -2,8 +2,8 @@
 Tables of other databases, through JDBC, and the queries that a JDBC source was given instead of a table.
 
 Its tables are the inputs. Its columns have sources where sqlglot is installed, which parses it (`foreign_sql`); it is
-large, and therefore imported only for a query. Elsewhere, and for a query that it can't parse, the tables alone are found
-(`sql_tables`). A result column has no sources if they are not known, and the relation says so.
+large, and therefore imported only for a query. Elsewhere, and for a query that it can't parse, the tables alone are
+found (`sql_tables`). A result column has no sources if they are not known, and the relation says so.
 """
 
 from __future__ import annotations
@@ -151,13 +151,16 @@ def _read(url: str, text: str, prepare: str = "") -> Query | _Opaque:
     """
     dialect = _DIALECTS.get(url.removeprefix("jdbc:").partition(":")[0])
     if isinstance(text, CutText):
-        tables = named_tables(f"{prepare} SELECT * FROM {text.removesuffix('...')}", dialect, cut=True)
+        begun = " ".join([prepare, "SELECT * FROM", text.removesuffix("...")])
+        tables = named_tables(begun, dialect, cut=True)
         return _Opaque(tables, "the SQL text of the JDBC source is too long: only its beginning was read")
     statement = " ".join([prepare, "SELECT * FROM", text])
     try:
         return _parsed(statement, dialect)
     except ImportError:
-        return _Opaque(named_tables(statement, dialect), f"the columns of the SQL text of the JDBC source need sqlglot: {_INSTALL}")
+        return _Opaque(
+            named_tables(statement, dialect), f"the columns of the SQL text of the JDBC source need sqlglot: {_INSTALL}"
+        )
 
 
 @functools.lru_cache(maxsize=16)

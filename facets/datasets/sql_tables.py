@@ -59,7 +59,8 @@ _NEVER_NAMES = frozenset("ON USING AS AND OR SET LEFT RIGHT FULL INNER CROSS NAT
 _BEFORE_NAME = frozenset({"LATERAL", "ONLY"})
 _BEFORE_QUERY = frozenset({"AS", "NOT", "MATERIALIZED"})
 _SELECT = frozenset({"SELECT", "SEL"})
-_FOLLOWERS = frozenset({",", ")", ";"})
+# The last one begins an operator of Spark: FROM t |> WHERE a > 1.
+_FOLLOWERS = frozenset({",", ")", ";", "|"})
 # What SQL Server has in brackets after the name of a table, where a function has its arguments.
 _HINTS = frozenset(
     """

@@ -325,6 +325,21 @@ def test_whatever_may_stand_after_from_is_read_and_not_only_a_name():
     assert read('public."orders"', "id").columns == {0: (Column(ORDERS, "id"),)}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(SELECT 1 AS x FROM (public.orders o JOIN z ON o.id = (SELECT max(id) FROM public.buyers))) q",
+        "(SELECT 1 AS x FROM ((SELECT id FROM public.orders) o JOIN public.buyers b ON true JOIN z ON true)) q",
+    ],
+)
+def test_all_that_is_joined_in_brackets_is_an_input(text):
+    assert {identifier.name for identifier in names(read(text, "x"))} == {
+        "shop.public.orders",
+        "shop.public.buyers",
+        "shop.z",
+    }
+
+
 def test_a_query_that_was_cut_is_no_name_of_a_table():
     """The tables in the beginning are read. The last name may have been cut."""
     text = CutText("(SELECT o.id, b.name FROM public.orders o JOIN public.buyers b JOIN public.ord...")
