@@ -192,6 +192,7 @@ class Drawn:
         self.draw, self.wording = draw, wording
         self.tables: set[str] = set()
         self.aliases = 0
+        self.defined: list[str] = []
 
     def chosen(self, *options):
         return self.draw(st.sampled_from(options))
@@ -205,6 +206,7 @@ class Drawn:
     def table(self, ctes):
         """Return a name, of which only the truth says whether it is a table's."""
         name = self.chosen("t1", "t2", "t3", "c1", "c2", "c3", "from_t4", "joins")
+        name = "t1" if name in self.defined else name
         written = self.wording.written(name, quoted=self.draw(st.booleans()))
         if self.chosen("bare", "bare", "in a schema") == "in a schema":
             self.tables.add(f"s.{name}")
@@ -247,11 +249,12 @@ class Drawn:
             words.append("WITH")
             for number in range(self.chosen(1, 2)):
                 name = self.chosen("c1", "c2", "c3")
-                # Elsewhere a common table expression that reads its own name reads itself.
-                inner = visible if self.wording.recursive else visible | {name}
+                # Elsewhere a common table expression that reads its own name reads itself, or is wrong.
+                self.defined += [] if self.wording.recursive else [name]
                 columns = self.chosen("", "(a, b)")
                 words += ["," * bool(number), self.wording.written(name, quoted=self.draw(st.booleans())), columns]
-                words += ["AS", "(", self.query(inner, depth - 1), ")"]
+                words += ["AS", "(", self.query(visible, depth - 1), ")"]
+                self.defined = self.defined[:-1]
                 visible.add(name)
         words += ["SELECT", self.value(visible, depth)]
         for _ in range(self.chosen(0, 1, 2)):
