@@ -9,6 +9,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.errors import WORKBENCH, require
 from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import Lineage, lineage_of
@@ -95,7 +96,9 @@ def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = Tr
             EXPLAIN.
         TypeError: `spark` is not a session, or `query` is neither a DataFrame nor a str.
         ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
+        MissingExtraError: the extra `workbench` is not installed.
     """
+    require(WORKBENCH)
     if isinstance(spark, str) or (hasattr(query, "createDataFrame") and not hasattr(spark, "createDataFrame")):
         raise TypeError("lineage(spark, query) takes the session first and the query second")
     if not from_text or not isinstance(query, str):
