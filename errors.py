@@ -7,7 +7,8 @@ from importlib.util import find_spec
 WORKBENCH = "workbench"
 """The extra of everything that answers questions about lineage; the listener needs none."""
 
-_BRINGS = {WORKBENCH: ("rich", "sqlglot", "jsonschema")}
+_BRINGS = {WORKBENCH: {"rich": "rich", "sqlglot": "sqlglot", "jsonschema": "'jsonschema[format-nongpl]'"}}
+"""The packages of each extra, by the names of their modules, as pip takes them."""
 
 
 class MissingExtraError(ImportError):
@@ -26,8 +27,8 @@ class MissingExtraError(ImportError):
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra."""
-    return f"pip install 'openlineage-pyspark[{extra}]'"
+    """Return the command that installs what an extra brings: no index has this package and its extras yet."""
+    return f"pip install {' '.join(_BRINGS[extra].values())}"
 
 
 def missing_of(extra: str) -> tuple[str, ...]:

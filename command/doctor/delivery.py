@@ -16,7 +16,7 @@ from openlineage_pyspark.command.delivery.spool import contents, unreadable
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
 from openlineage_pyspark.command.screen import complain, counted
 from openlineage_pyspark.facets.redaction.redact import Redaction
-from openlineage_pyspark.listener.settings.catalog import find_key
+from openlineage_pyspark.listener.settings.catalog import find_key, why_without_effect
 from openlineage_pyspark.listener.settings.given import SPARK_CONF
 from openlineage_pyspark.listener.settings.kinds import LIST, TAGS, UUID
 from openlineage_pyspark.listener.settings.reading import FREE_NAMES, TRANSPORT
@@ -151,7 +151,7 @@ def set_keys(configured: Configured, environ: Mapping[str, str], opened: OpenedT
 def _shown(name: str, value: object, opened: OpenedTransport) -> str:
     key = find_key(name)
     if key is None:
-        return "<unknown key>"
+        return "<no effect here>" if why_without_effect(name) else "<unknown key>"
     try:
         converted = key.kind.convert(value)
     except (ValueError, TypeError):

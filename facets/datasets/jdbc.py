@@ -44,7 +44,7 @@ _DIALECTS = {
     "db2": "db2",
 }
 _MOST_LISTED = 20
-_INSTALL = "pip install 'openlineage-pyspark[workbench]'"
+_INSTALL = "pip install sqlglot"
 
 
 def jdbc_dataset(url: str, table: str, fields: tuple[Field, ...] = ()) -> Dataset:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from openlineage_pyspark.errors import WORKBENCH, MissingExtraError, require
+from openlineage_pyspark.errors import WORKBENCH, MissingExtraError, install_command, require
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROOT = Path(__file__).parents[2]
 
 # A process of its own, whose import system has no package of the extra, as if it were not installed.
 HIDDEN = """if True:
@@ -30,7 +32,7 @@ HIDDEN = """if True:
 """
 MAIN = f"{HIDDEN}\n    from openlineage_pyspark.command.main import main\n    sys.exit(main(sys.argv[1:]))"
 MISSING = "the extra workbench is not installed (there is no rich and no sqlglot and no jsonschema)"
-INSTALL = "pip install 'openlineage-pyspark[workbench]'"
+INSTALL = "pip install rich sqlglot 'jsonschema[format-nongpl]'"
 OTHERS = (
     ("show", "x.ndjson"),
     ("validate", "x.ndjson"),
@@ -176,3 +178,11 @@ def test_a_magic_says_which_extra_it_needs_in_one_line(process) -> None:
     """
     line = f"UsageError {MISSING}: {INSTALL}\n"
     assert process(sys.executable, "-c", code) == (0, line * 2, "")
+
+
+def test_the_command_of_the_message_installs_what_the_extra_brings() -> None:
+    declared = re.search(r"^workbench = \[(.*)\]$", (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
+
+    assert declared is not None
+    packages = [re.sub(">=.*", "", each.strip('" ')) for each in declared[1].split(",")]
+    assert shlex.split(install_command(WORKBENCH)) == ["pip", "install", *packages]

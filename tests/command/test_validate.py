@@ -75,7 +75,7 @@ NO_JSONSCHEMA = (
     "",
     (
         "openlineage-pyspark: validate: the extra workbench is not installed (there is no jsonschema): "
-        "pip install 'openlineage-pyspark[workbench]'\n"
+        "pip install rich sqlglot 'jsonschema[format-nongpl]'\n"
     ),
 )
 

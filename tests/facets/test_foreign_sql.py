@@ -164,8 +164,7 @@ def test_without_the_parser_the_tables_are_named_and_it_is_said_what_to_install(
 
     assert names(found) == [ORDERS, BUYERS]
     assert found.columns == {}
-    install = "pip install 'openlineage-pyspark[workbench]'"
-    assert found.opaque == f"the columns of the SQL text of the JDBC source need sqlglot: {install}"
+    assert found.opaque == "the columns of the SQL text of the JDBC source need sqlglot: pip install sqlglot"
     assert [dataset.identifier for dataset in jdbc_tables(POSTGRES, "(SELECT id FROM public.orders) q")] == [ORDERS]
     assert names(read("public.orders", "id")) == [ORDERS]
 
