@@ -14,7 +14,7 @@ from openlineage_pyspark.command.delivery.spool import add_spool_option, content
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.listener.start.delivery import named_sender, sender
 from openlineage_pyspark.transport import Delivery
-from openlineage_pyspark.transport.delivery.fan_out import FanOut
+from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.spool.place import SpoolError, holds
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 

@@ -26,8 +26,7 @@ from openlineage_pyspark.listener.start.secrets import PREFIX_OF_LOG, secret_val
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import Reached, Transport, TransportConfigError, TransportError
-from openlineage_pyspark.transport.composite import CompositeTransport
-from openlineage_pyspark.transport.delivery.fan_out import independent_parts
+from openlineage_pyspark.transport.composite import CompositeTransport, independent_parts
 from openlineage_pyspark.transport.file.transport import FileTransport
 from openlineage_pyspark.transport.spool.place import SpoolError
 from openlineage_pyspark.transport.spool.store import DEAD_LETTER_SECONDS
