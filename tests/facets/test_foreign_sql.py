@@ -10,8 +10,9 @@ import pytest
 import sqlglot
 from openlineage_pyspark.facets.datasets import jdbc
 from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS, UnreadableError, read_query
-from openlineage_pyspark.facets.datasets.jdbc import jdbc_relation, jdbc_tables
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset, jdbc_relation, jdbc_tables
 from openlineage_pyspark.facets.datasets.source import Column
+from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
 from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Output
 
@@ -24,7 +25,15 @@ def read(table, *columns, url=POSTGRES, prepare=""):
     source = Described("org.apache.spark.JDBCRelation", {"url": url, "table": table, "prepare": prepare})
     output = tuple(Output(at, name) for at, name in enumerate(columns))
     fields = tuple(Field(name, "int") for name in columns)
-    return jdbc_relation(source, Operator("LogicalRelation", "LogicalRelation", {}, output), fields)
+    found = jdbc_relation(source, Operator("LogicalRelation", "LogicalRelation", {}, output), fields)
+    if not isinstance(table, CutText) and not is_name(table):
+        dialect = jdbc._DIALECTS[url.split(":")[1]]
+        alone = named_tables(f"{prepare} SELECT * FROM {table}", dialect)
+        without_parser = {jdbc_dataset(url, name).identifier for name in alone}
+        # None that is no table. Those that it does not find are names in strings and arguments.
+        assert without_parser - set(names(found)) == set()
+        assert {each.name for each in set(names(found)) - without_parser} <= {"dim"}
+    return found
 
 
 def names(relation):
