@@ -130,11 +130,12 @@ def _pieces(dialect: str, *, squares: bool) -> re.Pattern[str]:
     skipped += [r"\#[^\n]*"] if dialect in _HASH_COMMENTS else []
     skipped += [r"//[^\n]*"] if dialect == "snowflake" else []
     dollar = r"\$(?:[^\W\d]\w{0,63})?\$" if dialect in _DOLLAR_STRINGS else r"(?!)"
+    opening = r"\"`\[" if squares else r"\"`"
     part = f"(?:{'|'.join(parts)})"
     # A name whose quote is never closed goes on until the end.
     return re.compile(
         rf"(?P<skipped>{'|'.join(skipped)})|(?P<comment>/\*)|(?P<dollar>{dollar})|(?P<value>(?:{'|'.join(strings)}))"
-        rf"|(?P<name>{part}(?:\s*\.+\s*{part})*)|(?P<number>\d[\w.$]*)|(?P<open>[\"`](?s:.*))|(?P<sign>(?s:.))"
+        rf"|(?P<name>{part}(?:\s*\.+\s*{part})*)|(?P<number>\d[\w.$]*)|(?P<open>[{opening}](?s:.*))|(?P<sign>(?s:.))"
     )
 
 

@@ -76,11 +76,15 @@ def test_anything_else_is_no_name(text):
         "(" * 50_000,
         "a." * 50_000,
         "from " * 20_000,
+        "q'[" * 30_000,
+        "$a$$b$" * 15_000 + "$c$",
+        "x'\\" * 30_001,
+        "a as (" * 15_000,
     ],
 )
 def test_any_text_is_read_in_one_pass(text):
     """A quadratic pattern would take minutes."""
-    assert (named_tables(text), is_name(text)) == ((), False)
+    assert ({named_tables(text, dialect) for dialect in (None, "oracle", "tsql")}, is_name(text)) == ({()}, False)
 
 
 @pytest.mark.parametrize(
