@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.errors import MissingExtraError
     from openlineage_pyspark.facets.events.providers import CustomFacets, FacetProvider
     from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
     from openlineage_pyspark.facets.model.run import RunState
@@ -43,6 +44,7 @@ __all__ = [
     "LineageError",
     "LineageStep",
     "Metrics",
+    "MissingExtraError",
     "ProbeError",
     "ReceiverMetrics",
     "RegistrationError",
@@ -73,6 +75,7 @@ _HOMES = {
     "LineageStep": "workbench.report",
     "LineageError": "listener.errors",
     "Metrics": "listener.metrics",
+    "MissingExtraError": "errors",
     "ProbeError": "listener.errors",
     "ReceiverMetrics": "transport.delivery.counts",
     "RegistrationError": "listener.errors",

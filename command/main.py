@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.errors import WORKBENCH, MissingExtraError, require
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -40,6 +42,9 @@ _COMMANDS = {
 }
 """Each command with the module below `command` that adds it, and with its line in the help."""
 
+_OF_THE_AGENT = frozenset({"doctor", "replay", "send", "spool"})
+"""The commands that need no extra."""
+
 # Some commands have a choice of formats, others nothing but JSON beside the table.
 _SAME = {"--json": "--format", "--format": "--json"}
 _INTERRUPTED = 130
@@ -61,8 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
+        if options.command not in _OF_THE_AGENT:
+            require(WORKBENCH)
         status: int = options.run(options)
         sys.stdout.flush()
+    except MissingExtraError as problem:
+        sys.stderr.write(f"{PROGRAM}: {options.command}: {problem}\n")
+        return 2
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
@@ -78,7 +88,9 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     command: str = _list_of_commands().parse_args(arguments[: named + 1]).command
     parser = _Parser(prog=PROGRAM)
     import_module(f"openlineage_pyspark.command.{_COMMANDS[command][0]}").add_to(parser.add_subparsers())
-    return parser.parse_args(arguments[named:])
+    options = parser.parse_args(arguments[named:])
+    options.command = command
+    return options
 
 
 def _list_of_commands() -> argparse.ArgumentParser:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
-from typing import TYPE_CHECKING, Literal
+import unicodedata
+from typing import TYPE_CHECKING
 
 import attrs
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,9 +20,11 @@ _UNLIMITED = 1_000_000
 _GAP = 2
 # The width of a column at the least, if its table is far too wide.
 _LEAST = 4
+# The codes of a terminal (ECMA-48, "select graphic rendition").
+_BOLD, _BOLD_RED, _GREEN, _YELLOW, _CYAN = "1", "1;31", "32", "33", "36"
 _STYLES = {
-    "COMPLETE": "green", "FAIL": "bold red", "ABORT": "yellow", "no end": "yellow",
-    "ok": "green", "note": "cyan", "warning": "yellow", "problem": "bold red",
+    "COMPLETE": _GREEN, "FAIL": _BOLD_RED, "ABORT": _YELLOW, "no end": _YELLOW,
+    "ok": _GREEN, "note": _CYAN, "warning": _YELLOW, "problem": _BOLD_RED,
 }  # fmt: skip
 
 
@@ -60,10 +60,11 @@ class Screen:
     """
 
     def __init__(self) -> None:
-        self._limited = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
-        self.console = Console(
-            width=None if self._limited else _UNLIMITED, markup=False, highlight=False, emoji=False, soft_wrap=True
-        )
+        self.is_terminal = sys.stdout.isatty()
+        self._limited = self.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+        self._width = shutil.get_terminal_size().columns if self._limited else _UNLIMITED
+        plain = "NO_COLOR" in os.environ or os.environ.get("TERM", "dumb") in ("dumb", "unknown")
+        self._coloured = self.is_terminal and not plain
 
     def line(self, text: str = "", *, indent: int = 0) -> None:
         """
@@ -77,7 +78,7 @@ class Screen:
 
     def heading(self, text: str) -> None:
         """Print a heading for what follows."""
-        self._write(text, "bold", 0)
+        self._write(text, _BOLD, 0)
 
     def json(self, document: object) -> None:
         """Print a document as JSON, for programs."""
@@ -94,16 +95,33 @@ class Screen:
         """
         cells = [[printable(text) for text in row] for row in rows]
         columns, shown = self._needed(columns, cells, indent)
-        headed = any(column.title for column in columns)
-        widths = self._widths(columns, [[column.title for column in columns], *shown], indent)
-        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold", show_header=headed)
-        table.add_column("", width=indent - _GAP, no_wrap=True)
-        for column, width in zip(columns, widths, strict=True):
-            justify: Literal["left", "right"] = "right" if column.right else "left"
-            table.add_column(column.title, justify=justify, no_wrap=not column.wrap, width=width)
+        titles = [column.title for column in columns]
+        widths = self._widths(columns, [titles, *shown], indent)
+        if any(titles):
+            self._row(
+                columns, [[_fitted(title, width)] for title, width in zip(titles, widths, strict=True)], widths, indent
+            )
         for row in shown:
-            table.add_row("", *map(_cell, row, columns, widths))
-        self._print(table)
+            styles = [_STYLES.get(text, "") for text in row]
+            self._row(columns, [*map(_cell, row, columns, widths)], widths, indent, styles)
+
+    def _row(
+        self,
+        columns: Sequence[TableColumn],
+        cells: Sequence[Sequence[str]],
+        widths: Sequence[int],
+        indent: int,
+        styles: Sequence[str] = (),
+    ) -> None:
+        """Print a row, each cell of which has one line or more."""
+        for number in range(max(map(len, cells), default=0)):
+            written = []
+            for at, (column, cell, width) in enumerate(zip(columns, cells, widths, strict=True)):
+                text = cell[number] if number < len(cell) else ""
+                gap = " " * (width - cell_len(text))
+                styled = self._styled(text, styles[at] if styles else _BOLD)
+                written.append(gap + styled if column.right else styled + gap)
+            sys.stdout.write(f"{' ' * indent}{(' ' * _GAP).join(written)}".rstrip() + "\n")
 
     def _needed(
         self, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], indent: int
@@ -119,7 +137,7 @@ class Screen:
 
     def _free(self, columns: Sequence[TableColumn], indent: int) -> int:
         """Return how many characters the cells of a row may have in all."""
-        return self.console.width - indent - _GAP * (len(columns) - 1)
+        return self._width - indent - _GAP * (len(columns) - 1)
 
     def _widths(self, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], indent: int) -> list[int]:
         """Return the width of each column: that of its longest cell, or less if the table would be too wide."""
@@ -136,21 +154,15 @@ class Screen:
 
     def _write(self, text: str, style: str, indent: int) -> None:
         shown = printable(text)
-        if self._limited and len(shown) + indent > self.console.width:
-            parts = wrapped(shown, max(20, self.console.width - indent - 2))
+        if self._limited and len(shown) + indent > self._width:
+            parts = wrapped(shown, max(20, self._width - indent - 2))
         else:
             parts = [shown]
         for number, part in enumerate(parts):
-            self.console.print(Text(" " * (indent + 2 * (number > 0)) + part, style=style))
+            sys.stdout.write(f"{' ' * (indent + 2 * (number > 0))}{self._styled(part, style)}\n")
 
-    def _print(self, table: Table) -> None:
-        if self.console.is_terminal:
-            self.console.print(table, soft_wrap=False)
-            return
-        with self.console.capture() as captured:
-            self.console.print(table, soft_wrap=False)
-        for line in captured.get().splitlines():
-            self.console.print(Text(line.rstrip()))
+    def _styled(self, text: str, style: str) -> str:
+        return f"\x1b[{style}m{text}\x1b[0m" if text and style and self._coloured else text
 
 
 def _narrow(widths: list[int], leasts: Sequence[int], free: int) -> None:
@@ -162,12 +174,31 @@ def _narrow(widths: list[int], leasts: Sequence[int], free: int) -> None:
         widths[max(able, key=lambda at: widths[at])] -= 1
 
 
-def _cell(text: str, column: TableColumn, width: int) -> Text:
-    style = _STYLES.get(text, "")
+def _cell(text: str, column: TableColumn, width: int) -> list[str]:
+    """Return the lines of a cell, none wider than its column."""
     if column.wrap:
-        return Text("\n".join(wrapped(text, width)), style=style, overflow="fold")
-    fitting = text if column.cut_end else shorten(text, width, start=column.cut_start)
-    return Text(fitting, style=style, no_wrap=True, overflow="ellipsis")
+        return wrapped(text, width)
+    return [_fitted(text if column.cut_end else shorten(text, width, start=column.cut_start), width)]
+
+
+def _fitted(text: str, width: int) -> str:
+    """Return a text that is cut at its end if it is too wide."""
+    if cell_len(text) <= width:
+        return text
+    kept = text[: max(0, width - 1)]
+    while cell_len(kept) >= width > 0:
+        kept = kept[:-1]
+    return f"{kept}…" if width > 0 else ""
+
+
+def cell_len(text: str) -> int:
+    """Return how many columns of a terminal a text takes: signs of East Asia take two, and combining signs none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.category(sign) in ("Mn", "Me") else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        for sign in text
+    )
 
 
 def printable(text: str) -> str:
@@ -193,8 +224,16 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _pieces(word: str, width: int) -> list[str]:
-    parts = re.findall(r"[^/.,_=&?-]*[/.,_=&?-]+|[^/.,_=&?-]+", word)
-    return [part[at : at + width] for part in parts for at in range(0, len(part), width)]
+    """Return the parts of a word, none wider than a line."""
+    pieces = []
+    for part in re.findall(r"[^/.,_=&?-]*[/.,_=&?-]+|[^/.,_=&?-]+", word):
+        begin = 0
+        for at in range(1, len(part)):
+            if cell_len(part[begin : at + 1]) > width:
+                pieces.append(part[begin:at])
+                begin = at
+        pieces.append(part[begin:])
+    return pieces
 
 
 def shorten(text: str, width: int, *, start: bool = False) -> str:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.facets.commands import registry
 from openlineage_pyspark.facets.trace import expressions, operators
-from openlineage_pyspark.listener.settings.catalog import NOT_YET, option_key
+from openlineage_pyspark.listener.settings.catalog import WITHOUT_EFFECT, option_key
 from openlineage_pyspark.listener.settings.given import PREFIX
 from openlineage_pyspark.listener.settings.keys import WORKING
+from openlineage_pyspark.transport import options
 from openlineage_pyspark.transport.options import PYTHON, TYPE
 from openlineage_pyspark.transport.registry import built_in_transports
 from openlineage_pyspark.workbench.store.tables.schema import TABLES
@@ -64,6 +65,12 @@ _EXPRESSIONS = """
 An expression without a rule here transforms all that it reads. So do Python, pandas and Arrow functions.
 """
 
+_ELSEWHERE = """
+## Keys without effect here
+
+These keys of the integration for Spark in Java and of openlineage-python do nothing here. The log and `doctor` name
+each one that is set, and what to use instead:
+"""
 _ACTIVE = {"transport.type": "file", "transport.location": "lineage.ndjson", "namespace": "my_team"}
 _MADE = f"Made by `{COMMAND}`."
 _INTRODUCTION = """\
@@ -165,7 +172,7 @@ def _summary(transport: type[Transport]) -> str:
 
 def _groups(transport: type[Transport]) -> str:
     """Return the options of a transport that work, those with a level below as one."""
-    names = [option.name for option in transport.OPTIONS if option.works]
+    names = [option.name for option in transport.OPTIONS]
     groups = dict.fromkeys(f"{first}.*" if below else first for first, _, below in (n.partition(".") for n in names))
     return _code(groups)
 
@@ -259,7 +266,7 @@ def _sampled() -> list[_Line]:
     for names, transport in _transports():
         for option in transport.OPTIONS:
             # Of what both clients have, under two names or in two transports, the first.
-            if option.works and option.source != PYTHON:
+            if option.source != PYTHON:
                 described.setdefault(option.name, (option_key(option), f"{_code(names)}: {option.text}"))
     keys = [*described.values(), *((key, key.text) for key in WORKING)]
     made = [
@@ -321,7 +328,6 @@ def _quoted(value: str) -> str:
 
 
 def _configuration() -> str:
-    waiting = [option_key(option) for _, transport in _transports() for option in transport.OPTIONS if not option.works]
     return "\n".join(
         [
             _INTRODUCTION.format(made=_MADE),
@@ -330,15 +336,15 @@ def _configuration() -> str:
             "\n## Transports\n",
             _key_table([option_key(TYPE)], default=True),
             *(text for names, transport in _transports() for text in _transport_section(names, transport)),
-            "\n## Known, without effect yet\n",
-            _key_table([*{key.name: key for key in waiting}.values(), *NOT_YET]),
+            _ELSEWHERE,
+            _code([*(f"transport.{name}" for name in options.WITHOUT_EFFECT), *WITHOUT_EFFECT]) + ".",
             "",
         ]
     )
 
 
 def _transport_section(names: Sequence[str], transport: type[Transport]) -> list[str]:
-    keys = [option_key(option) for option in transport.OPTIONS if option.works]
+    keys = [option_key(option) for option in transport.OPTIONS]
     return [f"\n### {_code(names)}\n", f"{_summary(transport)}.\n", _key_table(keys, default=True)] if keys else []
 
 

@@ -38,7 +38,7 @@ from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.assemble import Runs
 from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, RecordStep
 from openlineage_pyspark.transport import Delivery, Event
-from openlineage_pyspark.transport.delivery.fan_out import FanOut
+from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.event import TERMINAL_TYPES, dataset_keys
 
 _MOST_GAPS = 1000

@@ -19,7 +19,12 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "openlineage_pyspark"
 PAGE = ROOT / "docs" / "architecture.md"
 FOLDERS = ("listener", "facets", "transport", "workbench", "command")
-MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "launch" not in path.parts)
+MODULES = [
+    ROOT / "errors.py",
+    *sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "launch" not in path.parts),
+]
+# The modules that ask sqlglot for the columns of a text; other modules import them only for such a text.
+READ_SQL = {"facets/datasets/foreign_sql.py", "facets/sql_parser.py"}
 LONGEST_FUNCTION = 60
 # Each command defines the first two, each program the last one.
 SHARED_NAMES = {"add_to", "run", "main"}
@@ -92,6 +97,16 @@ def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
     edges = [name_of(path) for path in MODULES if tops(path) & {"py4j", "pyspark"}]
     in_workbench = ["workbench/predict/session.py", "workbench/store/spark/session.py"]
     assert sorted(edges) == ["listener/probe/client.py", *in_workbench]
+
+
+def test_the_listener_needs_no_package_of_the_workbenchs_extra() -> None:
+    """It is installed without the extra."""
+    agent = [
+        path for path in MODULES if name_of(path).split("/")[0] in ("errors.py", "facets", "listener", "transport")
+    ]
+
+    importing = {name_of(path) for path in agent if tops(path) & {"jsonschema", "rich", "sqlglot"}}
+    assert importing == READ_SQL
 
 
 def test_packages_import_what_the_architecture_page_allows_and_nothing_else() -> None:

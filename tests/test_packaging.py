@@ -30,7 +30,7 @@ NOT_OF_THE_TREE = (
     "demo-output",
     "vendor",
 )
-MODULES_OF_THE_ROOT = ("__init__.py", "__main__.py", "auto.py", "testing.py")
+MODULES_OF_THE_ROOT = ("__init__.py", "__main__.py", "auto.py", "errors.py", "testing.py")
 # Modules that every job of the environment loads.
 OF_EVERY_JOB = ("asked", "hook", "leaving")
 HEAVY = {"pyspark", "py4j", "openlineage", "requests", "yaml", "attr", "attrs", "pandas"}

@@ -26,6 +26,7 @@ CLASSES_AND_FUNCTIONS = [
     "LineageError",
     "LineageStep",
     "Metrics",
+    "MissingExtraError",
     "ProbeError",
     "ReceiverMetrics",
     "RegistrationError",

@@ -275,9 +275,11 @@ def test_the_fingerprint_is_that_of_what_gets_into_the_wheel(noxfile: Any, tmp_p
 
 
 def test_the_lowest_versions_are_those_that_pyproject_allows(noxfile: Any) -> None:
-    declared = ["attrs>=22.2", "openlineage-python>=1.52,<2", "pyyaml>=6", "anything"]
+    declared = ["attrs>=22.2", "openlineage-python>=1.52,<2", "pyyaml>=6", "anything", "jsonschema[format]>=4.21"]
 
-    assert noxfile.lowest_versions(declared) == ("attrs==22.2", "openlineage-python==1.52", "pyyaml==6")
+    assert noxfile.lowest_versions(declared) == (
+        *("attrs==22.2", "openlineage-python==1.52", "pyyaml==6", "jsonschema==4.21"),
+    )
 
 
 def test_coverage_is_counted_by_package(noxfile: Any) -> None:
@@ -376,7 +378,7 @@ def test_the_demo_installs_no_tools_for_tests_and_nothing_a_second_time(
     (wheel,) = tree.folder.glob(".nox/.cache/wheels/*/openlineage_pyspark-0-py3-none-any.whl")
     assert installed == [
         ("pyspark==4.1.*",),
-        (f"openlineage-pyspark[spark,demo] @ {wheel.as_uri()}", "pyspark==4.1.*"),
+        (f"openlineage-pyspark[spark,demo,workbench] @ {wheel.as_uri()}", "pyspark==4.1.*"),
         ("--no-deps", "--force-reinstall", str(wheel)),
     ]
     assert start_demo().installed == []

@@ -87,10 +87,9 @@ class Transport(abc.ABC):
     and names the class in the entry point group `openlineage_pyspark.transports`.
 
     Attributes:
-        OPTIONS: the options that `from_options` reads, and options of other OpenLineage clients that it does not read
-            yet (`not_yet`). Any other option that the user sets is logged as a warning. The class must be cheap to
-            import, because documents and suggestions list the options of all transports: import a client library
-            where it is used.
+        OPTIONS: the options that `from_options` reads. Any other option that the user sets is logged as a warning. The
+            class must be cheap to import, because documents and suggestions list the options of all transports: import
+            a client library where it is used.
         CONNECTIONS: the number of threads that may call `send` at the same time, each with an event of another run.
         SPOOLED: whether events are kept on disk until they are delivered, because the receiver may be away for a while.
     """

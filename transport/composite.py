@@ -1,4 +1,10 @@
-"""Transport that sends events through several others: through all of them, or through the first that works."""
+"""
+Several transports in the place of one: all of them get each event, or the first that works.
+
+Where each gets each event, whatever the others do, each has a delivery of its own, with its own queue, spool and
+retries: `independent_parts` gives the transports, and `FanOut` hands the events to their deliveries. Otherwise what one
+part answers decides about the next, so all are behind one delivery, as a `CompositeTransport`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +20,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError, TransportError, sender_of
+from openlineage_pyspark.transport.delivery.counts import DeliveryCounts, ReceiverMetrics
 from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.options import (
     PYTHON,
@@ -29,8 +36,9 @@ from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from openlineage_pyspark.transport.delivery.worker import Delivery
     from openlineage_pyspark.transport.event import Event
     from typing_extensions import Self
 
@@ -266,6 +274,87 @@ class CompositeTransport(Transport):
         for number, problem in problems.items():
             name = self.parts[number].name
             self._told.warn(f"{name}\n{problem.message}", "the part %s of the composite transport: %s", name, problem)
+
+
+class FanOut:
+    """
+    Hands each event to several deliveries, each with its own queue, spool and retries.
+
+    Args:
+        deliveries: one for each receiver; it owns and closes them.
+    """
+
+    def __init__(self, deliveries: Sequence[Delivery]) -> None:
+        self._deliveries = tuple(deliveries)
+
+    def start(self) -> None:
+        """Start sending what earlier applications left in the spool; the first `submit` does so too."""
+        for delivery in self._deliveries:
+            delivery.start()
+
+    def submit(self, event: Event) -> None:
+        """Queue an event; this never waits for a receiver and never raises."""
+        for delivery in self._deliveries:
+            delivery.submit(event)
+
+    def flush(self, timeout_seconds: float) -> int:
+        """
+        Wait until every event has an answer from every receiver; see `Delivery.flush`.
+
+        Args:
+            timeout_seconds: the limit for all deliveries together; 0 does not wait.
+
+        Returns:
+            The number of missing answers.
+        """
+        return self._shared(timeout_seconds, [delivery.flush for delivery in self._deliveries])
+
+    def close(self, timeout_seconds: float) -> int:
+        """
+        Send what waits, and close; see `Delivery.close`.
+
+        Args:
+            timeout_seconds: the limit for all deliveries together; 0 does not wait.
+
+        Returns:
+            The number of missing answers.
+        """
+        return self._shared(timeout_seconds, [delivery.close for delivery in self._deliveries])
+
+    def counts(self) -> DeliveryCounts:
+        """Return the outcomes so far, counting every event once for each receiver."""
+        return DeliveryCounts.total(delivery.counts() for delivery in self._deliveries)
+
+    def metrics(self) -> tuple[ReceiverMetrics, ...]:
+        """Return the outcomes of this application's own events so far, one value for each receiver."""
+        return tuple(each for delivery in self._deliveries for each in delivery.metrics())
+
+    def _shared(self, seconds: float, calls: Sequence[Callable[[float], int]]) -> int:
+        """
+        Make the calls one after the other, each with an equal share of the remaining time; return the sum.
+
+        All deliveries send in the meantime, so the last call is no worse off than the first.
+        """
+        end = time.monotonic() + seconds
+        left = 0
+        for position, call in enumerate(calls):
+            left += call(max(0.0, end - time.monotonic()) / (len(calls) - position))
+        return left
+
+
+def independent_parts(transport: Transport) -> list[Transport]:
+    """
+    Return the transports that each get every event, whatever the outcome at the others.
+
+    Args:
+        transport: as configured.
+
+    Returns:
+        The parts of a composite transport that sends to all of them, recursively; else the transport itself.
+    """
+    if isinstance(transport, CompositeTransport) and transport.independent:
+        return [inner for part in transport.parts for inner in independent_parts(part.transport)]
+    return [transport]
 
 
 def _configured(options: Mapping[str, object]) -> Iterator[tuple[str, InnerOptions]]:

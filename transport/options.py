@@ -83,7 +83,6 @@ class Option(Generic[T]):
         example_name: a name to show in place of the part in angle brackets.
         also: other spellings of the same option.
         source: the project from which name and meaning come: JAVA, PYTHON or OURS.
-        works: False if other OpenLineage clients have the option and this transport does not support it yet.
     """
 
     name: str
@@ -94,7 +93,6 @@ class Option(Generic[T]):
     example_name: str = attrs.field(kw_only=True, default="")
     also: tuple[str, ...] = attrs.field(kw_only=True, default=())
     source: str = attrs.field(kw_only=True, default=JAVA)
-    works: bool = attrs.field(kw_only=True, default=True)
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -140,11 +138,6 @@ class Option(Generic[T]):
         if not value:
             raise TransportConfigError(self.name, "is not set", remedy)
         return value
-
-
-def not_yet(name: str, sentence: str, source: str = PYTHON) -> Option[str]:
-    """Return an option that other OpenLineage clients have; it has no effect here and costs a warning."""
-    return Option(name, text, text=sentence, default="", source=source, works=False)
 
 
 def text(options: Mapping[str, object], name: str) -> str | None:
@@ -246,6 +239,17 @@ def text_map(options: Mapping[str, object], name: str) -> dict[str, str]:
     return {key: text(options, f"{name}.{key}") or "" for key in names}
 
 
+WITHOUT_EFFECT = (
+    "async_transport_rules.<option>",
+    "debug_mode",
+    "filesystem",
+    "fs_kwargs.<option>",
+    "max_concurrent_requests",
+    "max_queue_size",
+    "storage_options.<option>",
+)
+"""The options of openlineage-python that have no effect here, unless a transport declares one."""
+
 TYPE = Option(
     "type",
     text,
@@ -266,15 +270,27 @@ def warn_of_unused(options: Mapping[str, object], declared: Sequence[Option[Any]
         name: the transport's name, for the message.
     """
     prefix = prefix_of(options)
-    known = [spelling for option in declared if option.works for spelling in option.spellings]
+    known = [spelling for option in declared for spelling in option.spellings]
     for given in _dotted(options):
-        meant = next((option for option in (TYPE, *declared) if option.covers(given)), None)
-        if meant is None:
-            near = nearest(given, known)
-            hint = f"; did you mean {prefix}.{near}?" if near else ""
-            _log.warning("%s.%s is unknown to the %s transport and has no effect%s", prefix, given, name, hint)
-        elif not meant.works:
-            _log.warning("%s.%s is not supported yet by the %s transport and has no effect", prefix, given, name)
+        if any(option.covers(given) for option in (TYPE, *declared)):
+            continue
+        if is_without_effect(given, WITHOUT_EFFECT):
+            _log.warning("%s.%s is an option of openlineage-python and has no effect here", prefix, given)
+            continue
+        near = nearest(given, known)
+        hint = f"; did you mean {prefix}.{near}?" if near else ""
+        _log.warning("%s.%s is unknown to the %s transport and has no effect%s", prefix, given, name, hint)
+
+
+def is_without_effect(name: str, known: Iterable[str]) -> bool:
+    """
+    Return whether a dotted name is among known ones that have no effect here.
+
+    Args:
+        name: the name.
+        known: names; `fs_kwargs.<option>` stands for all names that begin so.
+    """
+    return any(name == each or ("<" in each and name.startswith(_stem(each))) for each in known)
 
 
 def not_such_a_number(word: str) -> str:

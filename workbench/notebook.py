@@ -13,6 +13,7 @@ import ast
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from openlineage_pyspark.errors import WORKBENCH, MissingExtraError, require
 from openlineage_pyspark.listener.errors import LineageError, RegistrationError
 from openlineage_pyspark.listener.probe.client import active_session, refusals
 from openlineage_pyspark.workbench.finished_run import FinishedRun, last_run
@@ -47,6 +48,7 @@ def register_magics(ipython: Any) -> None:
         %lineage (the run that has ended last)
         """
         text = line.strip()
+        _require_workbench()
         return _lineage_of(_asked(ipython, text)) if text else _last_run()
 
     def of_cell(line: str, cell: str) -> Lineage:
@@ -58,6 +60,7 @@ def register_magics(ipython: Any) -> None:
         """
         if line.strip():
             _refuse("%%lineage takes nothing on its own line: the statement stands below it")
+        _require_workbench()
         return _lineage_of(cell)
 
     magics: dict[str, Callable[..., object]] = {"line": of_line, "cell": of_cell}
@@ -75,6 +78,13 @@ def remove_magics(ipython: Any) -> None:
     """
     for kind in ("line", "cell"):
         ipython.magics_manager.magics[kind].pop(_NAME, None)
+
+
+def _require_workbench() -> None:
+    try:
+        require(WORKBENCH)
+    except MissingExtraError as problem:
+        _refuse(str(problem))
 
 
 def _asked(ipython: Any, text: str) -> Any:

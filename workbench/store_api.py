@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.errors import WORKBENCH, require
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.times import micros_of_time, time_of
 from openlineage_pyspark.workbench.questions.diff import diff_of_runs, diff_of_times, downstream_of
@@ -61,7 +62,9 @@ class Store:
 
         Raises:
             StoreError: there is none, or it can't be read.
+            MissingExtraError: the extra `workbench` is not installed.
         """
+        require(WORKBENCH)
         name = str(path)
         if is_schema_name(name) and not Path(path).exists():
             return cls(SparkTables(active_or_new_session({}, is_session_catalog=is_in_session_catalog(name)), name))
@@ -78,7 +81,9 @@ class Store:
 
         Raises:
             StoreError: there is none, or it can't be read.
+            MissingExtraError: the extra `workbench` is not installed.
         """
+        require(WORKBENCH)
         return cls(SparkTables(session, schema_name))
 
     def __enter__(self) -> Store:

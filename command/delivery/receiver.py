@@ -14,7 +14,7 @@ from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 from openlineage_pyspark.transport import TransportConfigError
 from openlineage_pyspark.transport.attempt import attempt
-from openlineage_pyspark.transport.delivery.fan_out import independent_parts
+from openlineage_pyspark.transport.composite import independent_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

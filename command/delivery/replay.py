@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
@@ -12,13 +14,13 @@ from openlineage_pyspark.command.delivery.spool import add_spool_option, content
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.listener.start.delivery import named_sender, sender
 from openlineage_pyspark.transport import Delivery
-from openlineage_pyspark.transport.delivery.fan_out import FanOut
+from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.spool.place import SpoolError, holds
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from openlineage_pyspark.listener.settings.settings import Settings
@@ -120,14 +122,7 @@ def _is_left(screen: Screen, root: Path, meant: set[Path]) -> bool:
 
 def _send(delivery: FanOut, total: int, patience: float, screen: Screen) -> DeliveryCounts:
     """Send the recovered events until each has been answered, or no more get through."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("sending"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # With older versions of rich, a progress bar that is only disabled leaves an empty line behind.
-    console = screen.console if screen.console.is_terminal else Console(quiet=True)
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("events", total=total)
+    with _bar(total, screen) as show:
         answered, since = 0, time.monotonic()
         delivery.start()
         try:
@@ -137,8 +132,22 @@ def _send(delivery: FanOut, total: int, patience: float, screen: Screen) -> Deli
                     break
                 if counts.sent + counts.failed + counts.dropped > answered:
                     answered, since = counts.sent + counts.failed + counts.dropped, time.monotonic()
-                    progress.update(bar, completed=answered)
+                    show(answered)
                 time.sleep(_TICK_SECONDS)
         finally:
             delivery.close(LAST_SECONDS)
     return delivery.counts()
+
+
+@contextmanager
+def _bar(total: int, screen: Screen) -> Iterator[Callable[[int], object]]:
+    """Show a bar in a terminal, if rich is installed; yield what moves it."""
+    if not screen.is_terminal or find_spec("rich") is None:
+        yield lambda _answered: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("sending"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, transient=True) as progress:
+        task = progress.add_task("events", total=total)
+        yield lambda answered: progress.update(task, completed=answered)

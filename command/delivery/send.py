@@ -12,7 +12,7 @@ from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_pati
 from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.transport import Delivery, Event
-from openlineage_pyspark.transport.delivery.fan_out import FanOut
+from openlineage_pyspark.transport.composite import FanOut
 
 if TYPE_CHECKING:
     import argparse

@@ -36,6 +36,7 @@ good, their size, the age of the oldest, whether the application is running, and
 _RM = """\
 Deletes the events of applications that have ended; they are never sent. Without --yes it only says what it would
 delete. An application that is running keeps its events."""
+_SIZES = ("kB", "MB", "GB", "TB")
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
@@ -182,6 +183,14 @@ def _age_of(time_of_epoch: float) -> str:
     return age(time.time() - time_of_epoch)
 
 
+def _size(count: int) -> str:
+    """Format a number of bytes in its largest unit, such as `4.1 kB`."""
+    if count < 1000:
+        return "1 byte" if count == 1 else f"{count} bytes"
+    power = min(len(_SIZES), (len(str(count)) - 1) // 3)
+    return f"{count / 1000**power:,.1f} {_SIZES[power - 1]}"
+
+
 def _delete(directory: Path) -> bool:
     """Delete an application's directory; return False if another process holds it."""
     try:
@@ -216,8 +225,6 @@ def _problem_with(directory: Path) -> str:
 
 def _list(screen: Screen, root: Path, held: Sequence[Content]) -> None:
     """Print a table for each receiver: an address of any length has a line of its own."""
-    from rich.filesize import decimal
-
     screen.heading(str(root))
     for destination in dict.fromkeys(each.destination for each in held if not each.problem):
         rows = []
@@ -226,7 +233,7 @@ def _list(screen: Screen, root: Path, held: Sequence[Content]) -> None:
                 continue
             oldest = "-" if each.oldest is None else _age_of(each.oldest)
             owner = "running" if each.in_use else "ended"
-            numbers = (f"{each.waiting:,}", f"{each.dead:,}", decimal(each.size), oldest, owner)
+            numbers = (f"{each.waiting:,}", f"{each.dead:,}", _size(each.size), oldest, owner)
             name = _shown_name(each)
             rows.append((*numbers, name or each.directory.name))
             if name:

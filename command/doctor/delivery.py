@@ -16,7 +16,7 @@ from openlineage_pyspark.command.delivery.spool import contents, unreadable
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
 from openlineage_pyspark.command.screen import complain, counted
 from openlineage_pyspark.facets.redaction.redact import Redaction
-from openlineage_pyspark.listener.settings.catalog import find_key
+from openlineage_pyspark.listener.settings.catalog import find_key, why_without_effect
 from openlineage_pyspark.listener.settings.given import SPARK_CONF
 from openlineage_pyspark.listener.settings.kinds import LIST, TAGS, UUID
 from openlineage_pyspark.listener.settings.reading import FREE_NAMES, TRANSPORT
@@ -26,8 +26,7 @@ from openlineage_pyspark.listener.start.secrets import PREFIX_OF_LOG, secret_val
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import Reached, Transport, TransportConfigError, TransportError
-from openlineage_pyspark.transport.composite import CompositeTransport
-from openlineage_pyspark.transport.delivery.fan_out import independent_parts
+from openlineage_pyspark.transport.composite import CompositeTransport, independent_parts
 from openlineage_pyspark.transport.file.transport import FileTransport
 from openlineage_pyspark.transport.spool.place import SpoolError
 from openlineage_pyspark.transport.spool.store import DEAD_LETTER_SECONDS
@@ -151,7 +150,7 @@ def set_keys(configured: Configured, environ: Mapping[str, str], opened: OpenedT
 def _shown(name: str, value: object, opened: OpenedTransport) -> str:
     key = find_key(name)
     if key is None:
-        return "<unknown key>"
+        return "<no effect here>" if why_without_effect(name) else "<unknown key>"
     try:
         converted = key.kind.convert(value)
     except (ValueError, TypeError):

@@ -69,6 +69,7 @@ def examine(configured: Configured, environ: Mapping[str, str], opened: OpenedTr
     return [
         *doctor_runtime.look_at_python(spark, conf.values, environ),
         *doctor_runtime.look_at_package(spark, conf.values, environ),
+        *doctor_runtime.look_at_extra(),
         *doctor_runtime.look_at_spark(spark, conf.values, environ),
         doctor_runtime.look_at_java(spark, environ),
         *doctor_delivery.look_at_configuration(conf, settings, opened),

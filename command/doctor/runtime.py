@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.delivery.spark_conf import numbers
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
+from openlineage_pyspark.errors import WORKBENCH, install_command, missing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -111,6 +112,20 @@ def _hook_is_active(package: Path) -> bool:
         if spec is not None:
             return getattr(getattr(spec.loader, "exec_module", None), "__module__", "") == _ACTIVATION
     return False
+
+
+def look_at_extra() -> Iterator[Diagnosis]:
+    """Check the extra that reads the columns of JDBC queries, and that most commands need."""
+    missing = missing_of(WORKBENCH)
+    if "sqlglot" in missing:
+        remedy = f"To have their columns too: {install_command(WORKBENCH)}"
+        yield Diagnosis(NOTE, "JDBC queries", "their tables alone: sqlglot, which reads columns, is not there", remedy)
+    else:
+        yield Diagnosis(OK, "JDBC queries", f"their tables and columns, by sqlglot {_version_of('sqlglot')}")
+    if missing:
+        found = f"the extra {WORKBENCH} is not installed (there is no {' and no '.join(missing)})"
+        remedy = f"To ask for lineage here: {install_command(WORKBENCH)}"
+        yield Diagnosis(NOTE, "workbench", f"{found}; the listener does not need it", remedy)
 
 
 def look_at_spark(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:

@@ -142,9 +142,6 @@ class Shape:
 
     Attributes:
         checked: what is checked, for the command's summary.
-
-    Raises:
-        SchemaError: jsonschema is not installed.
     """
 
     checked = "required fields and their types; for the full JSON Schemas use --spec DIR"
@@ -182,7 +179,7 @@ class Schemas:
         by_facet: the reference to the definition of each facet.
 
     Raises:
-        SchemaError: the folder holds no such files, or jsonschema is not installed.
+        SchemaError: the folder holds no such files.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -250,19 +247,12 @@ class _Definitions:
 
     Args:
         documents: the schemas, each with its `$id`.
-
-    Raises:
-        SchemaError: jsonschema is not installed.
     """
 
     def __init__(self, documents: Sequence[EventJson]) -> None:
-        try:
-            from jsonschema import Draft202012Validator
-            from referencing import Registry, Resource
-        except ImportError as problem:
-            raise SchemaError(
-                f"validate needs {problem.name}, which is not installed: pip install 'jsonschema[format]'"
-            ) from problem
+        from jsonschema import Draft202012Validator
+        from referencing import Registry, Resource
+
         resources = [(document["$id"], Resource.from_contents(document)) for document in documents]
         self._registry: Registry[Any] = Registry().with_resources(resources).crawl()
         self._validator = Draft202012Validator

@@ -19,6 +19,7 @@ from openlineage_pyspark.command.events.rules import (
 )
 from openlineage_pyspark.command.events.specification import SchemaError, Schemas, Shape
 from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.errors import WORKBENCH, install_command
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +32,7 @@ Checks events in the order in which they were sent: a run begins with its only S
 after it; its parent has started before it; each source of the column lineage is an input that has the field;
 transformations are those of the specification; nothing looks like a credential; and every event has the required
 fields, or with --spec is valid against the JSON Schemas. An event that was sent again with the same id is counted, and
-is no finding. The exit code is 1 if there is a finding. Needs the package jsonschema."""
+is no finding. The exit code is 1 if there is a finding."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -163,7 +164,7 @@ def _remarks(check: Check, schemas: Schemas | Shape) -> Iterator[str]:
     """Yield what was checked, and what was not."""
     yield f"specification: {schemas.checked}"
     if schemas.unchecked_formats:
-        yield f"not checked: {', '.join(schemas.unchecked_formats)}; pip install 'jsonschema[format]'"
+        yield f"not checked: {', '.join(schemas.unchecked_formats)}; {install_command(WORKBENCH)}"
     yield "order, completeness, names, column lineage, transformations: checked"
     yield "credentials: checked by their form; a password that is a plain word can't be recognised"
     if check.repeats:

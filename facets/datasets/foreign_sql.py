@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import attrs
 import sqlglot
+from openlineage_pyspark.facets.datasets.sql_tables import NO_TABLES
 from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -48,8 +49,6 @@ _TIME_WINDOWS = frozenset({"session_window", "window"})
 _HAS_FIELDS = frozenset({"clickhouse", "databricks", "hive", "redshift", "spark", "trino"})
 # Where a CTE may read itself without the word RECURSIVE.
 _RECURSIVE = frozenset({"oracle", "tsql"})
-# Tables of one row, which databases have for a SELECT that reads nothing.
-_NO_TABLES = frozenset({"dual", "sysdummy1", "system.one"})
 # Names that look like columns and are none.
 _NO_COLUMNS = {
     "oracle": frozenset("level ora_rowscn rowid rownum sysdate systimestamp uid user".split()),
@@ -254,13 +253,16 @@ class _NameResolver:
             return self._star(scope, None, query)
         self._froms(query, scope)
         found = self._select(query, scope)
-        # What is read in conditions is no source of a column, but its tables are inputs.
-        for node in self._walk([v for k, v in query.args.items() if k not in ("expressions", "with", "with_")]):
+        self._conditions([v for k, v in query.args.items() if k not in ("expressions", "with", "with_")], scope)
+        return found
+
+    def _conditions(self, values: Iterable[Any], scope: _Scope) -> None:
+        """Read the queries in conditions: what they read is no source of a column, but their tables are inputs."""
+        for node in self._walk(values):
             if isinstance(node, _QUERIES) and id(node) not in self._queries and isinstance(_inner(node), _QUERIES):
                 self.query(node, scope, scope.ctes)
             elif self._dialect == "clickhouse":
                 self._dictionary(node)
-        return found
 
     def _ctes(self, query: Any, scope: _Scope) -> None:
         """Read the common table expressions of a query."""
@@ -335,6 +337,9 @@ class _NameResolver:
                 continue
             before = list(scope.rows)
             self._from(join.this, scope)
+            if not isinstance(node, exp.Select):
+                # In brackets, which the search through the SELECT does not enter.
+                self._conditions([join.args.get("on")], scope)
             for name in join.args.get("using") or ():
                 key, right = self._key(name.name), scope.rows[len(before) :]
                 if str(join.args.get("side") or "").upper() == "RIGHT":
@@ -365,7 +370,7 @@ class _NameResolver:
                 scope.rows.append(_Rows([], None))
                 return
             node = inside
-        if isinstance(node, exp.Subquery) and not isinstance(node.this, _QUERIES):
+        if isinstance(node, exp.Subquery) and _holds_joins(node.this):
             inner = _Scope(scope.outer, scope.ctes) if node.alias else scope
             self._from(node.this, inner)
             self._joins(node, inner)
@@ -397,7 +402,7 @@ class _NameResolver:
         name = ".".join(part.name for part in node.parts)
         if not node.args.get("db") and self._key(name) in scope.ctes:
             return scope.ctes[self._key(name)]
-        if name.lower() in _NO_TABLES or node.name.lower() in _NO_TABLES:
+        if name.lower() in NO_TABLES or node.name.lower() in NO_TABLES:
             return _Rows([])
         self.tables[name] = None
         return _Rows([ResultColumn(None, table=name)])
@@ -688,6 +693,11 @@ def _inner(node: Any) -> Any:
     while isinstance(node, exp.Subquery):
         node = node.this
     return node
+
+
+def _holds_joins(inside: Any) -> bool:
+    """Return whether what stands in brackets after FROM is no query alone: a table, or what is joined there."""
+    return not isinstance(inside, _QUERIES) or (isinstance(inside, exp.Subquery) and bool(inside.args.get("joins")))
 
 
 def _leftmost(operation: Any) -> Any:

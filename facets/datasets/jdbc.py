@@ -1,8 +1,9 @@
 """
 Tables of other databases, through JDBC, and the queries that a JDBC source was given instead of a table.
 
-A query is parsed with sqlglot, which is large and therefore imported only for a query (`foreign_sql`). Its tables are
-the inputs. A result column has no sources if they can't be told, and the relation says so.
+Its tables are the inputs. Its columns have sources where sqlglot is installed, which parses it (`foreign_sql`); it is
+large, and therefore imported only for a query. Elsewhere, and for a query that it can't parse, the tables alone are
+found (`sql_tables`). A result column has no sources if they are not known, and the relation says so.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _DIALECTS = {
     "db2": "db2",
 }
 _MOST_LISTED = 20
-_INSTALL = "sqlglot (pip install sqlglot)"
+_INSTALL = "pip install sqlglot"
 
 
 def jdbc_dataset(url: str, table: str, fields: tuple[Field, ...] = ()) -> Dataset:
@@ -148,15 +149,18 @@ def _read(url: str, text: str, prepare: str = "") -> Query | _Opaque:
         text: what Spark puts after FROM.
         prepare: what Spark puts before the query, such as CTEs.
     """
-    if isinstance(text, CutText):
-        tables = named_tables(f"{prepare} FROM {text.removesuffix('...')}", cut=True)
-        return _Opaque(tables, "the SQL text of the JDBC source is too long: only its beginning was read")
     dialect = _DIALECTS.get(url.removeprefix("jdbc:").partition(":")[0])
+    if isinstance(text, CutText):
+        begun = " ".join([prepare, "SELECT * FROM", text.removesuffix("...")])
+        tables = named_tables(begun, dialect, cut=True)
+        return _Opaque(tables, "the SQL text of the JDBC source is too long: only its beginning was read")
     statement = " ".join([prepare, "SELECT * FROM", text])
     try:
         return _parsed(statement, dialect)
     except ImportError:
-        return _Opaque(named_tables(statement), f"the SQL text of the JDBC source needs {_INSTALL} to be read")
+        return _Opaque(
+            named_tables(statement, dialect), f"the columns of the SQL text of the JDBC source need sqlglot: {_INSTALL}"
+        )
 
 
 @functools.lru_cache(maxsize=16)
@@ -172,9 +176,9 @@ def _parsed(statement: str, dialect: str | None) -> Query | _Opaque:
     try:
         return read_query(statement, dialect)
     except TooLargeError:
-        return _Opaque(named_tables(statement), "the SQL text of the JDBC source is too large to be read")
+        return _Opaque(named_tables(statement, dialect), "the SQL text of the JDBC source is too large to be read")
     except UnreadableError:
-        return _Opaque(named_tables(statement), "the SQL text of the JDBC source could not be parsed")
+        return _Opaque(named_tables(statement, dialect), "the SQL text of the JDBC source could not be parsed")
 
 
 def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, ...]) -> Relation:

@@ -1,61 +1,155 @@
 """
-The tables that a text in any SQL names after FROM and JOIN, for a query that can't be parsed.
+The tables that a text in any SQL names after FROM and JOIN, found without a parser.
 
-It needs one pass, linear in the length of the text, and takes what it finds for granted: a name is no table if it is a
-function's, a common table expression's, or stands in a string, a comment or a function such as EXTRACT(YEAR FROM day).
+It serves a query that can't be parsed, and any query where sqlglot is not installed. It needs one pass, linear in the
+length of the text. A name in doubt is left out: a table too few is a gap that the event names, a table too many is a
+false input. So a name is no table if it is a function's, a common table expression's or an alias's, or stands in a
+string, in a comment or in a function such as EXTRACT(YEAR FROM day).
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections import Counter
 
 import attrs
 
-_PART = r"""(?:"[^"]*"|`[^`]*`|\[[^\[\]]*\]|[^\W\d][\w$\#@]*|[\#@]+\w+)"""
-_NAME = re.compile(rf"{_PART}(?:\s*\.+\s*{_PART})*", re.VERBOSE)
-_PIECE = re.compile(
-    rf"""
-    (?P<skipped>\s+(?!\() | --[^\n]* | /\*.*?(?:\*/|\Z) | '[^']*(?:'|\Z))
-    | (?P<name>{_PART}(?:\s*\.+\s*{_PART})*)
-    | (?P<sign>\s\(|.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_PLAIN = re.compile(rf"\s*{_PART}(?:\s*\.+\s*{_PART})*\s*", re.VERBOSE)
-# Words that end the list of tables after FROM.
+NO_TABLES = frozenset({"dual", "sysdummy1", "system.one"})
+"""Tables of one row, which databases have for a SELECT that reads nothing."""
+
+
+def _quoted(quote: str, *, backslash: bool) -> str:
+    """Return the pattern of a text in quotes, up to but without its end; two quotes stand for one in it."""
+    free = rf"[^{quote}\\]" if backslash else f"[^{quote}]"
+    pairs = rf"{quote * 2}|\\.|\\\Z" if backslash else quote * 2
+    return f"{quote}{free}*(?:(?:{pairs}){free}*)*"
+
+
+_SQUARE = r"\[[^\]]*(?:\]\][^\]]*)*\](?!\])"
+_BACKTICK = _quoted("`", backslash=False) + "`(?!`)"
+_DOUBLE = _quoted('"', backslash=False) + '"(?!")'
+_ANY_PART = rf"(?:{_DOUBLE}|{_BACKTICK}|{_SQUARE}|[^\W\d][\w$\#@]*|[\#@]+\w+)"
+_NAME = re.compile(rf"\s*{_ANY_PART}(?:\s*\.+\s*{_ANY_PART})*\s*")
+_PART = re.compile(_ANY_PART)
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+
+# What differs between the databases' ways to write SQL; the empty name is a database that is not known.
+_BACKSLASHES = frozenset({"clickhouse", "databricks", "hive", "mysql", "redshift", "snowflake", "spark"})
+_DOUBLE_QUOTED_STRINGS = frozenset({"databricks", "hive", "mysql", "spark"})
+_SQUARE_NAMES = frozenset({"sqlite", "tsql"})
+_HASH_COMMENTS = frozenset({"", "clickhouse", "mysql"})
+_HASH_IN_NAMES = frozenset({"oracle", "teradata"})
+_AT_IN_NAMES = frozenset({"db2", "tsql"})
+_FLAT_COMMENTS = frozenset({"mysql", "oracle", "snowflake", "sqlite", "trino"})
+_DOLLAR_STRINGS = frozenset({"", "h2", "postgres", "redshift", "snowflake", "spark"})
+# Where a common table expression reads itself only with the word RECURSIVE.
+_SAYS_RECURSIVE = frozenset({"clickhouse", "h2", "hsqldb", "mysql", "postgres", "redshift", "spark", "trino"})
+# Where the columns of a table that stands before it in FROM may stand there too.
+_HAS_FIELDS_IN_FROM = frozenset({"redshift"})
+
+# Words that end the list of tables after FROM, and those that do where they are not a table's name.
 _ENDS = frozenset(
-    "WHERE GROUP ORDER HAVING LIMIT UNION EXCEPT INTERSECT MINUS SELECT ARRAY WINDOW QUALIFY PREWHERE".split()
+    """
+    WHERE GROUP ORDER HAVING LIMIT UNION EXCEPT INTERSECT MINUS ARRAY WINDOW QUALIFY PREWHERE FOR FETCH OFFSET INTO
+    """.split()
 )
-_BEFORE_NAME = frozenset({"LATERAL", "ONLY", "TABLE"})
+_MAY_END = frozenset("START CONNECT MODEL OPTION SETTINGS FORMAT LOCK PROCEDURE CLUSTER DISTRIBUTE SORT".split())
+_NEVER_NAMES = frozenset("ON USING AS AND OR SET LEFT RIGHT FULL INNER CROSS NATURAL OUTER WHEN BY".split())
+_BEFORE_NAME = frozenset({"LATERAL", "ONLY"})
 _BEFORE_QUERY = frozenset({"AS", "NOT", "MATERIALIZED"})
+_SELECT = frozenset({"SELECT", "SEL"})
+# The last one begins an operator of Spark: FROM t |> WHERE a > 1.
+_FOLLOWERS = frozenset({",", ")", ";", "|"})
+# What SQL Server has in brackets after the name of a table, where a function has its arguments.
+_HINTS = frozenset(
+    """
+    NOLOCK HOLDLOCK READPAST READUNCOMMITTED READCOMMITTED REPEATABLEREAD ROWLOCK PAGLOCK TABLOCK TABLOCKX UPDLOCK XLOCK
+    NOEXPAND FORCESEEK
+    """.split()
+)
 
 
 def is_name(text: str) -> bool:
     """Return whether a text is the name of a table and nothing else, perhaps quoted and with a schema."""
-    return _PLAIN.fullmatch(text) is not None
+    return _NAME.fullmatch(text) is not None
 
 
-def named_tables(text: str, *, cut: bool = False) -> tuple[str, ...]:
+def named_tables(text: str, dialect: str | None = None, *, cut: bool = False) -> tuple[str, ...]:
     """
-    Return the names of the tables in a text, each once.
+    Return the names of the tables in a text as they are written, each once.
 
     Args:
         text: SQL, a part of it, or anything else.
+        dialect: the name of its SQL, as for `foreign_sql.read_query`; None if it is not known.
         cut: whether the end of the text is missing, and so perhaps of its last name.
     """
-    scan = _Scan()
-    for piece in _pieces(text):
-        scan.take(piece)
-    if not cut:
-        scan.take(";")
-    return tuple(name for name in scan.found if name.lower() not in scan.queries)
+    scan = _Scan(dialect or "")
+    at = 0
+    while at < len(text):
+        # In a database that is not known, what stands in square brackets may be a name or a list.
+        squares = scan.dialect in _SQUARE_NAMES or (not scan.dialect and scan.expected)
+        found = _pieces(scan.dialect, squares=squares).match(text, at)
+        # The last alternative matches any character.
+        kind, piece, at = (found.lastgroup, found.group(), found.end()) if found else ("sign", text[at], at + 1)
+        if kind == "comment":
+            at = _end_of_comment(text, at, nests=scan.dialect not in _FLAT_COMMENTS)
+        elif kind == "dollar":
+            end = text.find(piece, at)
+            at = len(text) if end < 0 else end + len(piece)
+            scan.take("value", piece)
+        elif kind != "skipped":
+            scan.take(str(kind), piece)
+    return scan.tables(cut=cut)
 
 
-def _pieces(text: str) -> Iterator[str]:
-    for found in _PIECE.finditer(text):
-        if found.lastgroup != "skipped":
-            yield found.group()
+@functools.lru_cache(maxsize=64)
+def _pieces(dialect: str, *, squares: bool) -> re.Pattern[str]:
+    """Return the pattern of one piece of a text: what is skipped, a name or keyword, a value, or a sign."""
+    backslash = dialect in _BACKSLASHES
+    signs = r"\w$\#@" if dialect in _AT_IN_NAMES else r"\w$\#" if dialect in _HASH_IN_NAMES else r"\w$"
+    parts = [_quoted("`", backslash=backslash) + "`(?!`)", rf"[^\W\d][{signs}]*"]
+    parts += [_SQUARE] if squares else []
+    parts += [r"[\#@]+\w+"] if dialect == "tsql" else []
+    strings = [_quoted("'", backslash=backslash) + r"(?:'|\Z)"]
+    if not dialect:
+        # Whether the backslash escapes the quote is not known, and so not where the string ends.
+        strings = [r"'[^'\\]*(?:\\(?!')[^'\\]*)*(?:'|\\'(?s:.*)|\Z)"]
+    if dialect in _DOUBLE_QUOTED_STRINGS:
+        strings.append(_quoted('"', backslash=backslash) + r'(?:"|\Z)')
+    else:
+        parts.append(_quoted('"', backslash=backslash) + '"(?!")')
+    if dialect == "oracle":
+        pairs = "|".join(rf"\{a}(?s:.*?)(?:\{b}'|\Z)" for a, b in ("[]", "{}", "()", "<>"))
+        strings.insert(0, rf"[nN]?[qQ]'(?:{pairs}|(?P<mark>\S)(?s:.*?)(?:(?P=mark)'|\Z))")
+    if dialect in ("postgres", "redshift", ""):
+        strings.insert(0, "[eE]" + _quoted("'", backslash=True) + r"(?:'|\Z)")
+    if dialect == "spark":
+        strings.insert(0, r"""[rR](?:'[^']*(?:'|\Z)|"[^"]*(?:"|\Z))""")
+    skipped = [r"\s+", r"--(?=\s|\Z)[^\n]*" if dialect == "mysql" else r"--[^\n]*"]
+    skipped += [r"\#[^\n]*"] if dialect in _HASH_COMMENTS else []
+    skipped += [r"//[^\n]*"] if dialect == "snowflake" else []
+    dollar = r"\$(?:[^\W\d]\w{0,63})?\$" if dialect in _DOLLAR_STRINGS else r"(?!)"
+    opening = r"\"`\[" if squares else r"\"`"
+    part = f"(?:{'|'.join(parts)})"
+    # A name whose quote is never closed goes on until the end.
+    return re.compile(
+        rf"(?P<skipped>{'|'.join(skipped)})|(?P<comment>/\*)|(?P<dollar>{dollar})|(?P<value>(?:{'|'.join(strings)}))"
+        rf"|(?P<name>{part}(?:\s*\.+\s*{part})*)|(?P<number>\d[\w.$]*)|(?P<open>[{opening}](?s:.*))|(?P<sign>(?s:.))"
+    )
+
+
+def _end_of_comment(text: str, at: int, *, nests: bool) -> int:
+    """Return where a comment ends that begins before `at`; where it is not known, comments nest."""
+    if not nests:
+        end = text.find("*/", at)
+        return len(text) if end < 0 else end + 2
+    depth = 1
+    for found in _COMMENT_EDGE.finditer(text, at):
+        depth += 1 if found.group() == "/*" else -1
+        if depth == 0:
+            return found.end()
+    return len(text)
 
 
 @attrs.define
@@ -66,12 +160,25 @@ class _Bracket:
     Args:
         query: whether FROM begins a clause in it; None before its first word.
         tables: whether a comma in it separates tables.
+        in_from: whether it is past FROM, or all of it stands after FROM.
         owner: the name before it.
+        function: the name before it where a table could stand, so that it is a function's, or has a hint.
+        defines: the common table expression whose query it is.
+        has_ctes: whether it is at common table expressions.
+        recursive: whether these may read themselves and those after them.
+        ctes: those that it has had so far.
     """
 
     query: bool | None
     tables: bool = False
+    in_from: bool = False
     owner: str = ""
+    function: str = ""
+    defines: str = ""
+    has_ctes: bool = False
+    recursive: bool = False
+    square: bool = False
+    ctes: list[str] = attrs.Factory(list)
 
 
 @attrs.define
@@ -80,57 +187,157 @@ class _Scan:
     What is known of a text so far.
 
     Args:
-        found: the names after FROM and JOIN.
-        queries: the names of common table expressions, in lower case.
+        dialect: the name of its SQL; empty if it is not known.
+        expected: whether a table is next.
     """
 
-    found: dict[str, None] = attrs.Factory(dict)
-    queries: set[str] = attrs.Factory(set)
+    dialect: str
+    expected: bool = False
+    # The names after FROM and JOIN, and whether they are tables.
+    _found: dict[str, bool] = attrs.Factory(dict)
+    # The common table expressions that can be read here, and those that are read before they are defined.
+    _ctes: Counter[str] = attrs.Factory(Counter)
+    _recursive: set[str] = attrs.Factory(set)
+    _aliases: set[str] = attrs.Factory(set)
     _brackets: list[_Bracket] = attrs.Factory(lambda: [_Bracket(query=True)])
-    # Whether a table is next; a name that is a table unless a bracket follows; the last word; the last name.
-    _expected: bool = False
+    # A name that is a table unless a bracket follows; the last word and the one before it; the last name.
     _waiting: str = ""
     _before: str = ""
+    _earlier: str = ""
     _owner: str = ""
 
-    def take(self, piece: str) -> None:
+    def take(self, kind: str, piece: str) -> None:
         """Add the next piece of the text."""
         name, self._waiting = self._waiting, ""
-        # A bracket right after a name makes it a function; after a space it may hold a hint.
-        if name and piece != "(":
-            self.found[name] = None
-        if piece[-1] == "(":
+        if name and (piece in _FOLLOWERS or (kind == "name" and piece.upper() != "FROM")):
+            self._accept(name)
+        if piece == "(":
             self._open(name)
-        elif piece == ")":
-            self._close()
+        elif piece in (")", "]"):
+            self._close(piece)
         elif piece == ",":
-            self._expected = self._brackets[-1].tables
-        elif _NAME.match(piece):
+            self.expected = self._brackets[-1].tables
+        elif kind == "name":
             self._name(piece)
+        else:
+            if piece == "[":
+                self._brackets.append(_Bracket(query=False, square=True))
+            self.expected = False
         word = piece.upper()
-        self._before = "AS" if word in _BEFORE_QUERY else word
+        self._earlier, self._before = self._before, "AS" if word in _BEFORE_QUERY else word
+
+    def tables(self, *, cut: bool) -> tuple[str, ...]:
+        """Return the tables; `cut` as for `named_tables`."""
+        if not cut:
+            self.take("sign", ";")
+            # The text is no SQL, or its brackets would be closed.
+            for bracket in self._brackets:
+                self._accept(bracket.function)
+        return tuple(name for name, is_table in self._found.items() if is_table and _key(name) not in self._recursive)
+
+    def _accept(self, name: str) -> None:
+        """Take a name for that of a table, if it is no other name."""
+        key = _key(name)
+        first, dot, _ = key.partition(".")
+        is_cte, is_column = not dot and self._ctes[key] > 0, bool(dot) and first in self._aliases
+        if not (name == "" or name.startswith("@") or is_cte or is_column or _reads_nothing(key)):
+            self._found[name] = True
+            if self.dialect in _HAS_FIELDS_IN_FROM:
+                self._aliases.add(key.rpartition(".")[2])
 
     def _open(self, name: str) -> None:
-        if self._before == "AS" and self._owner:
-            self.queries.add(self._owner.lower())
-        joins = self._expected and not name
-        self._brackets.append(_Bracket(True if joins else None, joins, name or self._owner))
+        here = self._brackets[-1]
+        defines = _key(self._owner) if self._before == "AS" and here.has_ctes else ""
+        if defines and here.recursive:
+            self._recursive.add(defines)
+        elif defines and self.dialect not in _SAYS_RECURSIVE:
+            self._define(defines)
+        joins = self.expected and not name and here.in_from
+        self.expected = joins
+        if name:
+            # In the order of the text, if it turns out to be a table.
+            self._found.setdefault(name, False)
+        inner = _Bracket(True if joins else None, joins, joins, name or self._owner, name, defines)
+        self._brackets.append(inner)
 
-    def _close(self) -> None:
+    def _close(self, piece: str) -> None:
+        if piece == "]" and not self._brackets[-1].square:
+            return
         closed = self._brackets.pop() if len(self._brackets) > 1 else self._brackets[0]
-        self._expected, self._owner = False, closed.owner
+        self.expected, self._owner = False, closed.owner
+        self._ctes.subtract(closed.ctes)
+        closed.ctes = []
+        if closed.defines and self.dialect in _SAYS_RECURSIVE:
+            self._define(closed.defines)
+
+    def _define(self, key: str) -> None:
+        self._brackets[-1].ctes.append(key)
+        self._ctes[key] += 1
 
     def _name(self, name: str) -> None:
         here, word = self._brackets[-1], name.upper()
-        if here.query is None or word in ("SELECT", "WITH"):
-            here.query = word in ("SELECT", "WITH", "VALUES")
-        if self._before != "ARRAY" and (
-            word == "JOIN" or (word == "FROM" and here.query and self._before != "DISTINCT")
-        ):
-            self._expected = here.tables = True
-        elif word in _ENDS:
-            self._expected = here.tables = False
-        elif self._expected and word not in _BEFORE_NAME:
-            self._expected, self._waiting = False, name
+        if here.query is None:
+            here.query = word in _SELECT or word in ("WITH", "VALUES")
+            if word in _HINTS and self.dialect in ("", "tsql"):
+                self._accept(here.function)
+        if not self._keyword(here, word):
+            if self.expected and word not in _BEFORE_NAME:
+                self.expected, self._waiting = False, name
+            elif here.tables and not self.expected:
+                self._aliases.add(_key(name))
         if word not in _BEFORE_QUERY:
             self._owner = name
+
+    def _keyword(self, here: _Bracket, word: str) -> bool:
+        """Follow a keyword that begins or ends a list of tables; return whether the word is one."""
+        if word in _SELECT:
+            here.query, here.has_ctes, here.in_from = True, False, False
+            here.tables = self.expected = False
+        elif word == "WITH":
+            here.query = here.has_ctes = True
+            # At the beginning of a subquery, and not before a hint: WITH (NOLOCK).
+            here.tables = here.tables and not self.expected
+            self.expected = False
+        elif word == "RECURSIVE" and self._before == "WITH":
+            here.recursive = True
+        elif self._begins_tables(here, word):
+            here.in_from = here.in_from or word == "FROM"
+            self.expected = here.tables = True
+        elif self._ends_tables(word):
+            self.expected = here.tables = False
+        elif word in _NEVER_NAMES:
+            self.expected = False
+        else:
+            return False
+        return True
+
+    def _begins_tables(self, here: _Bracket, word: str) -> bool:
+        if word == "FROM":
+            return bool(here.query) and self._before != "DISTINCT"
+        if word == "JOIN":
+            return self._before not in ("ARRAY", "FOR")
+        return here.in_from and (
+            word == "STRAIGHT_JOIN" or (word == "APPLY" and self._before in ("CROSS", "OUTER") and here.tables)
+        )
+
+    def _ends_tables(self, word: str) -> bool:
+        # NTH_VALUE(a, 2) FROM FIRST OVER (...)
+        counts = word in ("FIRST", "LAST") and (self._earlier, self._before) == (")", "FROM")
+        rows = word == "VALUES" and self.expected
+        view = word == "VIEW" and self._before == "LATERAL"
+        return word in _ENDS or (word in _MAY_END and not self.expected) or counts or rows or view
+
+
+def _key(name: str) -> str:
+    """Return a name without quotes in lower case, by which names are compared."""
+    parts = (_unquoted(found.group()) for found in _PART.finditer(name))
+    return ".".join(parts).lower()
+
+
+def _unquoted(part: str) -> str:
+    close = {'"': '"', "`": "`", "[": "]"}.get(part[0])
+    return part if close is None else part[1:-1].replace(close * 2, close)
+
+
+def _reads_nothing(key: str) -> bool:
+    return key in NO_TABLES or key.rpartition(".")[2] in NO_TABLES

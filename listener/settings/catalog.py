@@ -1,4 +1,4 @@
-"""Every key that a configuration may contain: working keys, transport options, and keys without effect yet."""
+"""Every key that a configuration may contain, and the names of those that have an effect elsewhere alone."""
 
 from __future__ import annotations
 
@@ -10,52 +10,67 @@ from openlineage_pyspark.listener.settings.facet_names import FACETS, FACETS_NOT
 from openlineage_pyspark.listener.settings.keys import WORKING
 from openlineage_pyspark.listener.settings.kinds import TEXT, as_property
 from openlineage_pyspark.listener.settings.reading import TRANSPORT, Key
-from openlineage_pyspark.transport.options import JAVA, PYTHON, Option
+from openlineage_pyspark.transport import options
+from openlineage_pyspark.transport.options import Option, is_without_effect
 from openlineage_pyspark.transport.registry import every_option
 from openlineage_pyspark.transport.values import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
-def _not_yet(name: str, text: str, source: str = JAVA) -> Key[Any]:
-    return Key(name, TEXT, default=None, text=text, works=False, source=source)
+_NO_EFFECT = "is a key of another OpenLineage integration and has no effect here"
+
+WITHOUT_EFFECT = {
+    "circuitBreaker.<option>": "",
+    "dataset.extraTrimmers": "dataset.removePath.pattern",
+    "dataset.extra_trimmers": "dataset.removePath.pattern",
+    "dataset.namespaceResolvers.<option>": "",
+    "dataset.reducing_enabled": "",
+    "debug.logPlanAsJson": "",
+    "debug.metricsDisabled": "",
+    "debug.payloadSizeLimitInKilobytes": "",
+    "debug.smart": "",
+    "debug.smartMode": "",
+    "debugFacet": "",
+    "facets.custom_environment_variables": "",
+    "facets.disabled": "facets.<name>.disabled",
+    "facets.environment_variables": "",
+    "facets.source_code_location.<option>": "",
+    "facets.variables": "",
+    "filter.allowedSparkNodes": "",
+    "filter.deniedSparkNodes": "",
+    "filters": "",
+    "job.name": "appName",
+    "job.namespace": "namespace",
+    "metrics.<option>": "",
+    "testExtensionProvider": "",
+    "timeout.buildDatasetsTimePercentage": "",
+    "timeout.facetsBuildingTimePercentage": "",
+    "url": "transport.url",
+    "vendors.iceberg.metricsReporterDisabled": "",
+}
+"""The keys of other OpenLineage integrations that have no effect here, and what to use instead; empty for nothing."""
+
+_OWN = {key.name: key for key in WORKING}
 
 
-NOT_YET: tuple[Key[Any], ...] = (
-    _not_yet("facets.disabled", "A list of facets to leave out; use `facets.<name>.disabled`."),
-    _not_yet("facets.custom_environment_variables", "Environment variables to show in a facet."),
-    _not_yet("facets.variables", "The same in the Java integration's documentation."),
-    _not_yet("facets.environment_variables", "The same in openlineage-python.", PYTHON),
-    _not_yet("facets.source_code_location.<option>", "The job's repository, version and branch.", PYTHON),
-    _not_yet("debugFacet", "Switches on the `debug` facet in old versions of the Java integration."),
-    _not_yet("dataset.extraTrimmers", "Classes of Java that trim dataset names; use `dataset.removePath.pattern`."),
-    _not_yet("dataset.namespaceResolvers.<option>", "Logical names for hosts in dataset namespaces."),
-    _not_yet("dataset.extra_trimmers", "Classes that trim dataset names; use `dataset.removePath.pattern`.", PYTHON),
-    _not_yet("dataset.reducing_enabled", "Merges datasets that differ only in a partition.", PYTHON),
-    _not_yet("job.namespace", "A namespace for jobs; use `namespace`."),
-    _not_yet("job.name", "A name for jobs; use `appName`."),
-    _not_yet("filters", "Jobs that send no events.", PYTHON),
-    _not_yet("filter.allowedSparkNodes", "Plan nodes that send events in spite of a filter."),
-    _not_yet("filter.deniedSparkNodes", "Plan nodes that send no events."),
-    _not_yet("vendors.iceberg.metricsReporterDisabled", "Switches off Iceberg's scan and commit reports."),
-    _not_yet("timeout.buildDatasetsTimePercentage", "The share of a timeout that datasets may take."),
-    _not_yet("timeout.facetsBuildingTimePercentage", "The share of a timeout that facets may take."),
-    _not_yet("circuitBreaker.type", "What stops lineage to spare the driver."),
-    _not_yet("circuitBreaker.<option>", "Options of the circuit breaker."),
-    _not_yet("metrics.type", "Where metrics of the integration go."),
-    _not_yet("metrics.<option>", "Options of the metrics."),
-    _not_yet("debug.smart", "Adds the `debug` facet if datasets are missing."),
-    _not_yet("debug.smartMode", "Which datasets must be missing."),
-    _not_yet("debug.metricsDisabled", "Leaves metrics out of the `debug` facet."),
-    _not_yet("debug.payloadSizeLimitInKilobytes", "The size of the `debug` facet."),
-    _not_yet("debug.logPlanAsJson", "Logs plans as JSON."),
-    _not_yet("testExtensionProvider", "An extension for the Java integration's own tests."),
-    _not_yet("url", "The Java integration's old way to name the receiver; use `transport.url`."),
-)
-"""Keys that are known but have no effect yet."""
+def why_without_effect(name: str, spelled_as: Callable[[str], str] = str) -> str | None:
+    """
+    Return what is to be said of a key of another OpenLineage integration; None if it is no such key.
 
-_OWN = {key.name: key for key in (*WORKING, *NOT_YET)}
+    Args:
+        name: its dotted name, without prefix.
+        spelled_as: gives the key to use instead as the user would write it.
+    """
+    below = name.removeprefix(TRANSPORT)
+    if below != name:
+        return _NO_EFFECT if is_without_effect(below, options.WITHOUT_EFFECT) and find_key(name) is None else None
+    known = next((each for each in WITHOUT_EFFECT if is_without_effect(name, [each])), None)
+    if known is None:
+        return None
+    instead = WITHOUT_EFFECT[known]
+    return f"{_NO_EFFECT}; use {spelled_as(instead)}" if instead else _NO_EFFECT
 
 
 def option_key(option: Option[Any]) -> Key[Any]:
@@ -69,26 +84,25 @@ def option_key(option: Option[Any]) -> Key[Any]:
         example_name=option.example_name,
         also=tuple(TRANSPORT + name for name in option.also),
         source=option.source,
-        works=option.works,
     )
 
 
 @functools.cache
 def _options() -> Mapping[str, Key[Any]]:
     """
-    Return the options of all transports; if several have the same name, the first that works.
+    Return the options of all transports; if several have the same name, the first.
 
     This imports every transport, so a driver should not call it at startup unless it must.
     """
     keys: dict[str, Key[Any]] = {}
-    for option in sorted(every_option(), key=lambda option: not option.works):
+    for option in every_option():
         keys.setdefault(TRANSPORT + option.name, option_key(option))
     return keys
 
 
 def every_key() -> tuple[Key[Any], ...]:
-    """Return all keys: those with an effect, the options of transports, and those without effect yet."""
-    return (*WORKING, *_options().values(), *NOT_YET)
+    """Return all keys: those of the listener, and the options of transports."""
+    return (*WORKING, *_options().values())
 
 
 def find_key(name: str) -> Key[Any] | None:
@@ -116,8 +130,8 @@ def spelled(name: str) -> str:
         name: dotted, in any case, with or without underscores between words; parts that no key has become lower case.
     """
     first, *below = name.split(".")
-    options = _option_parts() if _plain(first) == TRANSPORT[:-1] else {}
-    parts = {**_OWN_PARTS, **options}
+    of_transports = _option_parts() if _plain(first) == TRANSPORT[:-1] else {}
+    parts = {**_OWN_PARTS, **of_transports}
     return ".".join(parts.get(_plain(part), part.lower()) for part in (first, *below))
 
 
@@ -130,9 +144,10 @@ def _parts(names: Iterable[str]) -> dict[str, str]:
     return {_plain(part): part for name in reversed([*names]) for part in name.split(".") if not part.startswith("<")}
 
 
-_OWN_PARTS = _parts((*_OWN, *FACETS, *FACETS_NOT_YET))
+_OWN_PARTS = _parts((*_OWN, *WITHOUT_EFFECT, *FACETS, *FACETS_NOT_YET))
 
 
 @functools.cache
 def _option_parts() -> Mapping[str, str]:
-    return _parts(name for key in _options().values() for name in (key.name, *key.also))
+    spellings = [name for key in _options().values() for name in (key.name, *key.also)]
+    return _parts([*spellings, *(TRANSPORT + name for name in options.WITHOUT_EFFECT)])

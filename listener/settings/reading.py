@@ -49,7 +49,6 @@ class Key(Generic[T]):
         example_name: a name to show in samples for the part in angle brackets.
         also: other accepted spellings.
         source: the project that name and meaning come from: JAVA, PYTHON or OURS.
-        works: False if the key is known but has no effect yet.
     """
 
     name: str
@@ -60,7 +59,6 @@ class Key(Generic[T]):
     example_name: str = attrs.field(kw_only=True, default="")
     also: tuple[str, ...] = attrs.field(kw_only=True, default=())
     source: str = attrs.field(kw_only=True, default=JAVA)
-    works: bool = attrs.field(kw_only=True, default=True)
 
     @property
     def default_text(self) -> str:

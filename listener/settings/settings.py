@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.listener.settings.catalog import find_key, nearest_key
+from openlineage_pyspark.listener.settings.catalog import find_key, nearest_key, why_without_effect
 from openlineage_pyspark.listener.settings.keys import Settings
 from openlineage_pyspark.listener.settings.reading import TRANSPORT, LayerReading, readers
 from openlineage_pyspark.listener.settings.sources import read_sources
@@ -52,16 +52,17 @@ def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequ
 
 
 def _problems_of_names(layers: Sequence[Layer], *, has_transport: bool) -> Iterator[str]:
-    """Yield a warning for each unknown key, and for each key that has no effect yet."""
+    """Yield a warning for each unknown key, and for each key that has an effect elsewhere alone."""
     for layer in layers:
         for given in layer.given:
             # The transport checks its own options, if there is one.
             if given.name.startswith(TRANSPORT) and has_transport:
                 continue
-            key = find_key(given.name)
-            if key is None:
-                near = nearest_key(given.name)
-                hint = f"; did you mean {layer.suggestion(near)}?" if near else ""
-                yield f"{given.label} is unknown and has no effect{hint}"
-            elif not key.works and not given.name.startswith(TRANSPORT):
-                yield f"{given.label} is not supported yet and has no effect"
+            why = why_without_effect(given.name, layer.suggestion)
+            if why and not given.name.startswith(TRANSPORT):
+                yield f"{given.label} {why}"
+            if why or find_key(given.name) is not None:
+                continue
+            near = nearest_key(given.name)
+            hint = f"; did you mean {layer.suggestion(near)}?" if near else ""
+            yield f"{given.label} is unknown and has no effect{hint}"

@@ -27,7 +27,7 @@ from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_valu
 from openlineage_pyspark.listener.start.submission import submission
 from openlineage_pyspark.listener.worker import Worker
 from openlineage_pyspark.transport import Delivery
-from openlineage_pyspark.transport.delivery.fan_out import FanOut
+from openlineage_pyspark.transport.composite import FanOut
 
 
 def worker_of(

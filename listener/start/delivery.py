@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.listener.guard import LOG
 from openlineage_pyspark.transport import Delivery, open_transport
+from openlineage_pyspark.transport.composite import FanOut, independent_parts
 from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES
-from openlineage_pyspark.transport.delivery.fan_out import FanOut, independent_parts
 from openlineage_pyspark.transport.spool.place import SpoolError, default_root
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.retention import DAY_SECONDS, Retention

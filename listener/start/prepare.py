@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.listener.probe.client import Probe
     from openlineage_pyspark.listener.settings.settings import Settings
     from openlineage_pyspark.transport import Delivery
-    from openlineage_pyspark.transport.delivery.fan_out import FanOut
+    from openlineage_pyspark.transport.composite import FanOut
 
 _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 _READ_SECONDS = 10.0

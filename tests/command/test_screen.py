@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.command.screen import Screen, TableColumn, counted, shorten, wrapped
+from openlineage_pyspark.command.screen import Screen, TableColumn, cell_len, counted, shorten, wrapped
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,43 @@ def test_a_table_that_is_far_too_wide_keeps_its_numbers_and_loses_empty_columns(
                                 orders
 """
     )
+
+
+@pytest.mark.parametrize(("text", "columns"), [("abc", 3), ("é", 1), ("e\u0301", 1), ("表", 2), ("❤\ufe0f", 1)])
+def test_a_text_takes_as_many_columns_as_a_terminal_gives_it(text: str, columns: int) -> None:
+    assert cell_len(text) == columns
+
+
+def test_a_word_of_wide_signs_is_broken_before_the_edge() -> None:
+    assert wrapped("表表表表表表表", 5) == ["表表", "表表", "表表", "表"]
+
+
+def as_terminal(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
+    """Let standard output be a terminal of 20 columns: in the test itself, whose output is not that of its fixtures."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {"COLUMNS": "20", "TERM": "xterm", **variables}.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_a_terminal_shows_states_in_colours_and_cuts_what_is_too_wide(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_terminal(monkeypatch)
+
+    Screen().table([TableColumn("state"), TableColumn("name", 4)], [("FAIL", "表表表表表表表")])
+
+    assert capsys.readouterr().out == (
+        "  \x1b[1mstate\x1b[0m  \x1b[1mname\x1b[0m\n  \x1b[1;31mFAIL\x1b[0m   表表表表表…\n"
+    )
+
+
+@pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_a_terminal_without_colours_gets_none(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    as_terminal(monkeypatch, **{variable: value})
+
+    Screen().heading("FOUND")
+
+    assert capsys.readouterr().out == "FOUND\n"

@@ -73,7 +73,10 @@ def test_an_event_of_another_version_of_the_specification_is_no_finding(events, 
 NO_JSONSCHEMA = (
     2,
     "",
-    ("openlineage-pyspark: validate needs jsonschema, which is not installed: pip install 'jsonschema[format]'\n"),
+    (
+        "openlineage-pyspark: validate: the extra workbench is not installed (there is no jsonschema): "
+        "pip install rich sqlglot 'jsonschema[format-nongpl]'\n"
+    ),
 )
 
 

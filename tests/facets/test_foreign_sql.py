@@ -10,8 +10,9 @@ import pytest
 import sqlglot
 from openlineage_pyspark.facets.datasets import jdbc
 from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS, UnreadableError, read_query
-from openlineage_pyspark.facets.datasets.jdbc import jdbc_relation, jdbc_tables
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset, jdbc_relation, jdbc_tables
 from openlineage_pyspark.facets.datasets.source import Column
+from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
 from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Output
 
@@ -24,7 +25,15 @@ def read(table, *columns, url=POSTGRES, prepare=""):
     source = Described("org.apache.spark.JDBCRelation", {"url": url, "table": table, "prepare": prepare})
     output = tuple(Output(at, name) for at, name in enumerate(columns))
     fields = tuple(Field(name, "int") for name in columns)
-    return jdbc_relation(source, Operator("LogicalRelation", "LogicalRelation", {}, output), fields)
+    found = jdbc_relation(source, Operator("LogicalRelation", "LogicalRelation", {}, output), fields)
+    if not isinstance(table, CutText) and not is_name(table):
+        dialect = jdbc._DIALECTS[url.split(":")[1]]
+        alone = named_tables(f"{prepare} SELECT * FROM {table}", dialect)
+        without_parser = {jdbc_dataset(url, name).identifier for name in alone}
+        # None that is no table. Those that it does not find are names in strings and arguments.
+        assert without_parser - set(names(found)) == set()
+        assert {each.name for each in set(names(found)) - without_parser} <= {"dim"}
+    return found
 
 
 def names(relation):
@@ -164,7 +173,7 @@ def test_without_the_parser_the_tables_are_named_and_it_is_said_what_to_install(
 
     assert names(found) == [ORDERS, BUYERS]
     assert found.columns == {}
-    assert found.opaque == "the SQL text of the JDBC source needs sqlglot (pip install sqlglot) to be read"
+    assert found.opaque == "the columns of the SQL text of the JDBC source need sqlglot: pip install sqlglot"
     assert [dataset.identifier for dataset in jdbc_tables(POSTGRES, "(SELECT id FROM public.orders) q")] == [ORDERS]
     assert names(read("public.orders", "id")) == [ORDERS]
 
@@ -322,6 +331,21 @@ def test_whatever_may_stand_after_from_is_read_and_not_only_a_name():
     found = read("public.orders o JOIN public.buyers b ON o.buyer = b.id", "id")
     assert names(found) == [ORDERS, BUYERS]
     assert read('public."orders"', "id").columns == {0: (Column(ORDERS, "id"),)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(SELECT 1 AS x FROM (public.orders o JOIN z ON o.id = (SELECT max(id) FROM public.buyers))) q",
+        "(SELECT 1 AS x FROM ((SELECT id FROM public.orders) o JOIN public.buyers b ON true JOIN z ON true)) q",
+    ],
+)
+def test_all_that_is_joined_in_brackets_is_an_input(text):
+    assert {identifier.name for identifier in names(read(text, "x"))} == {
+        "shop.public.orders",
+        "shop.public.buyers",
+        "shop.z",
+    }
 
 
 def test_a_query_that_was_cut_is_no_name_of_a_table():

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.listener.settings.catalog import NOT_YET, every_key, find_key, option_key
+from openlineage_pyspark.listener.settings.catalog import WITHOUT_EFFECT, every_key, find_key, option_key
 from openlineage_pyspark.listener.settings.facet_names import FACETS, FACETS_NOT_YET
 from openlineage_pyspark.listener.settings.keys import WORKING, Settings
 from openlineage_pyspark.listener.settings.reading import FREE_NAMES
@@ -74,14 +74,20 @@ def test_the_options_of_a_transport_are_keys_with_a_sentence_and_spelled_once(tr
         for name in option.spellings:
             key = find_key(f"transport.{name.replace('<', '').replace('>', '')}")
             assert key is not None
-            assert key.works >= option.works
 
 
 def test_no_name_is_declared_twice():
-    names = [name for key in (*WORKING, *NOT_YET) for name in (key.name, *key.also)]
+    names = [name for key in WORKING for name in (key.name, *key.also)]
     assert len(names) == len(set(names))
     assert len({key.name for key in every_key()}) == len(every_key())
     assert not set(FACETS) & set(FACETS_NOT_YET)
+    assert not set(names) & set(WITHOUT_EFFECT)
+
+
+def test_what_is_to_be_used_instead_of_a_key_is_a_key():
+    for name, instead in WITHOUT_EFFECT.items():
+        assert find_key(name) is None
+        assert not instead or find_key(instead.replace("<name>", "sql")) is not None
 
 
 @pytest.mark.parametrize("key", WORKING, ids=lambda key: key.name)
@@ -108,7 +114,7 @@ def test_names_may_hold_dots_in_every_option_that_is_a_map():
 
 def test_the_short_environment_variables_set_keys_that_work():
     keys = {name: find_key(name) for name in SHORT_VARIABLES.values()}
-    assert [name for name, key in keys.items() if key is None or not key.works] == []
+    assert [name for name, key in keys.items() if key is None] == []
 
 
 def test_the_options_of_a_transport_from_another_package_are_known_like_our_own(tmp_path: Path):

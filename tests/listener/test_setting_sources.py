@@ -182,7 +182,7 @@ def test_the_layouts_of_both_clients_are_read_from_yaml(tmp_path: Path):
     assert settings.captured_properties == ("spark.master",)
     path = tmp_path / "openlineage.yml"
     variables = f"facets.environment_variables in {path}"
-    assert settings.warnings == (f"{variables} is not supported yet and has no effect",)
+    assert settings.warnings == (f"{variables} is a key of another OpenLineage integration and has no effect here",)
 
 
 def test_the_first_yaml_file_that_can_be_read_is_taken(tmp_path: Path):

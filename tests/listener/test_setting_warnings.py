@@ -64,8 +64,12 @@ def test_the_nearest_key_is_written_as_in_the_place_of_the_unknown_one(tmp_path:
         "facets.disabled",
     ],
 )
-def test_a_key_that_is_known_and_not_done_warns_by_name(name: str):
-    expected = f"spark.openlineage.{name} is not supported yet and has no effect"
+def test_a_key_that_has_an_effect_elsewhere_alone_warns_by_name(name: str):
+    instead = {
+        "dataset.extraTrimmers": "; use spark.openlineage.dataset.removePath.pattern",
+        "facets.disabled": "; use spark.openlineage.facets.<name>.disabled",
+    }.get(name, "")
+    expected = f"spark.openlineage.{name} is a key of another OpenLineage integration and has no effect here{instead}"
     assert from_conf(**{name: "1"}).warnings == (expected,)
 
 

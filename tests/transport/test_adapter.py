@@ -149,7 +149,7 @@ def test_datadogs_options_are_checked_and_what_has_no_effect_is_told(
         "datadog",
         {"apiKey": "k", "async_transport_rules": {"*": {"*": True}}, "max_queue_size": 5, "retry": {"total": 9}},
     )
-    not_yet = "is not supported yet by the datadog transport and has no effect"
+    not_yet = "is an option of openlineage-python and has no effect here"
     assert [record.getMessage() for record in caplog.records] == [
         f"{PREFIX}.async_transport_rules.*.* {not_yet}",
         f"{PREFIX}.max_queue_size {not_yet}",

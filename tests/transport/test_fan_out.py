@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.transport import Delivery, Event, TransportError, open_transport
-from openlineage_pyspark.transport.delivery.fan_out import FanOut, independent_parts
+from openlineage_pyspark.transport.composite import FanOut, independent_parts
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool

@@ -476,7 +476,7 @@ def test_a_misspelt_option_is_told_the_nearest_and_a_later_one_by_name(
     assert [record.getMessage() for record in caplog.records] == [
         f"{PREFIX}.timeoutInMilis {unknown}; did you mean {PREFIX}.timeoutInMillis?",
         f"{PREFIX}.auth.apiKy {unknown}; did you mean {PREFIX}.auth.apikey?",
-        f"{PREFIX}.max_queue_size is not supported yet by the http transport and has no effect",
+        f"{PREFIX}.max_queue_size is an option of openlineage-python and has no effect here",
     ]
 
 

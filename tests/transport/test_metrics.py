@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport import Delivery, Event, ReceiverMetrics, TransportError
-from openlineage_pyspark.transport.delivery.fan_out import FanOut
+from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.retry import RetryPolicy
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope

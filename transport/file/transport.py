@@ -15,7 +15,7 @@ from openlineage_pyspark.transport.file.filesystem import filesystem_for
 from openlineage_pyspark.transport.file.local import LocalFile
 from openlineage_pyspark.transport.file.objects import DEFAULT_BYTES, DEFAULT_SECONDS, Objects, Sizes
 from openlineage_pyspark.transport.file.rotation import Rotation
-from openlineage_pyspark.transport.options import OURS, PYTHON, Option, flag, not_yet, number, path, prefix_of, size
+from openlineage_pyspark.transport.options import OURS, PYTHON, Option, flag, number, path, prefix_of, size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,10 +79,6 @@ class FileTransport(Transport):
         _MAX_SECONDS,
         _COMPRESS,
         _APPEND,
-        not_yet("debug_mode", "Writes one readable file per event."),
-        not_yet("filesystem", "An fsspec file system."),
-        not_yet("fs_kwargs.<option>", "Options of that file system."),
-        not_yet("storage_options.<option>", "Options of an fsspec URL."),
     )
 
     def __init__(self, place: LocalFile | Objects) -> None:

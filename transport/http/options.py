@@ -10,7 +10,6 @@ from openlineage_pyspark.transport.http.answer import RETRY_OPTIONS
 from openlineage_pyspark.transport.options import (
     PYTHON,
     Option,
-    not_yet,
     number,
     text,
     text_map,
@@ -216,7 +215,4 @@ OPTIONS = (
     CLIENT_KEY_PATH,
     VERIFY,
     *RETRY_OPTIONS,
-    # Options of the Python client's async_http; here the delivery queues events.
-    not_yet("max_queue_size", "How many events may wait."),
-    not_yet("max_concurrent_requests", "How many requests may be under way at once."),
 )

@@ -20,7 +20,7 @@ from openlineage_pyspark.transport.http.answer import (
     passing_statuses,
     seconds_to_wait,
 )
-from openlineage_pyspark.transport.options import PYTHON, TYPE, Option, not_yet, number, text
+from openlineage_pyspark.transport.options import PYTHON, TYPE, Option, number, text
 
 if TYPE_CHECKING:
     from openlineage_pyspark.transport.event import Event
@@ -139,9 +139,6 @@ class ForeignTransport(Transport):
         return made[0]
 
 
-_ASYNC_RULES = not_yet("async_transport_rules.<option>", "Which events to send in the background; here all are.")
-
-
 class DatadogTransport(ForeignTransport):
     """
     Datadog.
@@ -163,9 +160,6 @@ class DatadogTransport(ForeignTransport):
         _SITE,
         _TIMEOUT,
         *RETRY_OPTIONS,
-        not_yet("max_queue_size", "How many events may wait."),
-        not_yet("max_concurrent_requests", "How many requests may be under way at once."),
-        _ASYNC_RULES,
     )
 
     @classmethod
@@ -208,7 +202,7 @@ class GcpLineageTransport(ForeignTransport):
         "credentialsFile", text, text="The file with the key of the service account.", default="", example="key.json",
         also=("credentials_path",),
     )  # fmt: skip
-    OPTIONS = (_PROJECT, _LOCATION, _CREDENTIALS, _ASYNC_RULES)
+    OPTIONS = (_PROJECT, _LOCATION, _CREDENTIALS)
     NEEDS = ("google.cloud.datacatalog_lineage_v1", "google-cloud-datacatalog-lineage")
 
     @classmethod

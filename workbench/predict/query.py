@@ -6,6 +6,7 @@ import gc
 import warnings
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.errors import WORKBENCH, require
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.analyze import EncodedQuery, analyzed_plan, encoded_query
@@ -57,7 +58,9 @@ def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = Tr
             EXPLAIN.
         TypeError: `spark` is not a session, or `query` is neither a DataFrame nor a str.
         ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
+        MissingExtraError: the extra `workbench` is not installed.
     """
+    require(WORKBENCH)
     if isinstance(spark, str) or (hasattr(query, "createDataFrame") and not hasattr(spark, "createDataFrame")):
         raise TypeError("lineage(spark, query) takes the session first and the query second")
     if not from_text or not isinstance(query, str):

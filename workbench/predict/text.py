@@ -106,10 +106,10 @@ def lineage_of_text(
     try:
         told = read_statement(statement)
     except ImportError:
-        told = TextLineage("", named_tables(statement))
+        told = TextLineage("", named_tables(statement, _DIALECT))
         missing = ", and sqlglot, which reads columns there, is not installed"
     if told is None and is_sql:
-        told = TextLineage(_target_in(statement), named_tables(_for_sqlglot(statement)))
+        told = TextLineage(_target_in(statement), named_tables(_for_sqlglot(statement), _DIALECT))
     if told is None or not (told.tables or told.target):
         return None
     names = _Named({name: known(name) for name in (*told.tables, told.target) if name}, unknown)
@@ -148,14 +148,16 @@ def read_statement(statement: str) -> TextLineage | None:
     from sqlglot.errors import SqlglotError
 
     if len(statement) > MOST_CHARACTERS:
-        return TextLineage("", named_tables(statement))
+        return TextLineage("", named_tables(statement, _DIALECT))
     text = _for_sqlglot(statement)
     try:
         trees = parsed(text, _DIALECT)
     except UnparsableError:
         return None
     try:
-        return _read(trees[0]) or TextLineage(_target_in(text), named_tables(text)) if len(trees) == 1 else None
+        return (
+            _read(trees[0]) or TextLineage(_target_in(text), named_tables(text, _DIALECT)) if len(trees) == 1 else None
+        )
     except (SqlglotError, RecursionError):
         return None
 
