@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from openlineage_pyspark.facets.redaction.frames import FRAME, SOURCE, TRACEBACK_HEADINGS
+from openlineage_pyspark.facets.redaction.names import is_login, is_secret
 from openlineage_pyspark.facets.redaction.sql import MASK, redact_sql
 from openlineage_pyspark.facets.redaction.text import without_values
 from openlineage_pyspark.facets.urls import REDACTED
@@ -40,6 +41,7 @@ _CUT = "..."
 _LONG = 2000
 _MANY = 1000
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r"[\w.\-]+")
 
 
 def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str] = (), *, mask: bool = False) -> str:
@@ -62,7 +64,17 @@ def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str
     known = set(hidden)
     for statement in statements:
         known |= redact_sql(statement, redact).hidden
-    return redact(_without("\n".join(lines), known))
+    # Without the name of a secret that was a literal of the statement, its value in the message would not be found.
+    named = {value for value in known if _says_what_follows(value)}
+    shown = redact(_without("\n".join(lines), known - named))
+    return _without(shown, named | set(map(redact, named)) - {REDACTED})
+
+
+def _says_what_follows(value: str) -> bool:
+    """Return whether a value says in a text that a secret follows, as its name and the beginning of a URL do."""
+    if "://" in value or "-----" in value:
+        return True
+    return any(is_secret(name) or is_login(name) for name in _NAME.findall(value))
 
 
 def _without_queries(text: str) -> str:
