@@ -294,7 +294,10 @@ def _named_by_word(every: Sequence[Token], at: int) -> Named:
         # The name of a table, or of a namespace of variables such as `session`.
         return Named.NOTHING
     if is_login(name):
-        has_value = _is_string(every, at + 1) or (following == "=>" and _is_string(every, at + 2))
+        value = at + 1
+        while _text(every, value) in ("<", "=>"):
+            value += 1
+        has_value = _is_string(every, value)
         return max(Named.SECRET if has_value else Named.NOTHING, named_by(name))
     if name.upper() == "IDENTIFIED" and following.upper() in ("BY", "WITH"):
         return Named.SECRET

@@ -154,10 +154,7 @@ class _SqlRedactor:
 
     def _literal(self, at: int) -> None:
         """Redact a token that stands in no list and no SET."""
-        literal = self._token(at).kind in (TokenKind.STRING, TokenKind.NUMBER)
-        if self._binds and literal and not self._mask:
-            self._hide(at, at + 1)
-        elif self._text(at - 1).upper() == "IMMEDIATE" and self._is_string(at) and not self._mask and not self._named:
+        if self._text(at - 1).upper() == "IMMEDIATE" and self._is_string(at) and not self._mask and not self._named:
             self._query(at)
         else:
             self._plain(at)
@@ -195,11 +192,11 @@ class _SqlRedactor:
         )
         if self._mask and (number or token.kind is TokenKind.STRING):
             self._show(at, MASK)
-        elif number and self._named is Named.SECRET_NUMBER:
+        elif number and (self._binds or self._named is Named.SECRET_NUMBER):
             self._hide(at, at + 1)
         elif token.kind is TokenKind.STRING:
             value = unquoted(token)
-            if self._named and value:
+            if (self._named or self._binds) and value:
                 self._hide(at, at + 1)
             elif not token.whole or value in self._hidden_before:
                 self._show(at, string_literal(REDACTED))
@@ -244,7 +241,12 @@ class _SqlRedactor:
         name = self._name(begin, equals if has_sign else value)
         if self._mask:
             self._plain_all(begin, value)
-        self._value_of_option(name, value, end)
+        if not is_shown_option(name):
+            self._hide(value, end)
+        elif name.lower() in _QUERIES and end - value == 1 and self._is_string(value) and not self._mask:
+            self._query(value)
+        else:
+            self._plain_all(value, end)
 
     def _map(self, begin: int) -> int:
         """Redact the arguments of `map`, names and values of options in turns; return the position after them."""
@@ -255,20 +257,16 @@ class _SqlRedactor:
                 name = self._name(begin, end)
                 self._plain_all(begin, end)
             else:
-                self._value_of_option(name, begin, end)
+                self._plain_all(begin, end)
+                # The map may also be one of data: only its strings can be the value of an option.
+                for at in range(begin, end if not is_shown_option(name) and not self._mask else begin):
+                    if self._is_string(at) and unquoted(self._token(at)):
+                        self._hide(at, at + 1)
                 name = None
             begin = end + 1
             if self._text(end) == ")":
                 break
         return begin
-
-    def _value_of_option(self, name: str, begin: int, end: int) -> None:
-        if not is_shown_option(name):
-            self._hide(begin, end)
-        elif name.lower() in _QUERIES and end - begin == 1 and self._is_string(begin) and not self._mask:
-            self._query(begin)
-        else:
-            self._plain_all(begin, end)
 
     def _query(self, at: int) -> None:
         """Redact a string that is SQL itself."""

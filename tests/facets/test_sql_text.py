@@ -106,6 +106,7 @@ def test_with_masked_literals_they_leave_as_well(text, _):
         "UPDATE t SET a.b = 'x', partkey = p WHERE id = 1 AND user = 'y' AND token_count = 5",
         "WHERE n IN (SELECT key FROM s WHERE kind = 'x') AND passenger IS NOT NULL AND tokenized = other",
         "from_json(x, 'a int', map('mode', 'FAILFAST', 'dateFormat', 'yyyy'))",
+        "to_json(map('name', t.name, 'n', 5 + t.n))",
         "EXECUTE IMMEDIATE 'SELECT a FROM t' INTO x",
         "SELECT map('a', 'b', 'c', 'd'), map(a, 'b'), tokenize('x'), map('mode', 'x')",
         "DECLARE x STRING DEFAULT 'y'",
