@@ -12,11 +12,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from openlineage_pyspark.facets.redaction.frames import FRAME, SOURCE, TRACEBACK_HEADINGS
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret
 from openlineage_pyspark.facets.redaction.sql import MASK, redact_sql
 from openlineage_pyspark.facets.redaction.text import without_values
 from openlineage_pyspark.facets.urls import REDACTED
+
+SOURCE = re.compile(r'(?P<indent>[\s|]*)File "[^"\n]*", line \d+(?:, in [^\n]*)?')
+"""A line of a Python traceback that names a file; the next one is source code."""
+
+FRAME = re.compile(
+    r"\s*at [\w$.<>/@+\-]+\([\w$.:<>+\- ]*\)(?: ~?\[[^\]]*\])?|\s*\.\.\. \d+ (?:more|common frames omitted)"
+)
+"""A line of a Java stack trace."""
+
+TRACEBACK_HEADINGS = frozenset(
+    (
+        "Traceback (most recent call last):",
+        "Exception Group Traceback (most recent call last):",
+        "During handling of the above exception, another exception occurred:",
+        "The above exception was the direct cause of the following exception:",
+        "JVM stacktrace:",
+        "Driver stacktrace:",
+        "",
+    )
+)
+"""The lines between the parts of a trace."""
 
 _STATEMENT = re.compile(r"== SQL\b[^=]*==\s*")
 _PLAN = re.compile(r"\s*(?:== [A-Z][A-Za-z ]* Plan ==|(?:[A-Z][a-z]+ )?(?:Logical|Physical) Plan:|Streaming plan:)\s*")
