@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import attrs
 from openlineage_pyspark.facets.commands import inserts, registry
-from openlineage_pyspark.facets.commands.target import Assigned, Scoped, UnnamedTarget, Write, trimmed
+from openlineage_pyspark.facets.commands.target import Scoped, UnnamedTarget, Write, trimmed
 from openlineage_pyspark.facets.datasets import plugins, resolve
 from openlineage_pyspark.facets.datasets.files import infers_schema
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Column, Relation, Session
@@ -26,19 +26,28 @@ from openlineage_pyspark.facets.model.lineage import (
     Step,
     Transformation,
     Way,
+    Wording,
     compose,
     transformation,
 )
-from openlineage_pyspark.facets.model.plan import EXTERNAL_RDD, LOGICAL_RDD, AttributeRef, Operator, Plan, Value
+from openlineage_pyspark.facets.model.plan import (
+    EXTERNAL_RDD,
+    LOGICAL_RDD,
+    AttributeRef,
+    Expression,
+    Operator,
+    Plan,
+    Value,
+)
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
-from openlineage_pyspark.facets.redaction.names import is_secret
-from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer
+from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode, called_codes
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name, readable_names
 from openlineage_pyspark.facets.trace.struct_fields import Path, known_type
+from openlineage_pyspark.facets.trace.texts import whole_text
 
 SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
@@ -74,6 +83,7 @@ class PlanLineage:
             plans may read rows under these ids.
         texts: exprId of the plan's own output -> its composed text; empty if texts are not composed. They are composed
             when the first one is asked for, since few plans have rows that later plans read.
+        wording: what its expressions say.
         columns: the lineage of the plan's own output; None unless it is a query.
         gaps: operators, commands and relations without a rule, and parts that were cut.
         operators: the number of operators in the plan.
@@ -89,6 +99,7 @@ class PlanLineage:
     scanned: Mapping[int, Identifier] = attrs.Factory(dict)
     results: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
     texts: Mapping[int, str] = attrs.Factory(dict)
+    wording: Wording = attrs.Factory(Wording)
     columns: ColumnLineage | None = None
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
@@ -108,12 +119,14 @@ class EarlierPlans:
         sources: exprId -> its source columns.
         rows: exprId -> the influences on all rows of its plan.
         texts: exprId -> its composed text.
+        wordings: exprId -> what the expressions of its plan say.
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
     sources: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
     rows: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
     texts: Mapping[int, str] = attrs.Factory(dict)
+    wordings: Mapping[int, Wording] = attrs.Factory(dict)
 
 
 def lineage_of_plan(
@@ -157,6 +170,7 @@ class _Leaves:
         self.unread: set[int] = set()
         self.remembered: dict[int, SourceKinds] = {}
         self.remembered_rows: SourceKinds = {}
+        self.remembered_wording = Wording()
         self._remembered_texts: dict[int, str] = {}
         rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.class_name == LOGICAL_RDD)
         self._by_rdd: dict[Value, list[int]] = {
@@ -234,6 +248,8 @@ class _Leaves:
             if id_ in self._memory.texts:
                 self._remembered_texts[output.id] = self._memory.texts[id_]
             self.remembered_rows.update((k, dict(v)) for k, v in self._memory.rows.get(id_, {}).items())
+        for wording in {id(found): found for i in ids if (found := self._memory.wordings.get(i))}.values():
+            self.remembered_wording = self.remembered_wording.joined(wording)
         return Relation(tuple(datasets.values()))
 
     def _remembered_ids(self, operator: Operator) -> list[int]:
@@ -307,6 +323,7 @@ class _Analysis:
             scanned=self._scanned(reached),
             results=results,
             texts=texts,
+            wording=self._wording,
             columns=columns,
             gaps=tuple(self.leaves.remarks),
             operators=len(plan.operators),
@@ -374,14 +391,14 @@ class _Analysis:
                 origin = next(iter(before), None)
                 kept = Way(self.trace.path(origin, None) if self.paths and origin is not None else ())
                 found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, kept)
-            columns.append(OutputColumn(column.name, _edges(found), self._behind(column, command)))
+            columns.append(OutputColumn(column.name, _edges(found)))
             sources.append(found)
         rows = self._rows(write.reads)
         _leave_out_generated(rows, sources)
         for part in write.influences:
             self._join(rows, self.trace.expression(part.scope, part.value, part.kind, command))
         columns += [n for c in write.columns for n in self._nested(c.name, c.values, command)]
-        return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
+        return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows), self._wording))
 
     def _changed(self, write: Write) -> dict[str, dict[Origin, None]]:
         """
@@ -461,7 +478,7 @@ class _Analysis:
         # Later plans may have other columns: what they remember stays whole.
         rows = {field: dict(kinds) for field, kinds in results[ROWS].items()}
         _leave_out_generated(rows, [results[column.id] for column in output])
-        return ColumnLineage(columns, _edges(rows))
+        return ColumnLineage(columns, _edges(rows), self._wording)
 
     def _results(self, query: int | None) -> dict[int, SourceKinds]:
         found: dict[int, SourceKinds] = {}
@@ -477,12 +494,25 @@ class _Analysis:
             return None
         return "" if kind is Kind.IDENTITY else self._composer.step(last, origin)
 
-    def _behind(self, column: Assigned, command: int) -> tuple[str, ...]:
-        """Return the texts that compute a column that is written, if its name says that it is a secret."""
-        if not is_secret(column.name):
-            return ()
-        found = (self._composer.behind(part.value, part.scope, command) for part in column.values)
-        return tuple(dict.fromkeys(text for texts in found for text in texts))
+    @functools.cached_property
+    def _wording(self) -> Wording:
+        """What all expressions of the plan say; nobody asks before it is known which earlier plans it reads."""
+        said = [each for each in self.plan.expressions if each.sql is not None or each.column is not None]
+        said = [each for each in said if not self._is_copy(each)]
+        names = [each.column for each in said if each.column is not None]
+        for operator in self.plan.operators:
+            made = operator.sequence("generatorOutput") if operator.name == "Generate" else ()
+            ids = [each.id for each in made if isinstance(each, AttributeRef)]
+            names += [self.plan.attributes[id_].name for id_ in ids if id_ in self.plan.attributes]
+        texts = dict.fromkeys(whole_text(each.sql) for each in said if each.sql is not None)
+        return Wording(frozenset(names), tuple(texts)).joined(self.leaves.remembered_wording)
+
+    def _is_copy(self, expression: Expression) -> bool:
+        """Return whether an expression is a column under its own name, as views have them."""
+        child = expression.arguments.get("child") if expression.name == "Alias" else None
+        copied = uncast(self.plan, child)
+        known = self.plan.attributes.get(copied.id) if isinstance(copied, AttributeRef) else None
+        return known is not None and known.name == expression.column
 
     def _texts(self, query: int | None) -> Mapping[int, str]:
         if query is None or not self._is_composed:
@@ -519,7 +549,7 @@ class _Analysis:
                 wanted = self.paths or certainty is not Certainty.EXACT
                 text = self._text(kind, last, origin)
                 path = self.trace.path(origin, last) if wanted else ()
-                way = Way(path, last, certainty, text, last is not None and last.secret)
+                way = Way(path, last, certainty, text)
                 for column in relation.columns.get(origin.id, ()):
                     self._put(found, column, kind, way)
                 for field, earlier in leaves.remembered.get(origin.id, {}).items():

@@ -15,7 +15,7 @@ import attrs
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.tables import catalog_key
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.lineage import ColumnLineage
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Wording
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
@@ -91,6 +91,7 @@ class Analyses:
         self._sources: dict[int, Any] = {}
         self._rows: dict[int, Any] = {}
         self._texts: dict[int, str] = {}
+        self._wordings: dict[int, Wording] = {}
         self._tables: dict[str, Dataset] = {}
 
     def of(self, step: RecordStep, *, wanted: bool) -> PlanLineage | None:
@@ -135,7 +136,7 @@ class Analyses:
 
     def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
         plan = encoded.decode(self._place)
-        memory = EarlierPlans(self._datasets, self._sources, self._rows, self._texts)
+        memory = EarlierPlans(self._datasets, self._sources, self._rows, self._texts, self._wordings)
         session = session_settings_of(plan, self._metastore, self._trimming, views=self._views)
         session = attrs.evolve(session, tables=self._tables)
         return lineage_of_plan(plan, session, memory, is_command=is_command, paths=self._paths, composed=self._composed)
@@ -182,8 +183,11 @@ class Analyses:
             self._datasets[id_] = plan_lineage.inputs
             self._sources[id_] = sources
             self._rows[id_] = rows
+            self._wordings[id_] = plan_lineage.wording
         self._texts.update(plan_lineage.texts)
-        tables: tuple[dict[int, Any], ...] = (self._datasets, self._sources, self._rows, self._texts)
+        tables: tuple[dict[int, Any], ...] = (
+            self._datasets, self._sources, self._rows, self._texts, self._wordings,
+        )  # fmt: skip
         for table in tables:
             while len(table) > _MOST_REMEMBERED:
                 del table[next(iter(table))]

@@ -1,5 +1,5 @@
 """
-The path of one event, on one screen: record, plan, analysis, run, redaction, event, delivery.
+The path of one event, on one screen: record, plan, analysis, run, event, delivery.
 
 Each stage takes and returns typed values. Nothing here knows of threads or time limits: `worker` calls `take` for each
 record, on the listener's own thread, and guards the call.
@@ -12,15 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 import attrs
-from openlineage_pyspark.facets.events.build import build_event
-from openlineage_pyspark.facets.events.ids import event_id
+from openlineage_pyspark.facets.events.build import event_of
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution, Provider, contribute, failed
-from openlineage_pyspark.facets.events.size import serialise_within
 from openlineage_pyspark.facets.model.call_site import CallSite, call_site
 from openlineage_pyspark.facets.model.lineage import Certainty
 from openlineage_pyspark.facets.model.run import Failure, Gap, RedactedState, RunState
-from openlineage_pyspark.facets.redaction.redact import redacted
 from openlineage_pyspark.facets.redaction.rows import shown_messages
 from openlineage_pyspark.listener.analyses import Analyses
 from openlineage_pyspark.listener.guard import CaughtException, Guard
@@ -158,13 +155,9 @@ class Pipeline:
         return self._runs.feed(step, plan_lineage)
 
     def ship(self, state: RunState) -> None:
-        """Redact a state before anyone else sees it, build its event, and hand the event to the delivery."""
-        shown = redacted(state, self._options.redaction, self._messages)
-        contributions = tuple(self._contribution(provider, shown) for provider in self._providers)
-        identity = event_id(shown.run_id, shown.event_type, shown.event_time)
-        event = build_event(shown, self._options, contributions, identity)
-        encoded = serialise_within(event, self._options)
-        made = transport_event(shown, encoded.body, identity, self._application.run.run_id)
+        """Make the event of a state, which redacts it before anyone else sees it, and hand that to the delivery."""
+        event = event_of(state, self._options, self._contributions, self._messages)
+        made = transport_event(event.state, event.body, event.identity, self._application.run.run_id)
         # An end is nobody else's task from the moment on in which it is made here: a run has one end.
         if made.event_type in TERMINAL_TYPES and self._open.pop(made.run_id, None) is not None:
             self._entrust(tuple(self._open.values()))
@@ -174,10 +167,10 @@ class Pipeline:
             self._entrust(tuple(self._open.values()))
         self.events += 1
         if len(self.gaps) < _MOST_GAPS:
-            self.gaps.update(dict.fromkeys(encoded.gaps))
+            self.gaps.update(dict.fromkeys(event.gaps))
         if made.event_type in TERMINAL_TYPES and made.parent_run_id is not None:
-            self._count(shown, len(encoded.gaps))
-            self.last = shown
+            self._count(event.state, len(event.gaps))
+            self.last = event.state
 
     def _count(self, ended: RunState, remarks: int) -> None:
         lineages = [output.lineage for output in ended.outputs if output.lineage is not None]
@@ -203,6 +196,9 @@ class Pipeline:
         for message, shown in shown_messages(failure, self._messages).items():
             if len(self._messages) < _MOST_MESSAGES:
                 self._messages[message] = shown
+
+    def _contributions(self, state: RedactedState) -> tuple[Contribution, ...]:
+        return tuple(self._contribution(provider, state) for provider in self._providers)
 
     def _contribution(self, provider: Provider, state: RedactedState) -> Contribution:
         made = self._guard.attempt(f"facets of {provider.name}", contribute, provider, state)

@@ -1,10 +1,15 @@
-"""Build the OpenLineage event of a run's state."""
+"""
+Make the OpenLineage event of a run's state.
+
+`event_of` is the way of every state into an event: redacted first, then described, then cut to the limit.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 from typing import TYPE_CHECKING, TypeVar
 
+import attrs
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent
 from openlineage.client.event_v2 import RunState as EventType
 from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, OutputDatasetFacet
@@ -20,18 +25,63 @@ from openlineage_pyspark.facets.events.job import job_facets, too_long
 from openlineage_pyspark.facets.events.lineage_steps import steps_facets
 from openlineage_pyspark.facets.events.marquez import accepted_job_namespace, accepted_namespace
 from openlineage_pyspark.facets.events.run import run_facets
+from openlineage_pyspark.facets.events.size import serialise_within
 from openlineage_pyspark.facets.events.snapshot import version_facets
-from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.run import Gap, RedactedState
+from openlineage_pyspark.facets.redaction.redact import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.events.providers import Contribution
-    from openlineage_pyspark.facets.model.run import RedactedState, RunInput, RunOutput, RunState
+    from openlineage_pyspark.facets.model.run import RunInput, RunOutput, RunState
 
 _Facet = TypeVar("_Facet")
 _SideFacet = TypeVar("_SideFacet", InputDatasetFacet, OutputDatasetFacet)
+
+
+@attrs.frozen
+class MadeEvent:
+    """
+    The event of one state of a run.
+
+    Args:
+        state: what the event is made of: the state without secrets.
+        identity: the event's id.
+        body: the event as compact JSON.
+        gaps: what its `extractionError` reports, including what was cut.
+    """
+
+    state: RedactedState
+    identity: str
+    body: bytes
+    gaps: tuple[Gap, ...] = ()
+
+
+def event_of(
+    state: RunState,
+    options: EventOptions,
+    contributions_of: Callable[[RedactedState], tuple[Contribution, ...]] = lambda _state: (),
+    earlier: Mapping[str, str] | None = None,
+) -> MadeEvent:
+    """
+    Return the event of one state of a run, as it is sent. Nobody else sees the state before it is redacted.
+
+    Args:
+        state: the state as it was assembled.
+        options: the content of events, and how texts are redacted.
+        contributions_of: calls the custom facet providers.
+        earlier: messages of earlier exceptions, and what is shown in their place (`rows.shown_messages`).
+
+    Raises:
+        ValueError: see `build_event`.
+        TypeError: see `serialise`.
+    """
+    shown = redacted(state, options.redaction, earlier)
+    identity = event_id(shown.run_id, shown.event_type, shown.event_time)
+    encoded = serialise_within(build_event(shown, options, contributions_of(shown), identity), options)
+    return MadeEvent(shown, identity, encoded.body, encoded.gaps)
 
 
 def build_event(

@@ -8,12 +8,16 @@ of the columnLineage facet.
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.plan import Value
+
+_MOST_TEXTS = 10_000
+"""The most texts that are kept of what earlier plans say; a loop may read its own rows again and again."""
 
 
 class Kind(enum.IntEnum):
@@ -142,7 +146,6 @@ class Step:
             that of a reference to it (a CTE), or of one that reads its columns from inside a subquery.
         call_site: the line of Python that made the expression, as `etl.py:12`; empty if it is not known.
         computation: where its plan computes the value; None if it only passes the value on.
-        secret: whether this step, or one before it, computes a column whose name says that it is a secret.
         shown: the text of the expression that is nearest to the sink and not empty.
         least: the certainty of the way so far.
     """
@@ -153,7 +156,6 @@ class Step:
     before: Step | None = attrs.field(default=None, repr=False)
     jumps: tuple[tuple[int, int], ...] = ()
     computation: Computation | None = attrs.field(default=None, repr=False)
-    secret: bool = attrs.field(default=False, repr=False)
     call_site: str = attrs.field(default="", kw_only=True)
     shown: str = attrs.field(init=False, repr=False)
     least: Certainty = attrs.field(init=False, repr=False)
@@ -199,14 +201,12 @@ class Way(NamedTuple):
         certainty: how sure the influence is.
         composed: the text of the expression that is nearest to the sink, in terms of the columns of sources; None if
             it was not composed.
-        secret: whether it passes a column whose name says that it is a secret.
     """
 
     operators: tuple[str, ...] = ()
     last: Step | None = None
     certainty: Certainty = Certainty.EXACT
     composed: str | None = None
-    secret: bool = False
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -224,8 +224,7 @@ class Way(NamedTuple):
         for step in later.steps:
             last = attrs.evolve(step, before=last)
         composed = later.composed or self.composed
-        secret = self.secret or later.secret
-        return Way(self.operators + later.operators, last, min(self.certainty, later.certainty), composed, secret)
+        return Way(self.operators + later.operators, last, min(self.certainty, later.certainty), composed)
 
 
 @attrs.frozen(order=True)
@@ -257,7 +256,7 @@ def transformation(kind: Kind, way: Way) -> Transformation:
         kind: the kind.
         way: how the influence gets there. If it names no operators, nobody asked for its steps, and they are left out.
     """
-    told = way if way.operators else Way(certainty=way.certainty, secret=way.secret)
+    told = way if way.operators else Way(certainty=way.certainty)
     text = way.shown if way.composed is None else way.composed
     shown = "" if kind is Kind.IDENTITY else text
     return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, shown, kind.masking, told)
@@ -292,13 +291,31 @@ class OutputColumn:
     Args:
         name: its name.
         edges: its edges, sorted; a constant has none.
-        behind: the texts of all expressions that compute a column whose name says that it is a secret: from them, what
-            removes secrets knows what to look for, even in a constant. Empty for any other column.
     """
 
     name: str
     edges: tuple[Edge, ...]
-    behind: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
+
+
+@attrs.frozen
+class Wording:
+    """
+    What the expressions of a plan say, also those of earlier plans whose rows it reads.
+
+    Args:
+        names: the names that they give to columns.
+        texts: their SQL texts, each once. Plain copies of a column under its own name are left out.
+    """
+
+    names: frozenset[str] = frozenset()
+    texts: tuple[str, ...] = ()
+
+    def joined(self, other: Wording) -> Wording:
+        """Return what both say."""
+        if not (other.names or other.texts):
+            return self
+        texts = dict.fromkeys((*self.texts, *other.texts))
+        return Wording(self.names | other.names, tuple(itertools.islice(texts, _MOST_TEXTS)))
 
 
 @attrs.frozen
@@ -309,10 +326,12 @@ class ColumnLineage:
     Args:
         columns: all output columns, in the output's order.
         dataset: the edges that influence all rows (FILTER, JOIN, GROUP_BY, SORT), sorted.
+        wording: what the expressions of the plan say. No edge may have a text of a constant, or of a way that is cut.
     """
 
     columns: tuple[OutputColumn, ...]
     dataset: tuple[Edge, ...] = ()
+    wording: Wording = attrs.field(factory=Wording, eq=False, repr=False)
 
     @property
     def edges(self) -> tuple[Edge, ...]:

@@ -5,18 +5,18 @@ Always removed:
 - the values of options, properties and variables whose names say they are secret, or are not known to be harmless:
   `names` holds both lists of names;
 - logins, query parameters and fragments of URLs, and every property of a JDBC URL: `facets.urls`;
-- the values that names of secrets have in free text (`password=...`): `values`, and `command_lines` for options of one
-  letter; private keys, tokens in the form of a well-known service, and the secret values that the configuration holds:
-  `text`;
-- comments in SQL, values of options and properties: `sql`; strings that a name, an assignment, a comparison or a
-  function says are secret: `conditions`;
+- the values that names of secrets have in free text (`password=...`): `values`; the values of options of one letter,
+  private keys, tokens in the form of a well-known service, and the secret values that the configuration holds: `text`;
+- comments in SQL, values of options and properties: `sql`; all literals of a run of which a text, the plan or a written
+  column names a secret: `names` decides that, `redact` asks it about the whole run;
 - statements, plans and lines of source code quoted in error messages: `errors`;
 - values of rows in error messages, unless `row_values` asks for them: `rows`.
 
 With `mask_literals` also every literal in SQL (as `?`), all comments on tables and columns, and everything in a message
 that could be a literal.
 
-`redact` applies these rules to a whole `RunState`; `Redaction` holds the options and is the entry for single texts.
+`redact` applies these rules to a whole `RunState`, as the first line of `facets.events.build.event_of`; `Redaction`
+holds the options and is the entry for single texts.
 Not redacted: the names of datasets, which `facets.datasets.naming` builds without credentials, and the facets of the
 user's own providers.
 """

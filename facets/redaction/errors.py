@@ -12,10 +12,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from openlineage_pyspark.facets.redaction.frames import FRAME, SOURCE, TRACEBACK_HEADINGS
+from openlineage_pyspark.facets.redaction.names import is_login, is_secret
 from openlineage_pyspark.facets.redaction.sql import MASK, redact_sql
 from openlineage_pyspark.facets.redaction.text import without_values
 from openlineage_pyspark.facets.urls import REDACTED
+
+SOURCE = re.compile(r'(?P<indent>[\s|]*)File "[^"\n]*", line \d+(?:, in [^\n]*)?')
+"""A line of a Python traceback that names a file; the next one is source code."""
+
+FRAME = re.compile(
+    r"\s*at [\w$.<>/@+\-]+\([\w$.:<>+\- ]*\)(?: ~?\[[^\]]*\])?|\s*\.\.\. \d+ (?:more|common frames omitted)"
+)
+"""A line of a Java stack trace."""
+
+TRACEBACK_HEADINGS = frozenset(
+    (
+        "Traceback (most recent call last):",
+        "Exception Group Traceback (most recent call last):",
+        "During handling of the above exception, another exception occurred:",
+        "The above exception was the direct cause of the following exception:",
+        "JVM stacktrace:",
+        "Driver stacktrace:",
+        "",
+    )
+)
+"""The lines between the parts of a trace."""
 
 _STATEMENT = re.compile(r"== SQL\b[^=]*==\s*")
 _PLAN = re.compile(r"\s*(?:== [A-Z][A-Za-z ]* Plan ==|(?:[A-Z][a-z]+ )?(?:Logical|Physical) Plan:|Streaming plan:)\s*")
@@ -40,6 +61,7 @@ _CUT = "..."
 _LONG = 2000
 _MANY = 1000
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r"[\w.\-]+")
 
 
 def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str] = (), *, mask: bool = False) -> str:
@@ -62,7 +84,17 @@ def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str
     known = set(hidden)
     for statement in statements:
         known |= redact_sql(statement, redact).hidden
-    return redact(_without("\n".join(lines), known))
+    # Without the name of a secret that was a literal of the statement, its value in the message would not be found.
+    named = {value for value in known if _says_what_follows(value)}
+    shown = redact(_without("\n".join(lines), known - named))
+    return _without(shown, named | set(map(redact, named)) - {REDACTED})
+
+
+def _says_what_follows(value: str) -> bool:
+    """Return whether a value says in a text that a secret follows, as its name and the beginning of a URL do."""
+    if "://" in value or "-----" in value:
+        return True
+    return any(is_secret(name) or is_login(name) for name in _NAME.findall(value))
 
 
 def _without_queries(text: str) -> str:

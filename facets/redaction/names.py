@@ -1,16 +1,23 @@
 """
-The names whose values may be shown, and the names that say that their value is a secret.
+The names whose values may be shown, and what names a secret: a name by itself, and a text in SQL.
 
 The list of shown names decides for options and properties: the value of any other name is hidden. Whether a name says
 that its value is a secret is decided by its parts, after it is split at camel case, digits and punctuation: `dbPass1`,
-`DB-PASS` and `db.pass_2` are alike. It decides for free text, for what SQL compares or assigns, and for properties that
-the user asks for by name.
+`DB-PASS` and `db.pass_2` are alike. It decides for free text, and for properties that the user asks for by name.
+
+A text in SQL names a secret if such a name is in it: as that of a column, an argument, a variable or a key
+(`conf['password']`, `map('password', 'x')`); if it calls a function that encrypts, signs or takes a key; or if one of
+its strings ends where a secret begins (`'password=' || 'x'`). It need not say which of its literals the secret is.
 """
 
 from __future__ import annotations
 
+import enum
 import functools
 import re
+from collections.abc import Iterator, Sequence
+
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens, unquoted
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _LONGEST = 400
@@ -158,3 +165,166 @@ def is_shown_property(name: str) -> bool:
     if low.startswith(_CATALOG):
         return low.count(".") == 3 or is_shown_option(low.split(".", 4)[4])
     return low.startswith(_SHOWN_CONF) and not is_secret(low)
+
+
+class Named(enum.IntEnum):
+    """What a text in SQL names; it decides which literals are hidden."""
+
+    NOTHING = 0
+    SECRET = 1
+    """A secret: all strings are hidden."""
+    SECRET_NUMBER = 2
+    """A secret that may be a number: all strings and numbers are hidden."""
+
+
+OPTION_LISTS = frozenset(
+    "OPTIONS TBLPROPERTIES DBPROPERTIES SERDEPROPERTIES PROPERTIES CREDENTIAL CREDENTIALS WITH FORMAT_OPTIONS "
+    "COPY_OPTIONS".split()
+)
+"""Words before a list of options in parentheses, of which each is hidden or shown by its own name."""
+
+# No text without any of these names a secret or a login. In lower case: a search in any case takes much longer.
+_STEM = re.compile(
+    r"pass|p[\W_\d]?w|psw|secret|token|cred|sess|key|jwt|bearer|basic|assertion|sig|sas|hmac|auth|cookie|jaas|fernet"
+    r"|pin|pat|otp|dsn|salt|pepper|cvv|cvc|mnemonic|code|conn|webhook|kennwort|wachtwoord|contrase|senha|user|uid|login"
+    r"|cipher|crypt|identified|://"
+)
+_KEYED = re.compile(r"hmac|cipher|crypt(?!oc)|_sign$|^sign_|with_?key")
+"""In the names of functions with a key; any argument may be the key."""
+_NO_CALL = frozenset("values and or not on where when then else as select by using over from set".split())
+_LISTS = frozenset("in any all some".split())
+_PAIRS = frozenset("map named_struct".split())
+_FORMATS = frozenset("format_string printf".split())
+_QUERIES = frozenset("SELECT WITH FROM VALUES".split())
+_HOLDERS = frozenset("value val v data text content plain raw string current".split())
+_NAME = re.compile(r"[\w$@./\-\[\]*'\"]{1,200}")
+# The end of a text that goes on with a value.
+_BEGINS = (
+    r"(?P<name>[\w.\-]{1,60})[\"']?[ \t]{0,3}[=:][ \t]{0,3}[\"']?|(?i:\b(?:bearer|basic)[ \t]{1,3})|://[^\s/@:]{0,60}:"
+)
+_BEFORE_VALUE = re.compile(rf"(?:{_BEGINS})$")
+_BEFORE_PLACEHOLDER = re.compile(rf"(?:{_BEGINS})%")
+_LONGEST_BEGINNING = 150
+_SHORT = 4_000
+_SILENT = (TokenKind.SPACE, TokenKind.COMMENT)
+
+
+def named_in(text: str) -> Named:
+    """Return what a text in SQL names; it need not be valid, and may be cut anywhere."""
+    return _named_in(text) if len(text) <= _SHORT else _named_in.__wrapped__(text)
+
+
+# A run has the same texts when it starts and when it ends, and so have the runs of a loop.
+@functools.lru_cache(maxsize=4096)
+def _named_in(text: str) -> Named:
+    if _STEM.search(text.lower()) is None:
+        return Named.NOTHING
+    significant = [token for token in tokens(text) if token.kind not in _SILENT]
+    found = Named.NOTHING
+    for named in _each_named(significant):
+        found = max(found, named)
+        if found is Named.SECRET_NUMBER:
+            break
+    return found
+
+
+def _each_named(every: Sequence[Token]) -> Iterator[Named]:
+    """Yield what each token names, but for those in lists of options."""
+    # The functions around a token, the innermost last; `[` for square brackets.
+    around: list[str] = []
+    list_of_options = 0
+    for at, token in enumerate(every):
+        if token.kind is TokenKind.SIGN:
+            if token.text in ("(", "[", "{"):
+                around.append(_function(every, at))
+                if not list_of_options and token.text == "(" and _text(every, at - 1).upper() in OPTION_LISTS:
+                    list_of_options = len(around)
+            elif token.text in (")", "]", "}") and around:
+                around.pop()
+                list_of_options = 0 if len(around) < list_of_options else list_of_options
+        elif list_of_options or token.kind is TokenKind.NUMBER:
+            continue
+        elif token.kind is TokenKind.STRING:
+            yield _named_by_string(every, at, around)
+        else:
+            yield _named_by_word(every, at)
+
+
+def _text(every: Sequence[Token], at: int) -> str:
+    return every[at].text if 0 <= at < len(every) else ""
+
+
+def _is_string(every: Sequence[Token], at: int) -> bool:
+    return at < len(every) and every[at].kind is TokenKind.STRING
+
+
+def _plain(token: Token) -> str:
+    return token.text if token.kind is TokenKind.WORD else unquoted(token)
+
+
+def _function(every: Sequence[Token], at: int) -> str:
+    """Return the function that a bracket belongs to; empty if it is no call."""
+    if every[at].text == "[":
+        return "["
+    before = every[at - 1] if at > 0 else None
+    if (
+        before is None
+        or before.kind not in (TokenKind.WORD, TokenKind.NAME)
+        or _text(every, at + 1).upper() in _QUERIES
+    ):
+        return ""
+    name = _plain(before).lower()
+    return "" if name in _NO_CALL else name
+
+
+def named_by(name: str) -> Named:
+    """Return what a name by itself names."""
+    if not is_secret(name):
+        return Named.NOTHING
+    return Named.SECRET_NUMBER if is_secret_number(name) else Named.SECRET
+
+
+def _named_by_word(every: Sequence[Token], at: int) -> Named:
+    name = _plain(every[at])
+    following = _text(every, at + 1)
+    if following == "(":
+        is_named = is_secret(name) or _KEYED.search(name.lower()) is not None
+        return Named.SECRET if is_named else Named.NOTHING
+    if following == "." and _text(every, at + 2).lower() not in _HOLDERS:
+        # The name of a table, or of a namespace of variables such as `session`.
+        return Named.NOTHING
+    if is_login(name):
+        value = at + 1
+        while _text(every, value) in ("<", "=>"):
+            value += 1
+        has_value = _is_string(every, value)
+        return max(Named.SECRET if has_value else Named.NOTHING, named_by(name))
+    if name.upper() == "IDENTIFIED" and following.upper() in ("BY", "WITH"):
+        return Named.SECRET
+    return named_by(name)
+
+
+def _named_by_string(every: Sequence[Token], at: int, around: Sequence[str]) -> Named:
+    value = unquoted(every[at])
+    function = around[-1] if around else ""
+    begins = _begins_secret(_BEFORE_VALUE, value[-_LONGEST_BEGINNING:])
+    if begins or (function in _FORMATS and _begins_secret(_BEFORE_PLACEHOLDER, value)):
+        return Named.SECRET
+    is_key = function in _PAIRS and _text(every, at + 1) == ","
+    is_assigned = _text(every, at + 1) in ("=", "=>") and _is_string(every, at + 2)
+    if is_login(value) and (is_assigned or is_key):
+        return Named.SECRET
+    if (_NAME.fullmatch(value) is None and not is_key) or _text(every, at - 1).upper() == "COMMENT":
+        return Named.NOTHING
+    # A list of names by itself, as `IN ('password', 'token')`, may be one of kinds.
+    is_list = function in _LISTS or (function == "array" and len(around) == 1)
+    is_pair = bool(around) and not is_list and _text(every, at + 1) == ","
+    is_argument = function != "" and not is_list
+    is_path = value.startswith("$.")
+    is_name = is_pair or is_argument or is_path or is_assigned or _text(every, at - 1).upper() == "AS"
+    return named_by(value) if is_name else Named.NOTHING
+
+
+def _begins_secret(pattern: re.Pattern[str], text: str) -> bool:
+    """Return whether a secret begins where a pattern matches in a text: after its name, or after a login."""
+    return any(found["name"] is None or is_secret(found["name"]) for found in pattern.finditer(text))

@@ -1,6 +1,9 @@
 """
 Redact the state of a run: the one place where secrets, and literals if asked, are removed from the texts of an event.
 
+If a text of the run names a secret (`names.named_in`), or its plan or the columns that it writes do, all literals of
+all its texts go. Nothing has to tell which of them the secret is, or where else it stands.
+
 The names of datasets stay, because `naming` builds them without credentials. The facets of the user's own providers
 stay too.
 """
@@ -9,7 +12,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 from openlineage_pyspark.facets.model.call_site import CallSite
@@ -18,7 +22,7 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Output
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
 from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState, Submission
 from openlineage_pyspark.facets.redaction.errors import redact_message
-from openlineage_pyspark.facets.redaction.names import is_secret
+from openlineage_pyspark.facets.redaction.names import Named, is_secret, named_by, named_in
 from openlineage_pyspark.facets.redaction.rows import without_rows
 from openlineage_pyspark.facets.redaction.sql import MASK, SqlText, redact_sql
 from openlineage_pyspark.facets.redaction.text import redact_text, without_values
@@ -26,6 +30,9 @@ from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
 from openlineage_pyspark.facets.urls import REDACTED
 
 _MOST_SHOWN = 10_000
+_LONGEST_KEPT = 4_000
+_CUT = "..."
+_INSERT = re.compile(r"(?i)\binsert\b")
 _SCRIPTS = (".py", ".pyc", ".zip", ".egg")
 
 
@@ -48,18 +55,17 @@ class Redaction:
         """Redact free text: a comment, a property's value, a remark."""
         return redact_text(text, self.known)
 
-    def sql(self, text: str, columns: Sequence[str] = (), hidden: frozenset[str] = frozenset()) -> SqlText:
-        """Redact a statement that writes some columns, and the strings `hidden`; the result holds what was removed."""
-        return _statement(self, text, tuple(columns), hidden)
+    def sql(self, text: str, named: Named = Named.NOTHING, hidden: frozenset[str] = frozenset()) -> SqlText:
+        """
+        Redact a statement or an expression; the result holds what was removed.
 
-    def expression(self, text: str, *, secret: bool = False, hidden: frozenset[str] = frozenset()) -> SqlText:
-        """Redact an expression; of a secret column it hides all strings, and the strings `hidden` of any other."""
-        return _expression(self, text, hidden, secret=secret)
-
-    def without_numbers(self, sql: SqlText) -> SqlText:
-        """Hide the numbers that the configuration holds as secrets; in SQL they may stand without quotes."""
-        numbers = tuple(value for value in self.known if value.isdigit())
-        return attrs.evolve(sql, text=without_values(sql.text, numbers)) if numbers else sql
+        Args:
+            text: the SQL.
+            named: what other texts of the same run name.
+            hidden: strings to hide wherever they occur.
+        """
+        redact = _redacted_sql if len(text) <= _LONGEST_KEPT else _redacted_sql.__wrapped__
+        return redact(self, text, named, hidden)
 
     def message(self, text: str, hidden: Iterable[str] = ()) -> str:
         """Redact the message or stack trace of a failure; `hidden` are the values removed from its statement."""
@@ -71,16 +77,12 @@ class Redaction:
 
 
 # A run has the same texts when it starts and when it ends, and so have the runs of a loop.
-@functools.lru_cache(maxsize=32)
-def _statement(redaction: Redaction, text: str, columns: tuple[str, ...], hidden: frozenset[str]) -> SqlText:
-    shown = redact_sql(text, redaction.text, mask=redaction.mask_literals, columns=columns, hidden=hidden)
-    return redaction.without_numbers(shown)
-
-
 @functools.lru_cache(maxsize=2048)
-def _expression(redaction: Redaction, text: str, hidden: frozenset[str], *, secret: bool) -> SqlText:
-    shown = redact_sql(text, redaction.text, mask=redaction.mask_literals, secret=secret, hidden=hidden)
-    return redaction.without_numbers(shown)
+def _redacted_sql(redaction: Redaction, text: str, named: Named, hidden: frozenset[str]) -> SqlText:
+    shown = redact_sql(text, redaction.text, mask=redaction.mask_literals, named=named, hidden=hidden)
+    # In SQL, a number that the configuration holds as a secret may stand without quotes.
+    numbers = tuple(value for value in redaction.known if value.isdigit())
+    return attrs.evolve(shown, text=without_values(shown.text, numbers)) if numbers else shown
 
 
 def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] | None = None) -> RedactedState:
@@ -94,14 +96,14 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
         redaction: the options.
         earlier: messages of earlier exceptions, and what is shown in their place (`rows.shown_messages`).
     """
-    written = [field.name for output in state.outputs[:1] for field in output.dataset.fields]
     statement = state.job.sql or ""
-    sql = redaction.sql(statement, written)
-    lineages, told = _lineages(state, redaction, sql.hidden)
-    if not told <= sql.hidden:
-        # What one text tells to be a secret may stand in any other one, without a name beside it.
-        sql = attrs.evolve(redaction.sql(statement, written, told), hidden=told)
-        lineages, _ = _lineages(state, redaction, told)
+    named = max(_each_named(state), default=Named.NOTHING)
+    sql = redaction.sql(statement, named)
+    lineages, removed = _lineages(state, redaction, named, sql.hidden)
+    if not removed <= sql.hidden:
+        # The value of an option may stand in any other text too.
+        sql = attrs.evolve(redaction.sql(statement, named, removed), hidden=removed)
+        lineages, _ = _lineages(state, redaction, named, removed)
     outputs = [
         attrs.evolve(output, dataset=_dataset(output.dataset, redaction), lineage=lineage)
         for output, lineage in zip(state.outputs, lineages, strict=True)
@@ -119,6 +121,30 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
         call_site=_call_site(state.call_site, redaction) if state.call_site is not None else None,
     )
     return RedactedState(shown)
+
+
+def _each_named(state: RunState) -> Iterator[Named]:
+    """Yield what the texts of a run, its plan, and the columns that it writes name."""
+    statement = state.job.sql or ""
+    yield named_in(statement)
+    texts: dict[str, None] = {}
+    for output in state.outputs:
+        lineage = output.lineage
+        if lineage is None:
+            is_insert = _INSERT.search(statement) is not None
+            yield from (named_by(field.name) for field in output.dataset.fields if is_insert)
+            continue
+        yield from (named_by(column.name) for column in lineage.columns)
+        yield from map(named_by, lineage.wording.names)
+        texts.update(dict.fromkeys(lineage.wording.texts))
+        for edge in lineage.edges:
+            for each in edge.transformations:
+                texts[each.description] = None
+                if _CUT in each.description:
+                    # What is left out may be the name of the source.
+                    yield named_by(edge.field)
+                texts.update((step.expression, None) for step in each.way.last or ())
+    yield from map(named_in, texts)
 
 
 def _failure(
@@ -266,61 +292,55 @@ class _Expressions:
 
     Args:
         redaction: the options.
+        named: what the run names.
         hidden: the strings that were hidden in the statement.
         written: the strings in the statement if it has parameters; any other string in an expression is the value of
             one, and hidden. None if it has none.
 
     Attributes:
-        told: the strings that the expressions so far tell to be secrets.
+        removed: the strings that were removed from the expressions so far.
     """
 
     redaction: Redaction
+    named: Named
     hidden: frozenset[str]
     written: frozenset[str] | None
-    told: set[str] = attrs.field(factory=set, init=False)
-    _known: dict[tuple[str, bool], str] = attrs.field(factory=dict, init=False)
+    removed: set[str] = attrs.field(factory=set, init=False)
+    _known: dict[str, str] = attrs.field(factory=dict, init=False)
 
-    def shown(self, given: Transformation, *, secret: bool) -> Transformation:
+    def shown(self, given: Transformation) -> Transformation:
         """Return a transformation whose expressions are redacted."""
-        # A secret that one column of the way holds may be in the texts of the columns above it.
-        secret = secret or given.way.secret
-        text, way = self.read(given.description, secret=secret), self._way(given.way, secret=secret)
+        text, way = self.read(given.description), self._way(given.way)
         same = text == given.description and way is given.way
         return given if same else attrs.evolve(given, description=text, way=way)
 
-    def _way(self, way: Way, *, secret: bool) -> Way:
+    def _way(self, way: Way) -> Way:
         """Return a way whose expressions are redacted, without the text of which the description was made."""
         if way.last is None and not way.composed:
             return way
         last: Step | None = None
         for step in way.steps:
             site = self.redaction.text(step.call_site) if step.call_site else ""
-            shown = self.read(step.expression, secret=secret)
+            shown = self.read(step.expression)
             last = attrs.evolve(step, expression=shown, call_site=site, before=last, computation=None)
         return way._replace(last=last, composed=None)
 
-    def read(self, text: str, *, secret: bool) -> str:
-        """Return an expression redacted, and note which strings in it are secrets."""
+    def read(self, text: str) -> str:
+        """Return an expression redacted, and note what was removed from it."""
         if not text:
             return text
-        if (text, secret) not in self._known:
+        if text not in self._known:
             hidden = self.hidden
             if self.written is not None:
                 hidden |= _strings_of(text) - self.written
-            shown = self.redaction.expression(text, secret=secret, hidden=hidden)
-            self._known[text, secret] = shown.text
-            self.told |= shown.hidden
-        return self._known[text, secret]
-
-
-def _expressions(state: RunState, redaction: Redaction, hidden: frozenset[str]) -> _Expressions:
-    statement = state.job.sql or ""
-    parameters = _has_parameters(statement)
-    return _Expressions(redaction, hidden, _strings_of(statement) if parameters else None)
+            shown = self.redaction.sql(text, self.named, hidden)
+            self._known[text] = shown.text
+            self.removed |= shown.hidden
+        return self._known[text]
 
 
 def _lineages(
-    state: RunState, redaction: Redaction, hidden: frozenset[str]
+    state: RunState, redaction: Redaction, named: Named, hidden: frozenset[str]
 ) -> tuple[list[ColumnLineage | None], frozenset[str]]:
     """
     Return the lineages of the outputs with redacted expressions, and the strings that are hidden in any of these.
@@ -328,15 +348,19 @@ def _lineages(
     Args:
         state: the state.
         redaction: the options.
+        named: what the run names.
         hidden: strings that are hidden everywhere.
     """
-    expressions = _expressions(state, redaction, hidden)
+    statement = state.job.sql or ""
+    written = _strings_of(statement) if _has_parameters(statement) else None
+    expressions = _Expressions(redaction, named, hidden, written)
     shown = [None if each.lineage is None else _lineage(each.lineage, expressions) for each in state.outputs]
-    for output in state.outputs:
-        for column in output.lineage.columns if output.lineage is not None else ():
-            for text in column.behind:
-                expressions.read(text, secret=True)
-    return shown, hidden | expressions.told
+    if named:
+        # A message may repeat a constant, of which no edge has a text.
+        for output in state.outputs:
+            for text in output.lineage.wording.texts if output.lineage is not None else ():
+                expressions.read(text)
+    return shown, hidden | expressions.removed
 
 
 def _has_parameters(sql: str) -> bool:
@@ -352,16 +376,14 @@ def _strings_of(sql: str) -> frozenset[str]:
 def _lineage(lineage: ColumnLineage, expressions: _Expressions) -> ColumnLineage:
     """Redact the expressions of a lineage."""
 
-    def edges(given: tuple[Edge, ...], *, secret: bool = False) -> tuple[Edge, ...]:
+    def edges(given: tuple[Edge, ...]) -> tuple[Edge, ...]:
         made = []
         for edge in given:
             # With masked literals, transformations that differ only in a literal become equal.
-            shown = [expressions.shown(each, secret=secret and each.type == "DIRECT") for each in edge.transformations]
+            shown = [expressions.shown(each) for each in edge.transformations]
             same = all(new is old for new, old in zip(shown, edge.transformations, strict=True))
             made.append(edge if same else attrs.evolve(edge, transformations=tuple(dict.fromkeys(shown))))
         return tuple(made)
 
-    columns = tuple(
-        OutputColumn(column.name, edges(column.edges, secret=is_secret(column.name))) for column in lineage.columns
-    )
+    columns = tuple(OutputColumn(column.name, edges(column.edges)) for column in lineage.columns)
     return ColumnLineage(columns, edges(lineage.dataset))

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 from openlineage_pyspark.facets.model.run import Failure, Raised
-from openlineage_pyspark.facets.redaction.frames import FRAME, SOURCE, TRACEBACK_HEADINGS
+from openlineage_pyspark.facets.redaction.errors import FRAME, SOURCE, TRACEBACK_HEADINGS
 from openlineage_pyspark.facets.urls import REDACTED
 
 ROW_VALUES_KEY = "spark.openlineage.errors.rowValues"

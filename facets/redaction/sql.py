@@ -1,41 +1,46 @@
 """
-Redact SQL: remove comments and credentials, and every literal if asked.
+Redact SQL: remove comments, the literals of a text that names a secret, and every literal if asked.
 
-An allow-list grammar over the tokens of `sql_lexer`. In lists of options and properties a value is kept only if its
-name is known to hold no secret; elsewhere a string is hidden if a name, an assignment, a comparison or the surrounding
-call (`CallContext`) says that it is a secret. The text need not be valid: statements that failed, were cut, or can't be
-parsed by `sqlglot` are shown too.
+What names a secret is decided in `names`; here all literals go, or none. Lists of options and properties have an
+allow-list of their own: a value is kept only if its name is known to hold no secret. The text need not be valid:
+statements that failed, were cut, or can't be parsed by `sqlglot` are shown too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import attrs
-from openlineage_pyspark.facets.redaction.conditions import secret_literals
-from openlineage_pyspark.facets.redaction.names import is_secret, is_shown_option, is_shown_property
+from openlineage_pyspark.facets.redaction.names import (
+    OPTION_LISTS,
+    Named,
+    is_secret,
+    is_shown_option,
+    is_shown_property,
+    named_in,
+)
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, string_literal, tokens, unquoted
 from openlineage_pyspark.facets.urls import REDACTED, reduced, without_credentials
 
 MASK = "?"
 """Replaces a literal if literals are masked."""
 
-_LISTS = frozenset(
-    "OPTIONS TBLPROPERTIES DBPROPERTIES SERDEPROPERTIES PROPERTIES CREDENTIAL CREDENTIALS WITH FORMAT_OPTIONS "
-    "COPY_OPTIONS".split()
-)
 _VARIABLES = frozenset("VAR VARIABLE".split())
 _BEGIN_STATEMENT = frozenset("BEGIN THEN ELSE DO".split())
 _SET_NO_PROPERTY = frozenset("ROLE CATALOG TIME PATH NAMES".split())
 _QUERIES = ("query", "dbtable", "table")
+_WITH_OPTIONS = frozenset(
+    "from_json to_json schema_of_json from_csv to_csv schema_of_csv from_xml to_xml schema_of_xml from_avro to_avro "
+    "schema_of_avro from_protobuf to_protobuf".split()
+)
+"""Functions that take the options of a source as a map."""
+_MAPS = frozenset("map named_struct".split())
 _NO_SECRET = frozenset("true false null".split())
 _SHORTEST_SECRET = 4
-_LONGEST_NAME = 200
-# A text without any of these has nothing to hide, but for a number beside the name of a secret.
-_MARK = re.compile(r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bdeclare\b|\bwith\b|options|properties)")
-_DIGIT = re.compile(r"\d")
-_WORD = re.compile(r"[^\W\d]\w*")
+_LONGEST_NAME = 40
+# A text without any of these has nothing to hide if it names no secret.
+_MARK = re.compile(r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bdeclare\b|\bwith\b|options|properties|immediate)")
 # Numbers of other databases, which are names for Spark.
 _FOREIGN_NUMBER = re.compile(r"0[xX][0-9A-Fa-f]+|0[bB][01]+|0[oO][0-7]+|\d+(?:_\d+)+")
 
@@ -59,8 +64,7 @@ def redact_sql(
     redact: Callable[[str], str],
     *,
     mask: bool = False,
-    secret: bool = False,
-    columns: Sequence[str] = (),
+    named: Named = Named.NOTHING,
     hidden: frozenset[str] = frozenset(),
 ) -> SqlText:
     """
@@ -70,22 +74,15 @@ def redact_sql(
         text: the SQL, complete or cut anywhere.
         redact: removes the credentials from the value of a string.
         mask: whether to replace every literal by `?`.
-        secret: whether the whole text is the value of a secret, so that all strings in it are hidden.
-        columns: the columns of the table that it writes.
+        named: what is named in another text of the same run; it counts as if it were named here.
         hidden: strings to hide wherever they occur.
     """
-    if not mask and not secret and not _may_hold_secret(text):
+    named = max(named, named_in(text))
+    if not mask and not named and _MARK.search(text) is None:
         return SqlText(text)
-    reading = _SqlRedactor(text, redact, mask=mask)
-    reading.read(secret=secret, columns=columns, hidden=hidden)
+    reading = _SqlRedactor(text, redact, mask=mask, named=named, hidden=hidden)
+    reading.read()
     return SqlText(without_credentials("".join(reading.shown)), frozenset(reading.hidden))
-
-
-def _may_hold_secret(text: str) -> bool:
-    """Return whether a text has anything in it that redaction may have to hide."""
-    if _MARK.search(text) is not None:
-        return True
-    return _DIGIT.search(text) is not None and any(is_secret(found.group()) for found in _WORD.finditer(text))
 
 
 class _SqlRedactor:
@@ -100,49 +97,64 @@ class _SqlRedactor:
         hidden: the values that were removed.
     """
 
-    def __init__(self, text: str, redact: Callable[[str], str], *, mask: bool) -> None:
+    def __init__(
+        self, text: str, redact: Callable[[str], str], *, mask: bool, named: Named, hidden: frozenset[str]
+    ) -> None:
         self.all = list(tokens(text))
         self.shown = [_spaced(token) for token in self.all]
         self.hidden: set[str] = set()
-        self._secret: frozenset[int] = frozenset()
-        self._hidden_before: frozenset[str] = frozenset()
+        self._named = named
+        self._hidden_before = hidden
         self._redact = redact
         self._mask = mask
+        # What EXECUTE IMMEDIATE binds is hidden: nothing says what it is.
+        self._is_immediate = self._binds = False
+        # How many brackets are open, and at how many a function with options was called.
+        self._depth = self._depth_of_options = 0
         silent = (TokenKind.SPACE, TokenKind.COMMENT)
         self._places = [place for place, token in enumerate(self.all) if token.kind not in silent]
 
-    def read(self, *, secret: bool, columns: Sequence[str], hidden: frozenset[str]) -> None:
+    def read(self) -> None:
         """Redact all tokens."""
-        self._hidden_before = hidden
-        if not self._mask:
-            significant = [self.all[place] for place in self._places]
-            self._secret = secret_literals(significant, all_strings=secret, columns=columns)
         at, begins = 0, True
         while at < len(self._places):
             token = self._token(at)
-            if token.kind is TokenKind.SIGN:
-                begins = token.text == ";"
-                at += 1
-                continue
             word = token.text.upper() if token.kind is TokenKind.WORD else ""
-            if begins and word == "SET":
+            if token.kind is TokenKind.SIGN:
+                self._sign(at, token.text)
+                at += 1
+            elif begins and word == "SET":
                 at = self._set(at + 1)
             elif begins and word == "DECLARE":
-                at = self._declare(at + 1)
-            elif word in _LISTS and self._text(at + 1) == "(":
+                at = self._assigned(at + 1)
+            elif word in OPTION_LISTS and self._text(at + 1) == "(":
                 at = self._options(at + 2)
+            elif self._depth_of_options and token.text.strip("`").lower() in _MAPS and self._text(at + 1) == "(":
+                at = self._map(at + 2)
             else:
+                self._is_immediate = self._is_immediate or word == "IMMEDIATE"
+                self._binds = self._binds or (self._is_immediate and word == "USING")
                 # No word is a literal, but numbers of other languages, which Spark reads as words.
                 if not word or word[0].isdigit():
                     self._literal(at)
                 at += 1
-            begins = word in _BEGIN_STATEMENT
+            begins = word in _BEGIN_STATEMENT or token.text == ";"
+
+    def _sign(self, at: int, sign: str) -> None:
+        if sign == ";":
+            self._is_immediate = self._binds = False
+        elif sign == "(":
+            self._depth += 1
+            if not self._depth_of_options and self._text(at - 1).strip("`").lower() in _WITH_OPTIONS:
+                self._depth_of_options = self._depth
+        elif sign == ")" and self._depth:
+            self._depth -= 1
+            if self._depth < self._depth_of_options:
+                self._depth_of_options = 0
 
     def _literal(self, at: int) -> None:
         """Redact a token that stands in no list and no SET."""
-        if at in self._secret:
-            self._hide(at, at + 1)
-        elif self._text(at - 1).upper() == "IMMEDIATE" and self._is_string(at) and not self._mask:
+        if self._text(at - 1).upper() == "IMMEDIATE" and self._is_string(at) and not self._mask and not self._named:
             self._query(at)
         else:
             self._plain(at)
@@ -175,14 +187,18 @@ class _SqlRedactor:
     def _plain(self, at: int) -> None:
         """Redact a token about which its surroundings say nothing."""
         token = self._token(at)
-        literal = token.kind in (TokenKind.STRING, TokenKind.NUMBER)
-        if (literal and self._mask) or (
-            self._mask and token.kind is TokenKind.WORD and _FOREIGN_NUMBER.fullmatch(token.text) is not None
-        ):
+        number = token.kind is TokenKind.NUMBER or (
+            token.kind is TokenKind.WORD and _FOREIGN_NUMBER.fullmatch(token.text) is not None
+        )
+        if self._mask and (number or token.kind is TokenKind.STRING):
             self._show(at, MASK)
+        elif number and (self._binds or self._named is Named.SECRET_NUMBER):
+            self._hide(at, at + 1)
         elif token.kind is TokenKind.STRING:
             value = unquoted(token)
-            if not token.whole or value in self._hidden_before:
+            if (self._named or self._binds) and value:
+                self._hide(at, at + 1)
+            elif not token.whole or value in self._hidden_before:
                 self._show(at, string_literal(REDACTED))
             elif (shown := self._redact(_reduced(value))) != value:
                 self._show(at, string_literal(shown))
@@ -232,9 +248,29 @@ class _SqlRedactor:
         else:
             self._plain_all(value, end)
 
+    def _map(self, begin: int) -> int:
+        """Redact the arguments of `map`, names and values of options in turns; return the position after them."""
+        name: str | None = None
+        while begin < len(self._places):
+            end = self._end(begin, ",")
+            if name is None:
+                name = self._name(begin, end)
+                self._plain_all(begin, end)
+            else:
+                self._plain_all(begin, end)
+                # The map may also be one of data: only its strings can be the value of an option.
+                for at in range(begin, end if not is_shown_option(name) and not self._mask else begin):
+                    if self._is_string(at) and unquoted(self._token(at)):
+                        self._hide(at, at + 1)
+                name = None
+            begin = end + 1
+            if self._text(end) == ")":
+                break
+        return begin
+
     def _query(self, at: int) -> None:
         """Redact a string that is SQL itself."""
-        inner = redact_sql(unquoted(self._token(at)), self._redact)
+        inner = redact_sql(unquoted(self._token(at)), self._redact, named=self._named)
         self.hidden |= inner.hidden
         self._show(at, string_literal(self._redact(inner.text)))
 
@@ -244,28 +280,20 @@ class _SqlRedactor:
             at += 2
         return min(at, end)
 
-    def _equals(self, begin: int) -> int | None:
-        """Return the position of the equals sign after the name that begins at a position; None if there is none."""
+    def _sign_after(self, begin: int, *signs: str) -> int | None:
+        """Return the position of the first of these words or signs before a semicolon; None if there is none."""
         places = range(begin, min(begin + _LONGEST_NAME, len(self._places)))
-        found = next((at for at in places if self._text(at) in ("=", ";")), None)
+        found = next((at for at in places if self._text(at).upper() in (*signs, ";")), None)
         return None if found is None or self._text(found) == ";" else found
 
-    def _variables(self, at: int) -> int:
-        """Hide the values that SET VARIABLE gives to variables with secret names; return the position after them."""
-        while (equals := self._equals(at)) is not None and is_secret(self._name(at, equals)):
-            end = self._end(equals + 1, ",", ";")
-            self._plain_all(at, equals)
-            self._hide(equals + 1, end)
-            if self._text(end) != ",":
-                return end
-            at = end + 1
-        return at
-
-    def _declare(self, begin: int) -> int:
-        """Hide the default in DECLARE VARIABLE if the name says it is secret; return the position after it."""
-        places = range(begin, min(begin + _LONGEST_NAME, len(self._places)))
-        value = next((at for at in places if self._text(at).upper() in ("DEFAULT", "=", ";")), None)
-        if value is None or not any(is_secret(self._name(at, at + 1)) for at in range(begin, value)):
+    def _assigned(self, begin: int) -> int:
+        """Hide what SET VARIABLE or DECLARE gives to variables if one of them is secret; return where to go on."""
+        value = self._sign_after(begin, "DEFAULT", "=")
+        if value is None:
+            return begin
+        near = range(begin, min(begin + _LONGEST_NAME, len(self._places)))
+        names = (self._name(at, at + 1) for at in near if at < value or not self._is_string(at))
+        if not any(map(is_secret, names)):
             return begin
         end = self._end(value, ";")
         self._plain_all(begin, value)
@@ -276,9 +304,9 @@ class _SqlRedactor:
         """Hide the value of a property in SET unless it may be shown; it reaches to the end of the statement."""
         first = self._text(begin).upper()
         if first in _VARIABLES:
-            return self._variables(begin + 1)
-        equals = self._equals(begin)
-        if equals is None or first in _LISTS | _SET_NO_PROPERTY:
+            return self._assigned(begin + 1)
+        equals = self._sign_after(begin, "=")
+        if equals is None or first in OPTION_LISTS | _SET_NO_PROPERTY:
             return begin
         name = self._name(begin, equals)
         if is_shown_property(name) or ("." not in name and not is_secret(name)):

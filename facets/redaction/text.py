@@ -5,7 +5,8 @@ Four things are removed: everything in a URL besides its address; the value that
 login is given or compared with (`password=...`, `token: ...`, `--secret ...`, `'x' = password`); private keys, and
 tokens in the form of a well-known service; and the values that are secret according to the configuration.
 
-What the value is depends on how it begins, in whatever language it is written: `values` reads it. Every step is linear
+What the value is depends on how it begins, in whatever language it is written: `values` reads it. The passwords that
+command lines give by options of one letter, which say nothing by their names, are read here. Every step is linear
 in the length of the text.
 """
 
@@ -16,9 +17,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import unquote
 
-from openlineage_pyspark.facets.redaction.command_lines import passwords_of_clients
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option, is_shown_property
-from openlineage_pyspark.facets.redaction.values import Span, named_values
+from openlineage_pyspark.facets.redaction.values import Span, is_placeholder, named_values
 from openlineage_pyspark.facets.urls import PASSWORD_IN_TEXT, REDACTED, without_credentials
 
 _TOKENS = "|".join(
@@ -52,6 +52,20 @@ _ENTRY = re.compile(r"(?P<name>[\w.\-]{1,200})(?P<sign>=| -> )(?P<value>.*)", re
 _PLAIN = re.compile(r"[\d.:\-]{1,10}(?:[ T][\d.:]{1,15})?|(?i:true|false|null|none)")
 _WHOLE_WORD = 8
 """A known value that is shorter than this, or a number, is hidden only where it is a whole word."""
+# Database and security clients, whose -p, -P, -w, -W or -a is a password.
+_CLIENT = re.compile(
+    r"(?<![\w.\-])(?:mysql\w*|mariadb[\w\-]*|mongo\w*|sshpass|sqlcmd|bcp|isql|tsql|osql|beeline|sqoop|redis-cli|ldap\w+"
+    r"|docker|snowsql|cqlsh|clickhouse(?:-client)?|vsql|nzsql|impala-shell|htpasswd|smbclient|7z|zip|unzip"
+    r"|openssl|keytool|curl)(?![\w=])"
+)
+_USER = re.compile(r"(?<!\S)-[uU](?:[ \t=]{0,4})(?=\S)")
+# With `-u name`, `-p` is a password whatever the command is.
+_SHORT = re.compile(r"(?<![^\s'\"\[,])-[pPwWa](?![ \t]{0,4}[/\\])(?:[ \t]{1,4}|['\"],[ \t]{0,4}|)['\"]?(?=[^\s\-,'\"])")
+_LOGIN = re.compile(
+    r"(?<![^\s'\"\[,])-[uU](?:[ \t]{1,4}|['\"],[ \t]{0,4}|)(?P<quote>['\"]?)(?P<user>[^\s:'\"]{0,100}:)(?=[^\s/'\"])"
+)
+_VALUE = re.compile(r"[^\s'\"]+")
+_NUMBER = re.compile(r"\d{1,5}(?:[:/]\S*)?")
 
 
 def redact_text(text: str, known: Sequence[str] = ()) -> str:
@@ -124,6 +138,37 @@ def secrets_in(text: str) -> Iterator[str]:
     yield from (text[start:end] for _, start, end in passwords_of_clients(text))
     for found in PASSWORD_IN_TEXT.finditer(text):
         yield from {found.group(1), unquote(found.group(1))}
+
+
+def passwords_of_clients(text: str) -> Iterator[Span]:
+    """
+    Yield where the passwords in `curl -u user:password`, `mysql -ppassword` and the like begin and end.
+
+    Args:
+        text: any text; each line is looked at once.
+    """
+    if " -" not in text and "'-" not in text and '"-' not in text:
+        return
+    at = 0
+    for line in text.splitlines(keepends=True):
+        yield from _in_line(line, at)
+        at += len(line)
+
+
+def _in_line(line: str, at: int) -> Iterator[Span]:
+    done = 0
+    is_client = _CLIENT.search(line) is not None
+    options = [*_LOGIN.finditer(line)]
+    if is_client or _USER.search(line) is not None:
+        options += _SHORT.finditer(line)
+    for found in sorted(options, key=lambda each: each.start()):
+        value = _VALUE.match(line, found.end())
+        if value is None or found.start() < done or is_placeholder(value.group()):
+            continue
+        if "user" not in found.groupdict() and _NUMBER.fullmatch(value.group()):
+            continue  # a port
+        yield found.group().strip(), at + value.start(), at + value.end()
+        done = value.end()
 
 
 def _without_spans(text: str, spans: Iterable[Span]) -> str:

@@ -4,9 +4,6 @@ Compose the text of an expression from the columns of sources: `abs(sum(orders.a
 Each attribute in the text of an expression is replaced by the text of the expression that computes it, down to the
 columns of sources. These are called by the names of their tables. A text has at most `LONGEST` characters; what is left
 out of it, the innermost first, is shown as `...`. Nothing recurses, and the work is limited by the length of the text.
-
-What removes secrets later decides by the names that stand beside literals, so no name of a secret gets lost here: it is
-not replaced by what computes it, and if it is left out for want of room, so are all literals of the text.
 """
 
 from __future__ import annotations
@@ -28,7 +25,6 @@ from openlineage_pyspark.facets.model.plan import (
     StructSql,
     Value,
 )
-from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.expressions import is_same_type_cast, uses
 from openlineage_pyspark.facets.trace.generators import sql_of
 from openlineage_pyspark.facets.trace.operators import Definition, Passed
@@ -49,12 +45,8 @@ MOST_REPLACED = 200_000
 """The most attributes that are replaced in the texts of one plan, which takes a few seconds; all others are cut."""
 _DEEPEST = 40
 """How many attributes inside each other are replaced in a text that is composed at once."""
-NO_COLUMN = -1
-"""Stands for an exprId where a value is no attribute of a plan."""
 _OF_VALUES = re.compile(r"col[1-9][0-9]*")
 """The names that Spark gives to the columns of VALUES."""
-_MOST_BEHIND = 20_000
-"""The most attributes that are looked at behind all columns of a plan that are called after secrets."""
 
 
 class _Hole(NamedTuple):
@@ -113,7 +105,7 @@ class _Draft:
     def __init__(self, parts: Iterable[str | _Hole]) -> None:
         self.root: list[object] = []
         self.length = 0
-        self._lacks_secret = False
+        self._lacks_end = False
         self._open: deque[tuple[list[object], int, _Hole]] = deque()
         self._put(self.root, parts)
 
@@ -126,22 +118,20 @@ class _Draft:
         at, index, _ = place
         more = sum([len(part) if isinstance(part, str) else len(CUT) for part in parts])
         if self.length - len(CUT) + more > LONGEST:
-            self.cut(place, parts)
+            self.cut(place)
             return
         self.length -= len(CUT)
         inner: list[object] = []
         at[index] = inner
         self._put(inner, parts)
 
-    def cut(self, place: tuple[list[object], int, _Hole], parts: _Parts = ()) -> None:
-        """Put `...` in the place of an attribute, and note if that hides the name of a secret."""
-        at, index, hole = place
+    def cut(self, place: tuple[list[object], int, _Hole]) -> None:
+        """Put `...` in the place of an attribute."""
+        at, index, _ = place
         at[index] = CUT
-        names = (hole.name, *(part if isinstance(part, str) else part.name for part in parts))
-        self._lacks_secret = self._lacks_secret or any(map(_is_sensitive, names))
 
     def text(self) -> str:
-        """Return the text; without its literals if the name of a secret is missing that may stand beside one."""
+        """Return the text; without its literals if the end of a part of it is missing, as `texts.own_text` does."""
         found: list[str] = []
         stack: list[object] = [self.root]
         while stack:
@@ -150,15 +140,14 @@ class _Draft:
                 stack.extend(reversed(part))
             else:
                 found.append(str(part))
-        return without_literals("".join(found)) if self._lacks_secret else "".join(found)
+        return without_literals("".join(found)) if self._lacks_end else "".join(found)
 
     def _put(self, where: list[object], parts: Iterable[str | _Hole]) -> None:
         for part in parts:
             if isinstance(part, _Hole):
                 self._open.append((where, len(where), part))
             elif part.endswith(CUT):
-                # What is missing there may be the name of a secret.
-                self._lacks_secret = True
+                self._lacks_end = True
             self.length += len(part) if isinstance(part, str) else len(CUT)
             where.append(part)
 
@@ -215,7 +204,6 @@ class Composer:
         self._branches: dict[tuple[int, int], tuple[dict[Origin | int, _Text], int]] = {}
         self._chosen = _BY_NOTHING
         self._left = MOST_REPLACED
-        self._left_behind = _MOST_BEHIND
 
     def step(self, step: Step | None, origin: Origin) -> str:
         """
@@ -243,31 +231,6 @@ class Composer:
         """Return the composed text of a column of an operator."""
         return self._text((_Hole(id_, operator, (operator,), self._plain_name(id_)),), None)
 
-    def behind(self, value: Value, scope: tuple[int, ...], operator: int) -> tuple[str, ...]:
-        """
-        Return the texts with strings of all expressions that compute a value of a command, each once.
-
-        Args:
-            value: the value.
-            scope: the indices of the operators whose output it reads.
-            operator: the index of the command.
-        """
-        texts: dict[str, None] = {}
-        seen: set[tuple[int, int]] = set()
-        pending = [self._computed(Computation(operator, NO_COLUMN, scope, value)) or _Text(())]
-        while pending and self._left_behind > 0:
-            parts = pending.pop().parts
-            text = "".join(part if isinstance(part, str) else part.name for part in parts)
-            if "'" in text:
-                texts[text] = None
-            for hole in parts:
-                self._left_behind -= 1
-                cell = self._trace.read(hole.operator, hole.id, hole.scope) if isinstance(hole, _Hole) else None
-                if cell is not None and cell not in seen:
-                    seen.add(cell)
-                    pending += self._definitions_of(*cell)
-        return tuple(texts)
-
     def _text(self, parts: _Parts, origin: Origin | None) -> str:
         left = self._left
         whole = self._whole(parts, origin, _DEEPEST)
@@ -280,7 +243,7 @@ class Composer:
             if self._left >= 0:
                 draft.fill(place, self._expanded(place[2], origin))
             else:
-                draft.cut(place, (self._plain_name(place[2].id),))
+                draft.cut(place)
         return draft.text()
 
     def _whole(self, parts: _Parts, origin: Origin | None, depth: int) -> str | None:
@@ -310,12 +273,12 @@ class Composer:
             if self._left <= 0:
                 return ""
             leaf, own = self._trace.leaf_of(id_), self._plain_name(id_)
-            is_plain = leaf is not None and not _is_sensitive(own) and not self._is_unnamed(leaf, own)
-            known = _uncut(self._source_name(leaf, id_)) if leaf is not None and is_plain else ""
+            is_named = leaf is not None and not self._is_unnamed(leaf, own)
+            known = _uncut(self._source_name(leaf, id_)) if leaf is not None and is_named else ""
             self._columns[id_] = known
             # The others are counted where they are replaced.
             self._left -= bool(known)
-        return "" if hole.path or _is_sensitive(hole.name) else known
+        return "" if hole.path else known
 
     def _whole_of(self, hole: _Hole, origin: Origin | None, depth: int) -> str | None:
         known = self._wholes.get(hole, origin)
@@ -345,42 +308,31 @@ class Composer:
         return found
 
     def _expansion(self, hole: _Hole, origin: Origin | None) -> _Parts:
-        """Return what an attribute is computed from; its name if that is not known, or must not be shown."""
+        """Return what an attribute is computed from; its name if that is not known."""
         seen: set[tuple[int, int, Path]] = set()
         first, path = hole, hole.path
-        # The names that it has on its way: that of a secret is shown, and nothing behind it.
-        secret = next(filter(_is_sensitive, (self._plain_name(hole.id), hole.name, *path)), "")
         above = ""
         while True:
             cell = self._trace.read(hole.operator, hole.id, hole.scope)
             if cell is None or (*cell, path) in seen:
-                return (secret or self._own_name(first),)
+                return (self._own_name(first),)
             operator, id_ = cell
             own = self._plain_name(id_)
-            secret = secret or (own if _is_sensitive(own) else "")
             if self._trace.is_origin(operator, id_):
                 is_unnamed = above and not path and self._is_unnamed(operator, own)
-                column = above if is_unnamed else _uncut(self._source_name(operator, id_) + field_text(path))
-                if not secret:
-                    return (column,)
-                # Behind the name of a secret, only the name of another one.
-                is_name = not any(sign in column for sign in "('")
-                return (column if is_name and _is_sensitive(column) else secret,)
+                return (above if is_unnamed else _uncut(self._source_name(operator, id_) + field_text(path)),)
             seen.add((operator, id_, path))
             found = self._definition(operator, id_, origin)
             if found is None:
-                return (secret or self._own_name(first),)
+                return (self._own_name(first),)
             text, rest = found.at(path)
             if len(text.parts) == 1 and isinstance(text.parts[0], _Hole):
                 hole = text.parts[0]
                 # The branches of a union match the fields of structs by position.
                 as_it_is = rest == path and not hole.path
                 path = path_in_branch(self._plan, id_, hole.id, path) if as_it_is else (*hole.path, *rest)
-                secret = next(filter(_is_sensitive, (secret, hole.name, *hole.path)), "")
                 above = own
                 continue
-            if secret:
-                return (secret,)
             return (CUT,) if _is_cut(text.parts) else _with_field(text.parts, rest)
 
     def _own_name(self, hole: _Hole) -> str:
@@ -464,7 +416,7 @@ class Composer:
 
     def _computed(self, computation: Computation) -> _Text | None:
         """Return the text of an expression; None if it has none."""
-        value = self._uncast(computation.value)
+        value = uncast(self._plan, computation.value)
         if isinstance(value, AttributeRef):
             own = self._plain_name(value.id)
             return _Text((_hole((value.id, computation.operator, computation.scope, own, ())),))
@@ -485,18 +437,6 @@ class Composer:
         several = len(made) > 1 and AttributeRef(computation.id) in made
         return f".{self._plain_name(computation.id)}" if several else ""
 
-    def _uncast(self, value: Value) -> Value:
-        """Return the attribute that is only cast to the type that it has, as views do; any other value as it is."""
-        expression = self._expression(value)
-        if expression is not None and expression.name == "Alias":
-            expression = self._expression(expression.arguments.get("child"))
-        if expression is None or not is_same_type_cast(self._plan, expression):
-            return value
-        return expression.arguments.get("child")
-
-    def _expression(self, value: Value) -> Expression | None:
-        return self._plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
-
     def _name(self, id_: int) -> str:
         known = self._plan.attributes.get(id_)
         return known.name if known is not None else ""
@@ -506,6 +446,20 @@ class Composer:
         if known is None:
             known = self._names[id_] = attribute_text(quoted_name(self._name(id_))) or CUT
         return known
+
+
+def uncast(plan: Plan, value: Value) -> Value:
+    """Return the attribute that is only cast to the type that it has, as views do; any other value as it is."""
+    expression = _expression(plan, value)
+    if expression is not None and expression.name == "Alias":
+        expression = _expression(plan, expression.arguments.get("child"))
+    if expression is None or not is_same_type_cast(plan, expression):
+        return value
+    return expression.arguments.get("child")
+
+
+def _expression(plan: Plan, value: Value) -> Expression | None:
+    return plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
 
 
 def _text_of(sql: Sql, operator: int, scope: tuple[int, ...]) -> _Text:
@@ -573,9 +527,3 @@ class ColumnTexts(Mapping[int, str]):
             # The plan is not needed any longer.
             self._composer = None
         return self._texts
-
-
-@functools.lru_cache(maxsize=8192)
-def _is_sensitive(name: str) -> bool:
-    """Return whether the last part of a name says that it is a secret."""
-    return is_secret(name.rpartition(".")[2].strip("`"))

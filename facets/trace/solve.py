@@ -23,7 +23,6 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
     references,
 )
-from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.expressions import ExpressionUse, UseTarget, uses
 from openlineage_pyspark.facets.trace.generators import sql_of
 from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, operator_lineage
@@ -325,8 +324,6 @@ class Trace:
 
     def _next_step(self, hop: _Hop, before: Step | None) -> Step:
         jumps = (*before.jumps, *hop.jumps) if before is not None else hop.jumps
-        made = self.plan.attributes.get(hop.computation.id) if hop.computation is not None else None
-        secret = (before is not None and before.secret) or (made is not None and is_secret(made.name))
         return Step(
             self.label(hop.operator),
             hop.text,
@@ -334,7 +331,6 @@ class Trace:
             before,
             jumps,
             hop.computation,
-            secret,
             call_site=self._call_site(hop.operator, hop.text),
         )
 

@@ -18,14 +18,17 @@ def own_text(sql: str | Sql | None) -> str:
     """
     Return the text of an expression, with its attributes as Spark names them there.
 
-    Of a text whose end is missing, no literal is shown: the name of a secret that it is compared with may be missing.
+    Of a text whose end is missing, no literal is shown: what it belongs to may be missing.
     """
-    text = (
-        without_ids(sql or "")
-        if sql is None or isinstance(sql, str)
-        else "".join(map(_part_text, with_subqueries(sql)))
-    )
+    text = whole_text(sql)
     return without_literals(text) if text.endswith(CUT) else text
+
+
+def whole_text(sql: str | Sql | None) -> str:
+    """Return the text of an expression with all that the probe has sent of it, with attributes as Spark names them."""
+    if sql is None or isinstance(sql, str):
+        return without_ids(sql or "")
+    return "".join(map(_part_text, with_subqueries(sql)))
 
 
 def _part_text(part: str | Mention | StructSql) -> str:

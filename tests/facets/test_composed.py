@@ -10,7 +10,7 @@ import attrs
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Kind, OutputColumn, Transformation, Way
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Kind, OutputColumn, Transformation, Way, Wording
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -151,10 +151,12 @@ def test_a_generator_that_keeps_rows_without_elements_says_so(name: str, functio
         assert {each.description for each in last_column(plan, composed=False)} == {f"{called}(x.a)"}
 
 
-def test_a_field_that_is_called_a_secret_keeps_that_name() -> None:
+def test_a_field_that_is_called_a_secret_is_composed_like_any_other() -> None:
     made = StructSql(("struct('hunter2')",), (("password", ("'hunter2' || ", Mention(1, "a"))),))
     plan = projections(("s", (made,), (1,)), ("y", ("f(", Mention(3, "s", ("password",)), ")"), (3,)))
-    assert text(plan) == "f(password)"
+    assert text(plan) == "f('hunter2' || t.a)"
+    assert "f('***' || t.a)" in shown_texts(plan)
+    assert "hunter2" not in repr(shown(plan).outputs)
 
 
 def test_the_text_of_a_column_that_an_earlier_plan_has_computed_goes_on() -> None:
@@ -182,20 +184,23 @@ def test_a_text_of_two_thousand_steps_is_composed_without_recursion() -> None:
 
 
 @pytest.mark.parametrize("name", ["password", "api_key"])
-def test_the_text_behind_the_name_of_a_secret_is_not_shown(name: str) -> None:
+def test_no_literal_behind_the_name_of_a_secret_is_shown(name: str) -> None:
     plan = projections(
         (name, ("concat('hunter2', ", Mention(1, "a"), ")"), (1,)),
         ("y", ("upper(", Mention(3, name), ")"), (3,)),
     )
-    assert text(plan) == f"upper({name})"
+    assert text(plan) == "upper(concat('hunter2', t.a))"
+    assert shown_texts(plan) == {"upper(concat('***', t.a))", f"upper({name})", "concat('***', a)"}
 
 
-def test_a_column_that_is_called_a_secret_keeps_that_name() -> None:
-    """Otherwise nothing would show that the literal beside it is a secret."""
+def test_what_is_compared_with_a_column_that_is_called_a_secret_is_hidden_under_any_text_of_it() -> None:
     plan = projections(
         ("password", (Mention(1, "a"),), (1,)), ("y", ("(", Mention(3, "password"), " = 'hunter2')"), (3,))
     )
-    assert text(plan) == "(password = 'hunter2')"
+    renamed = plan.expressions[1]._replace(arguments={"child": AttributeRef(1)})
+    plan = attrs.evolve(plan, expressions=(plan.expressions[0], renamed, *plan.expressions[2:]))
+    assert text(plan) == "(t.a = 'hunter2')"
+    assert "hunter2" not in repr(shown(plan).outputs)
 
 
 def test_what_was_a_secret_on_its_way_is_redacted_under_any_name() -> None:
@@ -214,13 +219,19 @@ def test_no_literal_is_shown_beside_a_name_of_a_secret_that_is_left_out_for_want
     found = lineage_of_plan(plan, SESSION, names).columns
     assert found is not None
     texts = {each.description for edge in found.columns[-1].edges for each in edge.transformations}
-    assert texts == {"concat('***', (... = '***') OR pin = '***')"}
+    assert texts == {f"concat('{'x' * 1_980}', (... = 'hunter2') OR pin = 4711)"}
+    assert shown_texts(plan, before=names) >= {"concat('***', (... = '***') OR pin = '***')"}
+    unnamed = projections(("y", (long, "(", Mention(2, "u.b"), " = 'hunter2')"), (1, 2)))
+    sources = {2: {(table("/lake/t").identifier, "password"): {Kind.IDENTITY: Way()}}}
+    before = attrs.evolve(names, sources={**names.sources, **sources})
+    assert "hunter2" not in repr(shown(unnamed, before=before).outputs)
 
 
 def test_no_literal_is_shown_beside_a_name_of_a_secret_that_was_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("openlineage_pyspark.facets.trace.composed.MOST_REPLACED", 1)
     plan = projections(("y", (Mention(1, "a"), " + (", Mention(2, "password"), " = 'hunter2')"), (1, 2)))
-    assert text(plan) == "t.a + (... = '***')"
+    assert text(plan) == "t.a + (... = 'hunter2')"
+    assert shown_texts(plan) == {"t.a + (... = '***')", "a + (password = '***')"}
 
 
 def test_an_expression_whose_end_is_missing_is_left_out_of_another_one() -> None:
@@ -256,7 +267,7 @@ def test_a_cast_to_the_type_that_a_column_has_is_not_told() -> None:
     assert text(attrs.evolve(plan, expressions=tuple(expressions))) == "upper(CAST(t.a AS BIGINT))"
 
 
-def test_a_column_that_was_a_secret_on_its_way_is_called_so() -> None:
+def test_a_column_that_was_a_secret_on_its_way_hides_what_it_is_compared_with() -> None:
     plan = projections(
         ("password", ("upper(", Mention(1, "a"), ")"), (1,)),
         ("p", (Mention(3, "password"),), (3,)),
@@ -264,7 +275,8 @@ def test_a_column_that_was_a_secret_on_its_way_is_called_so() -> None:
     )
     copied = plan.expressions[3]._replace(arguments={"child": AttributeRef(3)})
     plan = attrs.evolve(plan, expressions=(*plan.expressions[:3], copied, *plan.expressions[4:]))
-    assert text(plan) == "((password = 'hunter2') AND (t.b = 1))"
+    assert text(plan) == "((upper(t.a) = 'hunter2') AND (t.b = 1))"
+    assert "((upper(t.a) = '***') AND (t.b = '***'))" in shown_texts(plan)
 
 
 def state_of(plan: Plan, sql: str | None = None, *, before: EarlierPlans | None = None) -> RunState:
@@ -332,8 +344,7 @@ def test_what_is_shown_holds_no_text_from_which_it_was_made() -> None:
 
 def test_a_constant_that_a_column_gets_from_far_below_is_hidden_in_the_statement() -> None:
     statement = "WITH x AS (SELECT 'hunter2' AS p FROM t) INSERT INTO u (password) SELECT p FROM x"
-    behind = ("p", "'hunter2' AS p")
-    lineage = ColumnLineage((OutputColumn("password", (), behind),))
+    lineage = ColumnLineage((OutputColumn("password", ()),))
     state = attrs.evolve(
         state_of(SECRET_FROM_BELOW, statement), outputs=(RunOutput(table("/lake/u"), lineage=lineage),)
     )
@@ -342,10 +353,29 @@ def test_a_constant_that_a_column_gets_from_far_below_is_hidden_in_the_statement
     assert "hunter2" not in str(attrs.asdict(found))
 
 
-def test_the_texts_behind_a_column_are_those_of_all_branches() -> None:
+def test_the_wording_of_a_plan_has_the_names_and_texts_of_all_that_it_computes_and_of_what_it_reads() -> None:
     plan = projections(("p", ("'one'",), ()), ("q", ("concat(", Mention(3, "p"), ", 'two')"), (3,)))
-    composer = Composer(Trace(plan), lambda _origin: "?")
-    assert composer.behind(AttributeRef(4), (plan.root,), plan.root) == ("concat(p, 'two')", "'one'")
+    before = attrs.evolve(memory(), wordings={1: Wording(frozenset(("earlier",)), ("f(x)", "'one'"))})
+    found = lineage_of_plan(plan, SESSION, before)
+    assert found.wording == Wording(frozenset(("p", "q", "earlier")), ("'one'", "concat(p, 'two')", "f(x)"))
+    assert found.columns is not None
+    assert found.columns.wording is found.wording
+
+
+def test_a_column_that_is_passed_on_under_its_own_name_is_no_wording() -> None:
+    """A view names all columns of its tables."""
+    plan = projections(("a", ("CAST(", Mention(1, "a"), " AS INT)"), (1,)), ("b", (Mention(1, "a"),), (1,)))
+    cast = Expression("Cast", {"child": AttributeRef(1), "dataType": "int"})
+    renamed = plan.expressions[3]._replace(arguments={"child": AttributeRef(1)})
+    plan = attrs.evolve(plan, expressions=(cast, plan.expressions[1], plan.expressions[2], renamed))
+    assert lineage_of_plan(plan, SESSION, memory()).wording == Wording(frozenset("b"), ("a",))
+
+
+def test_what_an_earlier_plan_names_hides_the_literals_of_the_plan_that_reads_its_rows() -> None:
+    plan = projections(("y", ("concat('hunter2', ", Mention(1, "a"), ")"), (1,)))
+    before = attrs.evolve(memory(), wordings={1: Wording(frozenset(("token",)))})
+    assert shown_texts(plan) == {"concat('hunter2', t.a)", "concat('hunter2', a)"}
+    assert shown_texts(plan, before=before) == {"concat('***', t.a)", "concat('***', a)"}
 
 
 def test_an_own_text_has_the_names_that_spark_writes() -> None:

@@ -108,6 +108,12 @@ def test_what_was_hidden_in_the_statement_is_hidden_in_its_message():
     )
 
 
+def test_a_literal_that_is_the_name_of_a_secret_does_not_keep_the_value_behind_it_in_a_message():
+    hidden = ("password", "db.user", "https://", "two long words", "token=abc")
+    text = "password=s3cr3t, password=two long words, db.user=bob https://me:s3cr3t@host token=abc"
+    assert shown(text, hidden) == "***=***, ***=***, ***=*** ******@host ***"
+
+
 def test_the_last_word_of_a_message_that_was_cut_goes():
     """It may be half a secret that no rule recognizes."""
     assert shown("x " * 1000 + "s3a://KEY:s3cr3...") == "x " * 1000 + "..."

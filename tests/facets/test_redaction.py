@@ -13,7 +13,7 @@ from openlineage_pyspark.facets.events.marquez import accepted_namespace
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation, Wording
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, RunInput, RunOutput
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 
@@ -119,9 +119,11 @@ def test_what_was_redacted_before_does_not_change(state: RunState, redaction: Re
     assert redacted(once, redaction) == once
 
 
-def described(state: RunState, column: str, sql: str, *ways: Transformation) -> list[str]:
+def described(
+    state: RunState, column: str, sql: str, *ways: Transformation, wording: Wording | None = None
+) -> list[str]:
     """Redact a run whose output has one column, and return the expressions of that column."""
-    lineage = ColumnLineage((OutputColumn(column, (Edge(SOURCE, "id", ways),)),))
+    lineage = ColumnLineage((OutputColumn(column, (Edge(SOURCE, "id", ways),)),), wording=wording or Wording())
     given = attrs.evolve(
         state, job=attrs.evolve(state.job, sql=sql), outputs=(attrs.evolve(state.outputs[0], lineage=lineage),)
     )
@@ -130,37 +132,79 @@ def described(state: RunState, column: str, sql: str, *ways: Transformation) -> 
     return [way.description for way in found.columns[0].edges[0].transformations]
 
 
-def test_of_a_column_called_after_a_secret_every_string_that_flows_into_it_is_hidden(state: RunState) -> None:
-    direct = Transformation("DIRECT", "TRANSFORMATION", "concat(id, 'x')")
+def test_of_a_run_that_writes_a_column_called_after_a_secret_every_string_is_hidden(state: RunState) -> None:
+    direct = Transformation("DIRECT", "TRANSFORMATION", "concat(id, 'x', 5)")
     indirect = Transformation("INDIRECT", "CONDITIONAL", "(kind = 'y')")
 
-    assert described(state, "userPassword", "SELECT 1", direct, indirect) == ["concat(id, '***')", "(kind = 'y')"]
-    assert described(state, "name", "SELECT 1", direct, indirect) == ["concat(id, 'x')", "(kind = 'y')"]
+    assert described(state, "apiKey", "SELECT 1", direct, indirect) == ["concat(id, '***', 5)", "(kind = '***')"]
+    assert described(state, "name", "SELECT 1", direct, indirect) == ["concat(id, 'x', 5)", "(kind = 'y')"]
+
+
+def test_of_a_run_that_names_a_secret_that_may_be_a_number_every_number_is_hidden(state: RunState) -> None:
+    way = Transformation("DIRECT", "TRANSFORMATION", "concat(id, 'x', 5)")
+
+    assert described(state, "userPassword", "SELECT 1", way) == ["concat(id, '***', '***')"]
+
+
+def test_what_one_text_of_a_run_names_hides_the_literals_of_all_others(state: RunState) -> None:
+    way = Transformation("DIRECT", "TRANSFORMATION", "concat(id, 'x')")
+    named = Transformation("INDIRECT", "FILTER", "(t.token IS NULL)")
+    wording = Wording(frozenset(("pw",)), ())
+
+    assert described(state, "c", "SELECT session_id FROM t", way) == ["concat(id, '***')"]
+    assert described(state, "c", "SELECT 1", way, named) == ["concat(id, '***')", "(t.token IS NULL)"]
+    assert described(state, "c", "SELECT 1", way, wording=wording) == ["concat(id, '***')"]
+    assert described(state, "c", "SELECT 1", way, wording=Wording(texts=("f(api_key)",))) == ["concat(id, '***')"]
+
+
+def test_a_constant_in_no_text_of_an_edge_is_hidden_in_the_message_of_the_run(state: RunState) -> None:
+    lineage = ColumnLineage((OutputColumn("p", ()),), wording=Wording(frozenset(("password",)), ("'hunter2'", "4711")))
+    given = attrs.evolve(
+        state,
+        job=attrs.evolve(state.job, sql="SELECT 1"),
+        outputs=(attrs.evolve(state.outputs[0], lineage=lineage),),
+        failure=Failure("no luck with hunter2 and 4711", "PYTHON"),
+    )
+
+    assert redacted(given, Redaction()).failure == Failure("no luck with *** and ***", "PYTHON")
 
 
 @pytest.mark.parametrize(
     ("sql", "shown"),
     [
-        ("INSERT INTO t VALUES ('a', 'x'), ('b', 'y')", "INSERT INTO t VALUES ('a', '***'), ('b', '***')"),
+        ("INSERT INTO t VALUES ('a', 'x'), ('b', 'y')", "INSERT INTO t VALUES ('***', '***'), ('***', '***')"),
         (
             "INSERT OVERWRITE t PARTITION (d) SELECT 'a', lower('x')",
-            "INSERT OVERWRITE t PARTITION (d) SELECT 'a', lower('***')",
+            "INSERT OVERWRITE t PARTITION (d) SELECT '***', lower('***')",
         ),
-        ("INSERT INTO t (password, name) VALUES ('x', 'a')", "INSERT INTO t (password, name) VALUES ('***', 'a')"),
-        ("INSERT INTO t (id, name) VALUES ('b', 'a')", "INSERT INTO t (id, name) VALUES ('b', 'a')"),
+        ("INSERT INTO t (password, name) VALUES ('x', 'a')", "INSERT INTO t (password, name) VALUES ('***', '***')"),
+        ("DELETE FROM t WHERE name = 'a'", "DELETE FROM t WHERE name = 'a'"),
         (
             "CREATE TABLE t AS SELECT 'a' AS name, 'b' AS password",
-            "CREATE TABLE t AS SELECT 'a' AS name, '***' AS password",
+            "CREATE TABLE t AS SELECT '***' AS name, '***' AS password",
         ),
     ],
 )
 def test_what_is_inserted_into_a_secret_column_is_hidden_also_without_a_list_of_columns(
     state: RunState, sql: str, shown: str
 ) -> None:
+    """Whether the columns are known from the plan, or only from the table."""
     table = Dataset(SOURCE, (Field("name", "string"), Field("password", "string")))
     given = attrs.evolve(state, job=attrs.evolve(state.job, sql=sql), outputs=(RunOutput(table),))
 
     assert redacted(given, Redaction()).job.sql == shown
+
+
+@pytest.mark.parametrize(("written", "shown"), [("name", "'a', 'b'"), ("token", "'***', '***'")])
+def test_of_a_table_with_a_secret_column_only_the_columns_that_are_written_count(
+    state: RunState, written: str, shown: str
+) -> None:
+    table = Dataset(SOURCE, (Field("name", "string"), Field("token", "string")))
+    lineage = ColumnLineage((OutputColumn("id", ()), OutputColumn(written, ())))
+    job = attrs.evolve(state.job, sql="INSERT INTO t SELECT 'a', 'b'")
+    given = attrs.evolve(state, job=job, outputs=(RunOutput(table, lineage=lineage),))
+
+    assert redacted(given, Redaction()).job.sql == f"INSERT INTO t SELECT {shown}"
 
 
 @pytest.mark.parametrize("marker", [":p", "?"])
@@ -173,12 +217,17 @@ def test_of_a_statement_with_parameters_only_strings_of_its_text_are_shown(state
     ]
 
 
-def test_a_string_that_the_statement_says_is_secret_is_hidden_in_every_expression(state: RunState) -> None:
+def test_the_value_of_an_option_is_hidden_in_every_text(state: RunState) -> None:
+    """The name of an option hides its own value alone."""
     way = Transformation("DIRECT", "TRANSFORMATION", "array(id, 's3cr3t', 'plain')")
+    read = Transformation("DIRECT", "TRANSFORMATION", "from_json(x, 'a INT', map('vault.slot', 'zufall7'))")
+    sql = "CREATE TABLE t OPTIONS (password 's3cr3t') AS SELECT array(id, 1, 'plain'), 'zufall7'"
 
-    assert described(state, "c", "WITH q AS (SELECT 's3cr3t' AS pw) SELECT array(id, pw, 'plain') FROM q", way) == [
-        "array(id, '***', 'plain')"
-    ]
+    assert described(state, "c", sql, way) == ["array(id, '***', 'plain')"]
+    given = attrs.evolve(state, job=attrs.evolve(state.job, sql=sql))
+    lineage = ColumnLineage((OutputColumn("c", (Edge(SOURCE, "id", (read,)),)),))
+    shown = redacted(attrs.evolve(given, outputs=(attrs.evolve(given.outputs[0], lineage=lineage),)), Redaction())
+    assert shown.job.sql == "CREATE TABLE t OPTIONS (password '***') AS SELECT array(id, 1, 'plain'), '***'"
 
 
 def test_a_run_without_anything_to_hide_stays_as_it_is(full_run: tuple[RunState, RunState]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from openlineage_pyspark.facets.redaction.redact import Redaction
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
 
 HIDDEN = "s3cr3t"
 OPEN = Redaction()
@@ -618,24 +621,28 @@ STATEMENTS = [
 HARMLESS = [
     "SELECT a FROM t WHERE key = 'x' AND order_key = 'y' AND session_start > '2024-01-01' AND kind = 'password'",
     "SELECT map_keys(m), 'x' FROM t JOIN s ON t.key = s.key AND s.kind = 'a'",
-    "SELECT CASE WHEN kind = 'a' THEN 'b' ELSE 'c' END AS kind FROM tokens WHERE tokens.kind = 'x'",
-    "SELECT coalesce(name, 'none'), upper(token), concat(a, 'x') AS b, 'lit' AS c FROM t WHERE session_id = 5",
     "SELECT * FROM (SELECT 'web' AS channel, ss_sold_date_sk sold, 'x' AS secretary FROM store_sales) foo",
-    "WHERE token IS NOT NULL AND kind = 'a' OR status IN ('a','b')",
     "INSERT INTO t (a, b) VALUES ('x', 'y')",
-    "SELECT length(password) > 8, 'x' FROM t",
-    "SELECT date_format(ts, 'yyyy') AS year, count(token) c FROM t GROUP BY 1 HAVING count(token) > 5",
-    "CREATE TABLE t (password STRING COMMENT 'the hash', a INT) USING parquet COMMENT 'x' LOCATION '/a/b'",
     "SELECT sha2(concat(email, 'abc'), 256) AS email_hash",
-    "SELECT name || 'x' AS a, token, b | 'y', concat(name, ': ') AS c",
-    "WHERE EXISTS (SELECT 1 FROM s WHERE s.token = t.token AND s.kind = 'x') AND t.kind = 'y'",
     "SELECT sign(x), 'a', encode(x, 'utf-8')",
     "SELECT get_json_object(payload, '$.name') = 'x'",
     "SELECT * FROM t WHERE passenger_count = 5 AND compass = 'n' AND p_partkey = 5 AND c_mktsegment = 'BUILDING'",
     "SELECT * FROM t WHERE customer_key = 'C1' ORDER BY 1",
-    "SELECT * FROM t WHERE password IS NULL AND a BETWEEN 'x' AND 'y'",
     "SELECT session_window(ts, '5 minutes') FROM t",
     "SELECT array('password', 'token'), kind IN ('password', 'otp')",
+    "SELECT kind = 'x', s.a, concat(b, ': ') AS c FROM s WHERE session_started > '2024-01-01' AND s.session.a = 'y'",
+    "INSERT INTO kinds (a, b) SELECT 'password', user FROM t WHERE user = 'y' AND label LIKE '%token%'",
+]
+NAMING = [
+    "SELECT CASE WHEN kind = 'a' THEN 'b' ELSE 'c' END AS kind FROM tokens WHERE tokens.kind = 'x'",
+    "SELECT coalesce(name, 'none'), upper(token), concat(a, 'x') AS b, 'lit' AS c FROM t WHERE session_id = 5",
+    "WHERE token IS NOT NULL AND kind = 'a' OR status IN ('a','b')",
+    "SELECT length(password) > 8, 'x' FROM t",
+    "SELECT date_format(ts, 'yyyy') AS year, count(token) c FROM t GROUP BY 1 HAVING count(token) > 5",
+    "CREATE TABLE t (password STRING COMMENT 'the hash', a INT) USING parquet COMMENT 'x' LOCATION '/a/b'",
+    "SELECT name || 'x' AS a, token, b | 'y', concat(name, ': ') AS c",
+    "WHERE EXISTS (SELECT 1 FROM s WHERE s.token = t.token AND s.kind = 'x') AND t.kind = 'y'",
+    "SELECT * FROM t WHERE password IS NULL AND a BETWEEN 'x' AND 'y'",
 ]
 
 
@@ -665,3 +672,16 @@ def test_a_text_with_a_secret_hides_it_as_a_string_of_sql_too(text: str) -> None
 @pytest.mark.parametrize("text", HARMLESS)
 def test_everyday_sql_stays_as_it_is(text: str) -> None:
     assert OPEN.sql(text).text == text
+
+
+@pytest.mark.parametrize("text", NAMING)
+def test_a_statement_that_names_a_secret_shows_no_string_whatever_it_is_for(text: str) -> None:
+    shown = OPEN.sql(text).text
+
+    assert {unquoted(token) for token in tokens(shown) if token.kind is TokenKind.STRING} == {"***"}
+    assert OPEN.sql(shown).text == shown
+
+
+def test_a_string_that_names_a_secret_to_a_function_is_hidden_with_all_others() -> None:
+    for text in ("f('password', 'x')", "conf['password']", "map('user', 'x')", "a = ('token', 'x')"):
+        assert OPEN.sql(text).text == re.sub("'[^']*'", "'***'", text)

