@@ -340,6 +340,10 @@ def read_event(event: dict[str, Any]) -> EventRows:
     return EventRows(rows, tuple(mentions), TimeSpan(time, said.run_id, time, said.run_id))
 
 
+LEFT_OUT = frozenset(("paths",))
+"""The tasks of remarks that put no edge in doubt: more was understood than the event has room for."""
+
+
 def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
     """
     Return what an event says that its producer did not understand, as pairs of an operator and a message.
