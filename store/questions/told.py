@@ -60,13 +60,11 @@ class ToldWay:
         certainty: `exact`, `opaque`, `guessed` or `unknown`.
         operators: the operators, from the source to the target.
         steps: those of them that do more than pass the value on.
-        description: the text of the transformation to which it belongs; None if the event does not say.
     """
 
     certainty: str
     operators: tuple[str, ...]
     steps: tuple[EdgeStep, ...]
-    description: str | None = None
 
 
 @attrs.frozen
@@ -83,10 +81,8 @@ class ToldByRun:
     ways: dict[_Key, list[ToldWay]] = attrs.Factory(dict)
 
     def way_of(self, edge: GraphEdge) -> ToldWay | None:
-        """Return the least sure of the ways of an edge that have its text; None if none is told."""
-        found = self.ways.get(_key(edge), ())
-        same = (way for way in found if not edge.expression or way.description in (None, edge.expression))
-        return min(same, key=lambda way: sure(way.certainty).value, default=None)
+        """Return the least sure of the ways of an edge; None if none is told."""
+        return min(self.ways.get(_key(edge), ()), key=lambda way: sure(way.certainty).value, default=None)
 
 
 _NOTHING = ToldByRun()
@@ -387,14 +383,7 @@ def _way(
     operators = tuple(_text(facet["operators"][each]) for each in told["operators"][:_MOST_TOLD])
     source = (_text(told["namespace"]), _text(told["name"]), _text(told["field"]))
     how = (_text(told["type"]), _text(told["subtype"]), told["masking"] is True)
-    at = told.get("description")
-    description = _text(facet["expressions"][at]) if at is not None else "" if _says_descriptions(facet) else None
-    return source, target, how, ToldWay(_text(told["certainty"]), operators, steps, description)
-
-
-def _says_descriptions(facet: dict[str, Any]) -> bool:
-    """Return whether a facet says to which transformations its ways belong, as the first version of it does not."""
-    return "/1-0-0/" not in _text(facet.get("_schemaURL", "/1-0-0/"))
+    return source, target, how, ToldWay(_text(told["certainty"]), operators, steps)
 
 
 def _text(value: object) -> str:
