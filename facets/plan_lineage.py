@@ -32,7 +32,7 @@ from openlineage_pyspark.facets.model.lineage import (
     transformation,
 )
 from openlineage_pyspark.facets.model.plan import EXTERNAL_RDD, LOGICAL_RDD, AttributeRef, Operator, Plan, Value
-from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer
@@ -51,8 +51,6 @@ SourceKinds = dict[SourceField, dict[Kind, list[Way]]]
 RememberedKinds = Mapping[SourceField, Mapping[Kind, Sequence[Way]]]
 """The same of an earlier plan."""
 
-PATHS = "paths"
-"""The task of the gap that says that there are more paths than are kept."""
 _MOST_NAMES = 5
 
 

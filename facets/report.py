@@ -14,9 +14,9 @@ from openlineage_pyspark.facets.lineage_graph import graph_of_plan, operators_of
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
 from openlineage_pyspark.facets.model.plan import Plan
-from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.part_columns import PartColumns, Passages
-from openlineage_pyspark.facets.plan_lineage import PATHS, PlanLineage
+from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.graph.figure import FigureTable, figure
 from openlineage_pyspark.graph.model import Graph, OperatorNode, kind_text
 from openlineage_pyspark.graph.unfolded import unfolded

@@ -19,8 +19,7 @@ from openlineage_pyspark.facets.events.providers import Contribution, Provider, 
 from openlineage_pyspark.facets.events.size import serialise_within
 from openlineage_pyspark.facets.model.call_site import CallSite, call_site
 from openlineage_pyspark.facets.model.lineage import Certainty
-from openlineage_pyspark.facets.model.run import Failure, Gap, RedactedState, RunState
-from openlineage_pyspark.facets.plan_lineage import PATHS
+from openlineage_pyspark.facets.model.run import PATHS, Failure, Gap, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.redact import redacted
 from openlineage_pyspark.facets.redaction.rows import shown_messages
 from openlineage_pyspark.listener.analyses import Analyses
