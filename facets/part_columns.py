@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
-from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Kind, compose
 from openlineage_pyspark.facets.trace.composed import Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name, readable_names
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.lineage import Step
     from openlineage_pyspark.facets.model.plan import Plan
     from openlineage_pyspark.facets.plan_lineage import PlanLineage
-    from openlineage_pyspark.facets.trace.solve import Sources
+    from openlineage_pyspark.facets.trace.solve import Paths, Sources
 
 _MOST_STATES = 2000
 """How many columns are followed for one target at most."""
@@ -36,8 +36,8 @@ class _State(NamedTuple):
     kind: Kind
 
 
-_Following = dict[tuple["_State | None", Kind], "Step | None"]
-"""The column that is computed from one, or None for the target; how; and the last step of the way there."""
+_Following = dict[tuple["_State | None", Kind], "Paths"]
+"""The column that is computed from one, or None for the target; how; and the last steps of the paths there."""
 
 
 class PassingEdge(NamedTuple):
@@ -107,7 +107,7 @@ class PassedColumns:
 
     dataset: Identifier | None
     columns: frozenset[Place]
-    legs: Mapping[PassedLeg, LegWay]
+    legs: Mapping[PassedLeg, tuple[LegWay, ...]]
 
 
 Passages = dict[PassingEdge, PassedColumns]
@@ -189,15 +189,15 @@ class PartColumns:
         """Return what the edges to one target pass. The way is walked from there, and then back from each leaf."""
         after: dict[_State, _Following] = {}
         for sources in targets:
-            for state, kind, last in _states(sources):
-                after.setdefault(state, {}).setdefault((None, kind), last)
+            for state, kind, paths in _states(sources):
+                after.setdefault(state, {}).setdefault((None, kind), paths)
         waiting = list(after)
         for at in waiting:
-            for state, kind, last in self._before(at):
+            for state, kind, paths in self._before(at):
                 if state not in after:
                     after[state] = {}
                     waiting.append(state)
-                after[state].setdefault((at, kind), last)
+                after[state].setdefault((at, kind), paths)
             if len(waiting) > _MOST_STATES:
                 return {}
         leaves: dict[PassingEdge, list[_State]] = {}
@@ -206,11 +206,11 @@ class PartColumns:
                 leaves.setdefault(self._edge(state), []).append(state)
         return {edge: self._through(states, after) for edge, states in leaves.items()}
 
-    def _before(self, at: _State) -> Iterator[tuple[_State, Kind, Step | None]]:
+    def _before(self, at: _State) -> Iterator[tuple[_State, Kind, Paths]]:
         """Yield what a column of a CTE, a view or a subquery is computed from, and how; nothing for a leaf."""
         if at.origin.operator in self._parts:
-            for before, kind, last in _states(self._behind(at.origin)):
-                yield _State(before.origin, compose(at.kind, kind)), kind, last
+            for before, kind, paths in _states(self._behind(at.origin)):
+                yield _State(before.origin, compose(at.kind, kind)), kind, paths
 
     def _behind(self, origin: Origin) -> Sources:
         known = self._inner.get(origin)
@@ -221,7 +221,7 @@ class PartColumns:
     def _through(self, leaves: list[_State], after: Mapping[_State, _Following]) -> PassedColumns:
         """Return the columns, and the parts of the way, between a leaf and the target."""
         columns: set[Place] = set()
-        legs: dict[PassedLeg, LegWay] = {}
+        legs: dict[PassedLeg, tuple[LegWay, ...]] = {}
         seen: set[_State] = set()
         waiting = [*leaves]
         for at in waiting:
@@ -230,14 +230,17 @@ class PartColumns:
             seen.add(at)
             source = self._place(at.origin)
             columns |= {source} if source is not None else set()
-            for (following, kind), last in after[at].items():
+            for (following, kind), paths in after[at].items():
                 target = None if following is None else self._place(following.origin)
                 leg = PassedLeg(source, target, kind)
                 if leg not in legs:
-                    text = "" if kind is Kind.IDENTITY else self._composer.step(last, at.origin)
-                    legs[leg] = LegWay(last, text, self._passing(at.origin, last, target))
+                    legs[leg] = tuple(self._leg_way(at.origin, kind, last, target) for last in paths[:MOST_PATHS])
                 waiting += [] if following is None else [following]
         return PassedColumns(self._found.scanned.get(leaves[0].origin.id), frozenset(columns), legs)
+
+    def _leg_way(self, origin: Origin, kind: Kind, last: Step | None, target: Place | None) -> LegWay:
+        text = "" if kind is Kind.IDENTITY else self._composer.step(last, origin)
+        return LegWay(last, text, self._passing(origin, last, target))
 
     def _place(self, origin: Origin) -> Place | None:
         """Return a column of a CTE, a view or a subquery; None for one of a leaf."""
@@ -268,7 +271,7 @@ class PartColumns:
         return known.name if known is not None else ""
 
 
-def _states(sources: Sources) -> Iterator[tuple[_State, Kind, Step | None]]:
+def _states(sources: Sources) -> Iterator[tuple[_State, Kind, Paths]]:
     for origin, kinds in sources.items():
-        for kind, last in kinds.items():
-            yield _State(origin, kind), kind, last
+        for kind, paths in kinds.items():
+            yield _State(origin, kind), kind, paths

@@ -7,17 +7,18 @@ Compute the lineage of a plan: inputs, outputs and the edges between their colum
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 from openlineage_pyspark.facets.commands import inserts, registry
 from openlineage_pyspark.facets.commands.target import Scoped, UnnamedTarget, Write, trimmed
 from openlineage_pyspark.facets.datasets import plugins, resolve
 from openlineage_pyspark.facets.datasets.files import infers_schema
-from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Column, Relation, Session
+from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Relation, Session
 from openlineage_pyspark.facets.datasets.tables import permanent_view
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.lineage import (
+    MOST_PATHS,
     Certainty,
     ColumnLineage,
     Edge,
@@ -28,6 +29,7 @@ from openlineage_pyspark.facets.model.lineage import (
     Way,
     Wording,
     compose,
+    different,
     transformation,
 )
 from openlineage_pyspark.facets.model.plan import (
@@ -39,12 +41,12 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
     Value,
 )
-from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode, called_codes
 from openlineage_pyspark.facets.trace.operators import RULES
-from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
+from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Paths, Sources, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name, readable_names
 from openlineage_pyspark.facets.trace.struct_fields import Path, known_type
 from openlineage_pyspark.facets.trace.texts import whole_text
@@ -52,8 +54,13 @@ from openlineage_pyspark.facets.trace.texts import whole_text
 SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
 
-SourceKinds = dict[SourceField, dict[Kind, Way]]
-"""Source column -> kind of its influence -> its way."""
+SourceKinds = dict[SourceField, dict[Kind, list[Way]]]
+"""Source column -> kind of its influence -> its ways, no two of them equal, at most `MOST_PATHS`."""
+
+RememberedKinds = Mapping[SourceField, Mapping[Kind, Sequence[Way]]]
+"""The same of an earlier plan."""
+
+_MOST_NAMES = 5
 
 
 @attrs.frozen
@@ -97,7 +104,7 @@ class PlanLineage:
     inputs: tuple[Dataset, ...] = ()
     outputs: tuple[WrittenDataset, ...] = ()
     scanned: Mapping[int, Identifier] = attrs.Factory(dict)
-    results: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
+    results: Mapping[int, RememberedKinds] = attrs.Factory(dict)
     texts: Mapping[int, str] = attrs.Factory(dict)
     wording: Wording = attrs.Factory(Wording)
     columns: ColumnLineage | None = None
@@ -123,8 +130,8 @@ class EarlierPlans:
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
-    sources: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
-    rows: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
+    sources: Mapping[int, RememberedKinds] = attrs.Factory(dict)
+    rows: Mapping[int, RememberedKinds] = attrs.Factory(dict)
     texts: Mapping[int, str] = attrs.Factory(dict)
     wordings: Mapping[int, Wording] = attrs.Factory(dict)
 
@@ -168,8 +175,8 @@ class _Leaves:
         self.remarks: dict[Gap, None] = {}
         self.relations: dict[int, Relation] = {}
         self.unread: set[int] = set()
-        self.remembered: dict[int, SourceKinds] = {}
-        self.remembered_rows: SourceKinds = {}
+        self.remembered: dict[int, RememberedKinds] = {}
+        self.remembered_rows: dict[int, RememberedKinds] = {}
         self.remembered_wording = Wording()
         self._remembered_texts: dict[int, str] = {}
         rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.class_name == LOGICAL_RDD)
@@ -244,10 +251,12 @@ class _Leaves:
             return None
         datasets = {d.identifier: d for i in ids for d in self._memory.datasets[i]}
         for output, id_ in zip(operator.output, ids, strict=True):
-            self.remembered[output.id] = {k: dict(v) for k, v in self._memory.sources.get(id_, {}).items()}
+            self.remembered[output.id] = self._memory.sources.get(id_, {})
             if id_ in self._memory.texts:
                 self._remembered_texts[output.id] = self._memory.texts[id_]
-            self.remembered_rows.update((k, dict(v)) for k, v in self._memory.rows.get(id_, {}).items())
+            rows = self._memory.rows.get(id_, {})
+            # All columns of an earlier plan have the same influences on their rows.
+            self.remembered_rows[id(rows)] = rows
         for wording in {id(found): found for i in ids if (found := self._memory.wordings.get(i))}.values():
             self.remembered_wording = self.remembered_wording.joined(wording)
         return Relation(tuple(datasets.values()))
@@ -274,6 +283,8 @@ class _Analysis:
         # Nothing that it calls refers to it: in a cycle, the plan would wait for a full collection of the garbage.
         self._composer = Composer(self.trace, self.leaves.source_name)
         self._is_composed = composed
+        # The columns of which paths are left out.
+        self._left_out: dict[SourceField, None] = {}
 
     def plan_lineage(self, *, is_command: bool) -> PlanLineage:
         plan = self.plan
@@ -317,6 +328,7 @@ class _Analysis:
         results = self._results(query if streamed is None else streamed)
         texts = self._texts(query if streamed is None else streamed)
         columns = self._query_lineage(query, results) if query is not None else None
+        self._remark_left_out()
         return PlanLineage(
             inputs=tuple(self.leaves.datasets.values()),
             outputs=outputs,
@@ -390,7 +402,7 @@ class _Analysis:
             if write.keeps_rows and column.name.casefold() in changed:
                 origin = next(iter(before), None)
                 kept = Way(self.trace.path(origin, None) if self.paths and origin is not None else ())
-                found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, kept)
+                self._add(found, (write.dataset.identifier, column.name), Kind.IDENTITY, (kept,))
             columns.append(OutputColumn(column.name, _edges(found)))
             sources.append(found)
         rows = self._rows(write.reads)
@@ -420,9 +432,10 @@ class _Analysis:
         rows: SourceKinds = {}
         for query in queries:
             self._join(rows, self.trace.rows(query))
-        for field, kinds in self.leaves.remembered_rows.items():
-            for kind, way in kinds.items():
-                rows.setdefault(field, {}).setdefault(kind, way)
+        for earlier in self.leaves.remembered_rows.values():
+            for field, kinds in earlier.items():
+                for kind, ways in kinds.items():
+                    self._add(rows, field, kind, ways)
         return rows
 
     def _nested(self, name: str, values: tuple[Scoped, ...], command: int) -> list[OutputColumn]:
@@ -476,7 +489,7 @@ class _Analysis:
         output = self.plan.operators[query].output
         columns = tuple(OutputColumn(column.name, _edges(results[column.id])) for column in output)
         # Later plans may have other columns: what they remember stays whole.
-        rows = {field: dict(kinds) for field, kinds in results[ROWS].items()}
+        rows = {field: {kind: list(ways) for kind, ways in kinds.items()} for field, kinds in results[ROWS].items()}
         _leave_out_generated(rows, [results[column.id] for column in output])
         return ColumnLineage(columns, _edges(rows), self._wording)
 
@@ -542,27 +555,57 @@ class _Analysis:
         leaves = self.leaves
         for origin, kinds in sources.items():
             relation = leaves.relation(origin.operator)
-            for kind, last in kinds.items():
-                certainty = last.least if last is not None else Certainty.EXACT
-                if relation.opaque:
-                    certainty = min(certainty, Certainty.OPAQUE)
-                wanted = self.paths or certainty is not Certainty.EXACT
-                text = self._text(kind, last, origin)
-                path = self.trace.path(origin, last) if wanted else ()
-                way = Way(path, last, certainty, text)
-                for column in relation.columns.get(origin.id, ()):
-                    self._put(found, column, kind, way)
-                for field, earlier in leaves.remembered.get(origin.id, {}).items():
+            columns = relation.columns.get(origin.id, ())
+            remembered = leaves.remembered.get(origin.id, {})
+            for kind, paths in kinds.items():
+                ways = self._ways(kind, paths, origin, opaque=bool(relation.opaque))
+                for column in columns:
+                    here = kind if column.identity else compose(kind, Kind.TRANSFORMATION)
+                    self._add(found, (column.dataset, column.name), here, ways)
+                for field, earlier in remembered.items():
                     for inner, before in earlier.items():
-                        there = found.setdefault(field, {})
-                        composed = compose(kind, inner)
-                        if composed not in there:
-                            there[composed] = before.then(way)
+                        both = (first.then(way) for first in before for way in ways)
+                        self._add(found, field, compose(kind, inner), both)
+                if len(paths) > MOST_PATHS and (self.paths or kind is not Kind.IDENTITY):
+                    self._left_out |= dict.fromkeys((column.dataset, column.name) for column in columns)
+                    self._left_out |= dict.fromkeys(remembered)
 
-    @staticmethod
-    def _put(found: SourceKinds, column: Column, kind: Kind, way: Way) -> None:
-        kind = kind if column.identity else compose(kind, Kind.TRANSFORMATION)
-        found.setdefault((column.dataset, column.name), {}).setdefault(kind, way)
+    def _ways(self, kind: Kind, paths: Paths, origin: Origin, *, opaque: bool) -> list[Way]:
+        """Return the ways of some paths, as far as they are kept."""
+        found = []
+        for last in paths[:MOST_PATHS]:
+            certainty = last.least if last is not None else Certainty.EXACT
+            if opaque:
+                certainty = min(certainty, Certainty.OPAQUE)
+            wanted = self.paths or certainty is not Certainty.EXACT
+            text = self._text(kind, last, origin)
+            operators = self.trace.path(origin, last) if wanted else ()
+            found.append(Way(operators, last, certainty, text))
+        return found
+
+    def _add(self, found: SourceKinds, field: SourceField, kind: Kind, ways: Iterable[Way]) -> None:
+        """Add the ways of a source in one kind: each that differs in what is shown of it, as many as are kept."""
+        there = found.setdefault(field, {}).setdefault(kind, [])
+        for way in ways:
+            if there and any(_is_shown_alike(way, each) for each in there):
+                continue
+            if len(there) == MOST_PATHS:
+                self._left_out[field] = None
+                break
+            there.append(way)
+
+    def _remark_left_out(self) -> None:
+        """Add a remark for each dataset with columns of which paths are left out."""
+        columns: dict[Identifier, list[str]] = {}
+        for dataset, name in self._left_out:
+            columns.setdefault(dataset, []).append(name)
+        for dataset, names in columns.items():
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            shown = f"{', '.join(sorted(names)[:_MOST_NAMES])}{more} of {dataset.name}"
+            message = (
+                f"more than {MOST_PATHS} paths of one kind lead from {shown} to one target: the others are left out"
+            )
+            self.leaves.remarks[Gap(PATHS, message)] = None
 
     def _scanned(self, reached: list[int]) -> dict[int, Identifier]:
         found: dict[int, Identifier] = {}
@@ -592,7 +635,7 @@ def _without_copies(sources: Sources, own: set[int]) -> Sources:
     if not any(origin.id in own and Kind.IDENTITY in kinds for origin, kinds in sources.items()):
         return sources
     return {
-        origin: {kind: step for kind, step in kinds.items() if kind is not Kind.IDENTITY or origin.id not in own}
+        origin: {kind: paths for kind, paths in kinds.items() if kind is not Kind.IDENTITY or origin.id not in own}
         for origin, kinds in sources.items()
     }
 
@@ -600,17 +643,31 @@ def _without_copies(sources: Sources, own: set[int]) -> Sources:
 def _leave_out_generated(rows: SourceKinds, columns: list[SourceKinds]) -> None:
     """Leave out what decides through a generator how many rows there are, if each column is made by that generator."""
     for field, kinds in list(rows.items()):
-        way = kinds.get(Kind.GENERATE)
-        if way is None or way.last is None or not columns:
+        if Kind.GENERATE not in kinds or not columns:
             continue
-        if all(_is_made_by(way.last.operator, column.get(field, {})) for column in columns):
+        made = [column.get(field, {}) for column in columns]
+        left = [w for w in kinds[Kind.GENERATE] if not all(_is_made_by(w.last, column) for column in made)]
+        if left:
+            kinds[Kind.GENERATE] = left
+        else:
             del kinds[Kind.GENERATE]
             if not kinds:
                 del rows[field]
 
 
-def _is_made_by(operator: str, kinds: Mapping[Kind, Way]) -> bool:
-    return any(kind.direct and any(step.operator == operator for step in way.steps) for kind, way in kinds.items())
+def _is_made_by(generator: Step | None, kinds: Mapping[Kind, Sequence[Way]]) -> bool:
+    return generator is not None and any(
+        kind.direct and any(step.operator == generator.operator for way in ways for step in way.steps)
+        for kind, ways in kinds.items()
+    )
+
+
+def _is_shown_alike(one: Way, other: Way) -> bool:
+    """Return whether nothing that is shown of two ways differs. Of one without operators, its steps are not shown."""
+    if one.operators or other.operators:
+        return one == other
+    texts = [way.shown if way.composed is None else way.composed for way in (one, other)]
+    return texts[0] == texts[1] and one[2] == other[2]
 
 
 def _edges(found: SourceKinds) -> tuple[Edge, ...]:
@@ -624,8 +681,6 @@ def _order(dataset: Identifier, name: str) -> tuple[str, str, str]:
     return dataset.namespace, dataset.name, name
 
 
-def _transformations(kinds: Mapping[Kind, Way]) -> list[Transformation]:
-    """Return the transformations of one source, each subtype once: a join says all that a generator would."""
-    return [
-        transformation(kind, way) for kind, way in kinds.items() if kind is not Kind.GENERATE or Kind.JOIN not in kinds
-    ]
+def _transformations(kinds: Mapping[Kind, Sequence[Way]]) -> tuple[Transformation, ...]:
+    """Return the transformations of one source, each once."""
+    return different([transformation(kind, way) for kind, ways in kinds.items() for way in ways])

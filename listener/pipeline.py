@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 from openlineage_pyspark.facets.events.build import event_of
@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution, Provider, contribute, failed
 from openlineage_pyspark.facets.model.call_site import CallSite, call_site
 from openlineage_pyspark.facets.model.lineage import Certainty
-from openlineage_pyspark.facets.model.run import Failure, Gap, RedactedState, RunState
+from openlineage_pyspark.facets.model.run import PATHS, Failure, Gap, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.rows import shown_messages
 from openlineage_pyspark.listener.analyses import Analyses
 from openlineage_pyspark.listener.guard import CaughtException, Guard
@@ -169,16 +169,17 @@ class Pipeline:
         if len(self.gaps) < _MOST_GAPS:
             self.gaps.update(dict.fromkeys(event.gaps))
         if made.event_type in TERMINAL_TYPES and made.parent_run_id is not None:
-            self._count(event.state, len(event.gaps))
+            self._count(event.state, event.gaps)
             self.last = event.state
 
-    def _count(self, ended: RunState, remarks: int) -> None:
+    def _count(self, ended: RunState, remarks: Sequence[Gap]) -> None:
         lineages = [output.lineage for output in ended.outputs if output.lineage is not None]
         edges = [edge for each in lineages for edge in each.edges]
         self.runs += 1
         self.edges += len(edges)
-        self.edges_in_doubt += len(edges) if remarks else sum(edge.certainty is not Certainty.EXACT for edge in edges)
-        self.remarks += remarks
+        in_doubt = any(gap.task != PATHS for gap in remarks)
+        self.edges_in_doubt += len(edges) if in_doubt else sum(edge.certainty is not Certainty.EXACT for edge in edges)
+        self.remarks += len(remarks)
         self.code.update(dict(ended.code))
 
     def _place(self, text: str) -> str:

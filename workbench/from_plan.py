@@ -239,7 +239,7 @@ def _legs(edge: GraphEdge, asked: PassingEdge, dataset: Identifier, passed: Pass
     if not here and edge.type == "DIRECT":
         # The field of a struct comes through the struct, as above.
         here = [one for key, one in same if key[1:3] == asked[1:3]]
-    legs = [_leg(leg, way) for one in here for leg, way in one.legs.items()]
+    legs = [_leg(leg, way) for one in here for leg, ways in one.legs.items() for way in ways]
     if not any(leg.source or leg.target or leg.passing for leg in legs):
         return ()
     # What no other part accounts for happens where the source is read, such as by a query that can't be read.

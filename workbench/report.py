@@ -13,7 +13,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
 from openlineage_pyspark.facets.model.plan import Plan
-from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.part_columns import PartColumns, Passages
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.workbench.from_plan import graph_of_plan, operators_of_plan
@@ -368,9 +368,8 @@ def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, st
             kinds = dict.fromkeys(kind_text(t.subtype, masked=t.masking) for t in edge.transformations)
             if edge.certainty is not Certainty.EXACT:
                 kinds[edge.certainty.word] = None
-            expressions = (t.description for t in edge.transformations if t.subtype != _IDENTITY)
-            expression = next((text for text in expressions if text), "")
-            yield "" if place else column, f"{names.of(edge.dataset)}.{edge.field}", how(kinds, expression)
+            found = ((t.subtype, t.masking, t.description) for t in edge.transformations)
+            yield "" if place else column, f"{names.of(edge.dataset)}.{edge.field}", how(kinds, shown_expression(found))
 
 
 def reads_lines(views: Iterable[str], others: Iterable[str]) -> list[str]:
@@ -393,6 +392,20 @@ def _reads(lineage: Lineage, output: Dataset | None, names: ShortNames) -> list[
     views = (each.identifier for each in lineage.inputs if each.type == VIEW_TYPE)
     others = (each.identifier for each in lineage.inputs if each.type != VIEW_TYPE and each.identifier not in used)
     return reads_lines(map(names.of, views), map(names.of, others))
+
+
+def shown_expression(transformations: Iterable[tuple[str, bool, str]]) -> str:
+    """
+    Return the expressions by which a source influences its target: those of all paths of the first kind that has one.
+
+    Args:
+        transformations: the subtype, the masking and the expression of each.
+    """
+    texts: dict[tuple[str, bool], dict[str, None]] = {}
+    for subtype, masking, expression in transformations:
+        if expression and subtype != _IDENTITY:
+            texts.setdefault((subtype, masking), {})[" ".join(expression.split())] = None
+    return "; ".join(next(iter(texts.values()), ()))
 
 
 def how(kinds: Iterable[str], expression: str) -> str:
@@ -422,6 +435,8 @@ def _cells(row: tuple[str, str, str]) -> tuple[str, ...]:
 
 def remark_line(operator: str, message: str) -> str:
     """Return the line that says what was not understood."""
+    if operator == PATHS:
+        return f"left out: {message}"
     return f"not understood: {': '.join(filter(None, (operator, message)))}"
 
 

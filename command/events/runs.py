@@ -12,8 +12,8 @@ from openlineage_pyspark.facets.model.lineage import Certainty
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 from openlineage_pyspark.workbench.model.graph import kind_text
 from openlineage_pyspark.workbench.questions.told import ways_of_output
-from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames
-from openlineage_pyspark.workbench.store.events.rows import remarks_of
+from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames, shown_expression
+from openlineage_pyspark.workbench.store.events.rows import LEFT_OUT, remarks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +40,8 @@ class ReportedColumn:
         dataset: the dataset that it is read from.
         field: its name there.
         kinds: its transformations, such as `AGGREGATION`; empty if the event does not say.
-        expression: the text of the first expression that is not a plain copy; empty if there is none.
+        expression: the text of the first expression that is not a plain copy, and those of the other paths of its
+            kind; empty if there is none.
         certainty: how sure the least sure of them is.
     """
 
@@ -140,7 +141,8 @@ def reported_state_of(event: EventJson) -> ReportedState:
     """
     run, job = _group(event, "run"), _group(event, "job")
     remarks = tuple(dict.fromkeys(remarks_of(event)))
-    certainty = Certainty.GUESSED if remarks else Certainty.EXACT
+    in_doubt = any(operator not in LEFT_OUT for operator, _ in remarks)
+    certainty = Certainty.GUESSED if in_doubt else Certainty.EXACT
     message = _text(_group(_facets(run), "errorMessage", optional=True), "message", default="")
     return ReportedState(
         run_id=_text(run, "runId"),
@@ -242,11 +244,11 @@ def _output(document: EventJson, certainty: Certainty) -> ReportedDataset:
 def _columns(document: EventJson, certainty: Certainty) -> Iterator[tuple[str, tuple[ReportedColumn, ...]]]:
     facets = _facets(document)
     lineage = _group(facets, "columnLineage")
-    told = {
-        (target[2], *source, *how): _CERTAINTIES.get(way.certainty, Certainty.UNKNOWN)
-        for source, target, how, way in ways_of_output(document)
-        if way.certainty != Certainty.EXACT.word
-    }
+    told: dict[_Way, Certainty] = {}
+    for source, target, how, way in ways_of_output(document):
+        if way.certainty != Certainty.EXACT.word:
+            key, here = (target[2], *source, *how), _CERTAINTIES.get(way.certainty, Certainty.UNKNOWN)
+            told[key] = min(here, told.get(key, here))
     fields = _group(lineage, "fields")
     schema = [_text(field, "name") for field in _groups(_group(facets, "schema", optional=True), "fields")]
     for column in dict.fromkeys([*schema, *fields]):
@@ -271,7 +273,7 @@ def _edge(document: EventJson, column: str, told: Mapping[_Way, Certainty], cert
     field = _text(document, "field")
     kinds: dict[str, None] = {}
     certainties: list[Certainty] = []
-    expression = ""
+    expressions: list[tuple[str, bool, str]] = []
     for step in _groups(document, "transformations"):
         subtype = _text(step, "subtype", default="")
         type_ = _text(step, "type", default="" if subtype else None)
@@ -279,8 +281,8 @@ def _edge(document: EventJson, column: str, told: Mapping[_Way, Certainty], cert
         way = (column, dataset.namespace, dataset.name, field, type_, subtype, masking)
         certainties.append(told.get(way, certainty))
         kinds[kind_text(subtype or type_, masked=masking)] = None
-        if subtype != "IDENTITY":
-            expression = expression or _text(step, "description", default="")
+        expressions.append((subtype, masking, _text(step, "description", default="")))
+    expression = shown_expression(expressions)
     return ReportedColumn(dataset, field, tuple(kinds), expression, min(certainties, default=certainty))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
 from openlineage.client.facet_v2 import column_lineage_dataset
 from openlineage_pyspark.facets.events.ids import PRODUCER
 from openlineage_pyspark.facets.events.marquez import accepted_column, accepted_namespace
@@ -78,28 +79,28 @@ def _is_too_wide(lineage: ColumnLineage, options: EventOptions) -> bool:
 
 
 def _merged(edges: tuple[Edge, ...], *, described: bool) -> list[column_lineage_dataset.InputField]:
-    """Return one entry for each source column, with all its transformations."""
-    sources: dict[tuple[Identifier, str], tuple[Transformation, ...]] = {}
+    """Return one entry for each source column, with all its transformations, of which no two are equal."""
+    sources: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
     for edge in edges:
-        source = (edge.dataset, edge.field)
-        known = sources.get(source)
-        ways = edge.transformations
-        sources[source] = ways if known is None else known + tuple(way for way in ways if way not in known)
+        ways = (
+            edge.transformations if described else [attrs.evolve(way, description="") for way in edge.transformations]
+        )
+        sources.setdefault((edge.dataset, edge.field), {}).update(dict.fromkeys(ways))
     return [
         column_lineage_dataset.InputField(
             namespace=accepted_namespace(dataset.namespace),
             name=dataset.name,
             field=accepted_column(field),
-            transformations=[_transformation(way, described=described) for way in ways],
+            transformations=[_transformation(way) for way in ways],
         )
         for (dataset, field), ways in sources.items()
     ]
 
 
-def _transformation(way: Transformation, *, described: bool) -> column_lineage_dataset.Transformation:
+def _transformation(way: Transformation) -> column_lineage_dataset.Transformation:
     return column_lineage_dataset.Transformation(
         type=way.type,
         subtype=way.subtype,
-        description=way.description if described and way.description else None,
+        description=way.description or None,
         masking=way.masking,
     )

@@ -34,7 +34,7 @@ the same wherever the source is hosted.
 """
 
 
-def own_schema(name: str) -> str:
+def own_schema(name: str, version: str = "1-0-0") -> str:
     """
     Return the URI of the JSON Schema of a facet of our own, which is in the package, in the folder `schemas`.
 
@@ -42,8 +42,9 @@ def own_schema(name: str) -> str:
 
     Args:
         name: the name of its definition and of its file, such as `PySparkSnapshotDatasetFacet`.
+        version: its version.
     """
-    return f"pkg:pypi/openlineage-pyspark/schemas/1-0-0/{name}.json#/$defs/{name}"
+    return f"pkg:pypi/openlineage-pyspark/schemas/{version}/{name}.json#/$defs/{name}"
 
 
 def run_id(application_start: dt.datetime, application_id: str, key: str) -> str:

@@ -51,7 +51,7 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
 
     def told(edges: Iterable[Edge]) -> list[dict[str, object]]:
         return [
-            _edge(edge, each, operators, expressions)
+            _path(edge, each, operators, expressions, described=options.descriptions_enabled)
             for edge in edges
             for each in edge.transformations
             if each.way.operators and (options.steps == "all" or each.way.certainty is not Certainty.EXACT)
@@ -68,11 +68,13 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
         rows=rows,
         producer=PRODUCER,
     )
-    facet._schemaURL = own_schema("PySparkLineageStepsDatasetFacet")
+    facet._schemaURL = own_schema("PySparkLineageStepsDatasetFacet", "1-1-0")
     return {"pyspark_lineage_steps": facet}
 
 
-def _edge(edge: Edge, each: Transformation, operators: _Shared, expressions: _Shared) -> dict[str, object]:
+def _path(
+    edge: Edge, each: Transformation, operators: _Shared, expressions: _Shared, *, described: bool
+) -> dict[str, object]:
     passed, left_out = _ends(each.way.operators)
     steps, _ = _ends(each.way.steps)
     found: dict[str, object] = {
@@ -83,6 +85,7 @@ def _edge(edge: Edge, each: Transformation, operators: _Shared, expressions: _Sh
         "subtype": each.subtype,
         "masking": each.masking,
         "certainty": each.way.certainty.word,
+        **({"description": expressions.place(each.description)} if described and each.description else {}),
         "operators": [operators.place(operator) for operator in passed],
         "steps": [_step(step, operators, expressions) for step in steps],
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import attrs
@@ -18,6 +18,9 @@ from openlineage_pyspark.facets.model.plan import Value
 
 _MOST_TEXTS = 10_000
 """The most texts that are kept of what earlier plans say; a loop may read its own rows again and again."""
+
+MOST_PATHS = 8
+"""The most paths of one kind that are kept from a source column to a target."""
 
 
 class Kind(enum.IntEnum):
@@ -238,7 +241,7 @@ class Transformation:
         description: the SQL text of the expression, in terms of the columns of sources or as it is in the last step
             alone; empty if there is none, and of a plain copy.
         masking: whether the source's value can't be read back, as after a hash or a count.
-        way: how it gets there. Two transformations that differ in it alone are equal, and the first one found stays.
+        way: how it gets there. Two transformations that differ in it alone are equal: an edge may have both.
     """
 
     type: str
@@ -262,6 +265,12 @@ def transformation(kind: Kind, way: Way) -> Transformation:
     return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, shown, kind.masking, told)
 
 
+def different(found: Sequence[Transformation]) -> tuple[Transformation, ...]:
+    """Return transformations in their order, each once: of two that differ in their ways, both."""
+    # Nearly all edges have one, and to hash it takes a while.
+    return tuple(found) if len(found) <= 1 else tuple({(each, each.way): each for each in found}.values())
+
+
 @attrs.frozen(order=True)
 class Edge:
     """
@@ -270,7 +279,8 @@ class Edge:
     Args:
         dataset: the source dataset.
         field: the source column; for a nested field, the column that holds it.
-        transformations: the ways in which it influences the target, sorted, at least one.
+        transformations: the paths by which it influences the target, sorted, at least one; of one kind at most
+            `MOST_PATHS`.
     """
 
     dataset: Identifier

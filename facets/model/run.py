@@ -143,6 +143,10 @@ class Parent:
     root: RunReference | None = None
 
 
+PATHS = "paths"
+"""The task of the gap that says that there are more paths than are kept."""
+
+
 @attrs.frozen
 class Gap:
     """

@@ -18,7 +18,15 @@ from collections.abc import Iterable, Iterator, Mapping
 import attrs
 from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Step, Transformation, Way
+from openlineage_pyspark.facets.model.lineage import (
+    ColumnLineage,
+    Edge,
+    OutputColumn,
+    Step,
+    Transformation,
+    Way,
+    different,
+)
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
 from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState, Submission
 from openlineage_pyspark.facets.redaction.errors import redact_message
@@ -379,10 +387,10 @@ def _lineage(lineage: ColumnLineage, expressions: _Expressions) -> ColumnLineage
     def edges(given: tuple[Edge, ...]) -> tuple[Edge, ...]:
         made = []
         for edge in given:
-            # With masked literals, transformations that differ only in a literal become equal.
+            # With masked literals, paths that differ only in a literal become equal.
             shown = [expressions.shown(each) for each in edge.transformations]
             same = all(new is old for new, old in zip(shown, edge.transformations, strict=True))
-            made.append(edge if same else attrs.evolve(edge, transformations=tuple(dict.fromkeys(shown))))
+            made.append(edge if same else attrs.evolve(edge, transformations=different(shown)))
         return tuple(made)
 
     columns = tuple(OutputColumn(column.name, edges(column.edges)) for column in lineage.columns)

@@ -152,32 +152,51 @@ class _Draft:
             where.append(part)
 
 
-_BY_NOTHING, _BY_LEAF, _BY_COLUMN = range(3)
-"""What chooses a text: the text is the same for all origins; or the origin's leaf chooses it; or its column does."""
+class _Path(NamedTuple):
+    """
+    A path, which chooses between the branches of a union, or the actions of a MERGE.
+
+    Args:
+        origin: where the path begins.
+        last: its last step; None if the value is only passed on.
+    """
+
+    origin: Origin
+    last: Step | None
 
 
-class _ByOrigin(Generic[_Key, _Made]):
-    """What is made of each key: the same for all origins, or chosen by the origin."""
+_BY_NOTHING, _BY_LEAF, _BY_COLUMN, _BY_PATH = range(4)
+"""What chooses a text: it is the same for all paths; or the leaf chooses it, or the column, or the whole path."""
+
+
+class _ByPath(Generic[_Key, _Made]):
+    """What is made of each key: the same for all paths, or chosen by the path."""
 
     def __init__(self) -> None:
         self._of_all: dict[_Key, tuple[_Made, int]] = {}
         self._of_one: dict[tuple[_Key, Origin | int], tuple[_Made, int]] = {}
+        self._of_path: dict[tuple[_Key, _Path], tuple[_Made, int]] = {}
 
-    def get(self, key: _Key, origin: Origin | None) -> tuple[_Made, int] | None:
+    def get(self, key: _Key, path: _Path | None) -> tuple[_Made, int] | None:
         """Return what was made of a key, and what has chosen it; None if nothing was made yet."""
         known = self._of_all.get(key)
-        if known is None and self._of_one and origin is not None:
-            known = self._of_one.get((key, origin.operator)) or self._of_one.get((key, origin))
+        if known is None and path is not None:
+            if self._of_one:
+                known = self._of_one.get((key, path.origin.operator)) or self._of_one.get((key, path.origin))
+            if known is None and self._of_path:
+                known = self._of_path.get((key, path))
         return known
 
-    def put(self, key: _Key, origin: Origin | None, made: _Made, chosen: int) -> None:
-        """Keep what was made of a key, unless an origin would choose it and none is known."""
+    def put(self, key: _Key, path: _Path | None, made: _Made, chosen: int) -> None:
+        """Keep what was made of a key, unless a path would choose it and none is known."""
         if chosen == _BY_NOTHING:
             self._of_all[key] = (made, chosen)
             return
         self._of_all.pop(key, None)
-        if origin is not None:
-            self._of_one[key, origin.operator if chosen == _BY_LEAF else origin] = (made, chosen)
+        if path is not None and chosen == _BY_PATH:
+            self._of_path[key, path] = (made, chosen)
+        elif path is not None:
+            self._of_one[key, path.origin.operator if chosen == _BY_LEAF else path.origin] = (made, chosen)
 
 
 class Composer:
@@ -197,9 +216,9 @@ class Composer:
         self._names: dict[int, str] = {}
         self._source_names: dict[tuple[int, int], str] = {}
         self._columns: dict[int, str] = {}
-        self._texts = _ByOrigin[Computation, str]()
-        self._expansions = _ByOrigin[_Hole, _Parts]()
-        self._wholes = _ByOrigin[_Hole, "str | None"]()
+        self._texts = _ByPath[Computation, str]()
+        self._expansions = _ByPath[_Hole, _Parts]()
+        self._wholes = _ByPath[_Hole, "str | None"]()
         self._definitions: dict[tuple[int, int], dict[_Text, Definition]] = {}
         self._branches: dict[tuple[int, int], tuple[dict[Origin | int, _Text], int]] = {}
         self._chosen = _BY_NOTHING
@@ -211,29 +230,30 @@ class Composer:
 
         Args:
             step: the last step of the way.
-            origin: where the way begins. It chooses between the branches of a union.
+            origin: where the way begins. The way chooses between the branches of a union.
         """
+        path = _Path(origin, step)
         while step is not None and not step.expression and step.computation is None:
             step = step.before
         if step is None or step.computation is None:
             return step.expression if step is not None else ""
         computation = step.computation
-        known = self._texts.get(computation, origin)
+        known = self._texts.get(computation, path)
         if known is not None:
             return known[0]
         self._chosen = _BY_NOTHING
         found = self._computed(computation)
-        text = self._text((step.expression,) if found is None else self._field(found, computation.path), origin)
-        self._texts.put(computation, origin, text, self._chosen)
+        text = self._text((step.expression,) if found is None else self._field(found, computation.path), path)
+        self._texts.put(computation, path, text, self._chosen)
         return text
 
     def column(self, operator: int, id_: int) -> str:
         """Return the composed text of a column of an operator."""
         return self._text((_Hole(id_, operator, (operator,), self._plain_name(id_)),), None)
 
-    def _text(self, parts: _Parts, origin: Origin | None) -> str:
+    def _text(self, parts: _Parts, way: _Path | None) -> str:
         left = self._left
-        whole = self._whole(parts, origin, _DEEPEST)
+        whole = self._whole(parts, way, _DEEPEST)
         if whole is not None:
             return whole
         self._left = left
@@ -241,24 +261,24 @@ class Composer:
         while (place := draft.next()) is not None:
             self._left -= 1
             if self._left >= 0:
-                draft.fill(place, self._expanded(place[2], origin))
+                draft.fill(place, self._expanded(place[2], way))
             else:
                 draft.cut(place)
         return draft.text()
 
-    def _whole(self, parts: _Parts, origin: Origin | None, depth: int) -> str | None:
+    def _whole(self, parts: _Parts, way: _Path | None, depth: int) -> str | None:
         """
         Return a text with all attributes replaced, if nothing must be left out of it, as of most texts; else None.
 
         Args:
             parts: the text.
-            origin: where the way begins.
+            way: the path whose text it is.
             depth: how many attributes inside each other are replaced.
         """
         texts: list[str] = []
         length = 0
         for part in parts:
-            text = part if isinstance(part, str) else self._column_of(part) or self._whole_of(part, origin, depth)
+            text = part if isinstance(part, str) else self._column_of(part) or self._whole_of(part, way, depth)
             if text is None or text.endswith(CUT):
                 return None
             texts.append(text)
@@ -280,8 +300,8 @@ class Composer:
             self._left -= bool(known)
         return "" if hole.path else known
 
-    def _whole_of(self, hole: _Hole, origin: Origin | None, depth: int) -> str | None:
-        known = self._wholes.get(hole, origin)
+    def _whole_of(self, hole: _Hole, way: _Path | None, depth: int) -> str | None:
+        known = self._wholes.get(hole, way)
         if known is not None:
             self._chosen = max(self._chosen, known[1])
             return known[0]
@@ -291,23 +311,23 @@ class Composer:
         chosen, self._chosen = self._chosen, _BY_NOTHING
         # A text that holds itself is never whole.
         self._wholes.put(hole, None, None, _BY_NOTHING)
-        text = self._whole(self._expansion(hole, origin), origin, depth - 1)
-        self._wholes.put(hole, origin, text, self._chosen)
+        text = self._whole(self._expansion(hole, way), way, depth - 1)
+        self._wholes.put(hole, way, text, self._chosen)
         self._chosen = max(self._chosen, chosen)
         return text
 
-    def _expanded(self, hole: _Hole, origin: Origin | None) -> _Parts:
-        known = self._expansions.get(hole, origin)
+    def _expanded(self, hole: _Hole, way: _Path | None) -> _Parts:
+        known = self._expansions.get(hole, way)
         if known is not None:
             self._chosen = max(self._chosen, known[1])
             return known[0]
         chosen, self._chosen = self._chosen, _BY_NOTHING
-        found = self._expansion(hole, origin)
-        self._expansions.put(hole, origin, found, self._chosen)
+        found = self._expansion(hole, way)
+        self._expansions.put(hole, way, found, self._chosen)
         self._chosen = max(self._chosen, chosen)
         return found
 
-    def _expansion(self, hole: _Hole, origin: Origin | None) -> _Parts:
+    def _expansion(self, hole: _Hole, way: _Path | None) -> _Parts:
         """Return what an attribute is computed from; its name if that is not known."""
         seen: set[tuple[int, int, Path]] = set()
         first, path = hole, hole.path
@@ -322,7 +342,7 @@ class Composer:
                 is_unnamed = above and not path and self._is_unnamed(operator, own)
                 return (above if is_unnamed else _uncut(self._source_name(operator, id_) + field_text(path)),)
             seen.add((operator, id_, path))
-            found = self._definition(operator, id_, origin)
+            found = self._definition(operator, id_, way)
             if found is None:
                 return (self._own_name(first),)
             text, rest = found.at(path)
@@ -354,12 +374,12 @@ class Composer:
         found, rest = text.at(path)
         return found.parts if _is_cut(found.parts) else _with_field(found.parts, rest)
 
-    def _definition(self, operator: int, id_: int, origin: Origin | None) -> _Text | None:
-        """Return the text of the definition of an attribute, of several the one that an origin comes through."""
+    def _definition(self, operator: int, id_: int, way: _Path | None) -> _Text | None:
+        """Return the text of the definition of an attribute, of several the one that a path comes through."""
         found = self._definitions_of(operator, id_)
         if len(found) <= 1:
             return next(iter(found), None)
-        if origin is None:
+        if way is None:
             self._chosen = _BY_COLUMN
             return None
         if (operator, id_) not in self._branches:
@@ -369,12 +389,32 @@ class Composer:
             for text, definition in found.items():
                 for each in self._origins(operator, definition):
                     chosen = by_origin.setdefault(each, text)
-                    if by_origin.setdefault(each.operator, text) != chosen:
-                        chooser = _BY_COLUMN
+                    if chosen != text:
+                        chooser = _BY_PATH
+                    elif by_origin.setdefault(each.operator, text) != text:
+                        chooser = max(chooser, _BY_COLUMN)
             self._branches[operator, id_] = by_origin, chooser
         branches, chooser = self._branches[operator, id_]
         self._chosen = max(self._chosen, chooser)
-        return branches.get(origin, branches.get(origin.operator))
+        on_path = self._on_path(operator, id_, found, way) if chooser == _BY_PATH else None
+        return on_path or branches.get(way.origin, branches.get(way.origin.operator))
+
+    def _on_path(self, operator: int, id_: int, found: Mapping[_Text, Definition], way: _Path) -> _Text | None:
+        """Return the text of the definition that lies on a path; None if none does, or if that can't be told."""
+        values = [each.computation for each in way.last or () if each.computation is not None]
+        value = next((each.value for each in values if (each.operator, each.id) == (operator, id_)), None)
+        labels = self._trace.path(way.origin, way.last)
+        above = len(labels) - 1
+        # In a recursive CTE a path comes through a union several times: the last time is the nearest to the sink.
+        while above > 0 and labels[above] != self._trace.label(operator):
+            above -= 1
+        for text, definition in found.items():
+            if isinstance(definition, Passed):
+                if above > 0 and labels[above - 1] == self._trace.label(definition.operator):
+                    return text
+            elif definition.value == value:
+                return text
+        return None
 
     def _definitions_of(self, operator: int, id_: int) -> dict[_Text, Definition]:
         if (operator, id_) not in self._definitions:

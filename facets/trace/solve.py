@@ -5,15 +5,20 @@ An exprId alone does not identify a column: a union outputs the exprIds of its f
 to sources would give false edges. The trace goes backwards from the sink, operator by operator, and caches each result
 by operator and attribute, so that unused columns cost nothing and each column is solved once. No function recurses, so
 only memory limits the plan's depth. A recursive CTE is iterated until its sources no longer grow.
+
+Several paths may lead from one source to one column: through the branches of a union, or through several filters. They
+are kept, each once, in the order of the plan, up to a limit. Into a recursive CTE a path goes once, and again only if
+it arrives in a kind that no shorter one has.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from openlineage_pyspark.facets.model.lineage import Certainty, Computation, Kind, Step, compose
+import attrs
+from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Certainty, Computation, Kind, Step, compose
 from openlineage_pyspark.facets.model.plan import (
     WITH_CTE,
     ExpressionRef,
@@ -41,13 +46,22 @@ class Origin(NamedTuple):
     id: int
 
 
-Sources = Mapping[Origin, Mapping[Kind, "Step | None"]]
-"""Origin -> kind of its influence -> the last step of its way; None if the value is only passed on."""
+Paths = Sequence["Step | None"]
+"""
+The last steps of different paths from one origin, in the order of the plan; None if the value is only passed on.
+
+There are more than `MOST_PATHS` if the plan has more than that.
+"""
+
+Sources = Mapping[Origin, Mapping[Kind, Paths]]
+"""Origin -> kind of its influence -> the paths in which it arrives in this kind."""
 
 _Cell = tuple[int, int, tuple[str, ...]]
 """The index of an operator, the exprId of one of its attributes, and the path of a field in that."""
 _Jumps = tuple[tuple[int, int], ...]
+_Found = dict[Origin, dict[Kind, list["Step | None"]]]
 _NONE: Sources = {}
+_PASSED_ON: Paths = (None,)
 _SHORT = 8
 """The longest walk past operators whose end is cached for its beginning alone."""
 
@@ -111,7 +125,6 @@ class Trace:
         self._call_sites: dict[int, dict[str, str]] = {}
         self._paths: dict[tuple[int, _Jumps], tuple[str, ...]] = {}
         self._texts: dict[int, str] = {}
-        self._begun: tuple[tuple[object, ...], Step] | None = None
 
     def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
         """
@@ -259,10 +272,10 @@ class Trace:
             order, hops, circular = self._plan(wanted)
             values: dict[_Cell, Sources] = {}
             while True:
-                before = _kinds(values) if circular else {}
+                before = _paths_of(values) if circular else {}
                 for cell in order:
                     values[cell] = self._value(cell, hops[cell], values)
-                if not circular or _kinds(values) == before:
+                if not circular or _paths_of(values) == before:
                     break
             self._solved.update(values)
         return self._solved[wanted]
@@ -290,40 +303,51 @@ class Trace:
     def _value(self, cell: _Cell, hops: list[_Hop], values: Mapping[_Cell, Sources]) -> Sources:
         operator, id_, path = cell
         if id_ != ROWS and not hops and self.is_origin(operator, id_):
-            return {Origin(operator, id_): {Kind.TRANSFORMATION if path else Kind.IDENTITY: None}}
+            return {Origin(operator, id_): {Kind.TRANSFORMATION if path else Kind.IDENTITY: _PASSED_ON}}
         return self._merge(hops, values)
 
     def _merge(self, hops: list[_Hop], values: Mapping[_Cell, Sources]) -> Sources:
         if len(hops) == 1 and self._copies(hops[0]):
             cell = hops[0].cell
             return values.get(cell) or self._solved.get(cell, _NONE)
-        found: dict[Origin, dict[Kind, Step | None]] = {}
+        found: _Found = {}
+        again: dict[tuple[Origin, Kind], list[Step]] = {}
+        # An expression continues a path in the same step, whichever of its attributes the path comes through.
+        made: dict[tuple[object, ...], dict[int, Step]] = {}
         for hop in hops:
-            below, kind = values.get(hop.cell), hop.kind
-            copies = self._copies(hop)
+            steps: dict[int, Step] | None = None
+            if not self._copies(hop):
+                steps = made.setdefault((hop.operator, hop.text or hop.computation, hop.certainty, hop.jumps), {})
+            below = values.get(hop.cell)
             for origin, kinds in (self._solved.get(hop.cell, _NONE) if below is None else below).items():
                 here = found.setdefault(origin, {})
-                for inner, before in kinds.items():
-                    composed = compose(kind, inner)
-                    if composed not in here:
-                        here[composed] = before if copies else self._step(hop, before)
+                for inner, paths in kinds.items():
+                    kind = compose(hop.kind, inner)
+                    there = here.setdefault(kind, [])
+                    repeated = _add(there, paths if steps is None else self._continued(hop, paths, steps))
+                    if repeated:
+                        again.setdefault((origin, kind), []).extend(repeated)
+        for (origin, kind), longer in again.items():
+            found[origin][kind] = found[origin][kind] or [min(longer, key=lambda last: len(last.jumps))]
         return found
+
+    def _continued(self, hop: _Hop, paths: Paths, steps: dict[int, Step]) -> Iterator[Step]:
+        """Yield the last steps of paths with a hop behind them; those that are made already are in `steps`."""
+        for before in paths:
+            known = steps.get(id(before))
+            if known is None:
+                known = steps[id(before)] = self._step(hop, before)
+            yield known
 
     def _copies(self, hop: _Hop) -> bool:
         """Return whether an operator passes a value on as it is, which is no step of its way."""
         return hop.kind is Kind.IDENTITY and not hop.text and not hop.jumps
 
     def _step(self, hop: _Hop, before: Step | None) -> Step:
-        if before is not None:
-            return self._next_step(hop, before)
-        # An expression begins the ways of all attributes that it reads with the same step.
-        what = hop[2:]
-        if self._begun is None or self._begun[0] != what:
-            self._begun = what, self._next_step(hop, None)
-        return self._begun[1]
-
-    def _next_step(self, hop: _Hop, before: Step | None) -> Step:
         jumps = (*before.jumps, *hop.jumps) if before is not None else hop.jumps
+        if before is not None and hop.cell[1] == ROWS and hop.kind is Kind.IDENTITY and not hop.text:
+            # A reference to a CTE passes all of its rows on, which is no step.
+            return attrs.evolve(before, jumps=jumps)
         return Step(
             self.label(hop.operator),
             hop.text,
@@ -512,25 +536,27 @@ class Trace:
     def _row_hops(self, top: int) -> list[_Hop]:
         hops: list[_Hop] = []
         seen: set[int] = set()
-        stack: list[tuple[int, _Jumps]] = [(top, ())]
+        stack = [top]
         while stack:
-            operator, jumps = stack.pop()
+            operator = stack.pop()
             if operator in seen:
                 continue
             seen.add(operator)
+            definition = self._refers_to(operator)
+            if definition is not None:
+                hops.append(_Hop((definition, ROWS, ()), Kind.IDENTITY, "", operator, jumps=self._jumps(operator)))
+                continue
             here, scope = self._lineages[operator], self.scope(operator)
             for value, kind in here.influences:
                 for item in value if isinstance(value, tuple) else (value,):
                     text = self._text(item, operator)
                     computation = Computation(operator, ROWS, scope, item)
                     for use in uses(self.plan, item, kind):
-                        made = self._use(operator, use, text, scope, computation, jumps)
+                        made = self._use(operator, use, text, scope, computation)
                         if here.rows_certainty is not Certainty.EXACT:
                             made = [hop._replace(certainty=min(hop.certainty, here.rows_certainty)) for hop in made]
                         hops += made
-            below = here.inputs if here.inputs is not None else scope
-            above = self._jumps(operator) + jumps
-            stack += [(each, above) for each in reversed(below)]
+            stack += reversed(here.inputs if here.inputs is not None else scope)
         return hops
 
     def _use(
@@ -540,7 +566,6 @@ class Trace:
         text: str,
         scope: tuple[int, ...],
         computation: Computation,
-        jumps: _Jumps = (),
     ) -> list[_Hop]:
         """
         Return the hop to what an expression of an operator reads; none if nothing below has it.
@@ -551,9 +576,9 @@ class Trace:
             text: the SQL text of the expression.
             scope: the indices of the operators whose output it reads.
             computation: what it computes.
-            jumps: where the way above leaves the tree of operators.
         """
         cell: _Cell | None = None
+        jumps: _Jumps = ()
         if use.reach is UseTarget.ROWS:
             cell = (use.operator, ROWS, ())
         elif use.reach is UseTarget.RESULT:
@@ -562,7 +587,7 @@ class Trace:
             below = scope[0] if len(scope) == 1 else self._holding(scope, use.id)
             cell = self._follow((below, use.id, use.path)) if below is not None else None
         if cell is None and (child := self._outer(operator, use.id)) is not None:
-            cell, jumps = self._follow((child, use.id, use.path)), ((child, operator), *jumps)
+            cell, jumps = self._follow((child, use.id, use.path)), ((child, operator),)
         if cell is None:
             return []
         # What Spark has made for a PIVOT has a composed text only.
@@ -650,9 +675,26 @@ def _around_subqueries(plan: Plan) -> set[int]:
     return found
 
 
-def _kinds(values: Mapping[_Cell, Sources]) -> dict[_Cell, dict[Origin, dict[Kind, str]]]:
-    """Return what must stop growing before a cycle is solved: not the ways, which become longer with each round."""
+def _add(there: list[Step | None], paths: Iterable[Step | None]) -> list[Step]:
+    """Add paths to others, each once, and return those that go into a recursive CTE again, which are not added."""
+    again: list[Step] = []
+    for last in paths:
+        if last is not None and len(last.jumps) > 1 and len(set(last.jumps)) < len(last.jumps):
+            again.append(last)
+        elif len(there) > MOST_PATHS:
+            break
+        elif all(last is not each for each in there):
+            there.append(last)
+    return again
+
+
+def _paths_of(values: Mapping[_Cell, Sources]) -> dict[_Cell, dict[Origin, dict[Kind, list[tuple[str, _Jumps]]]]]:
+    """Return what must stop growing before a cycle is solved."""
+
+    def shown(paths: Paths) -> list[tuple[str, _Jumps]]:
+        return [("", ()) if last is None else (last.shown, last.jumps) for last in paths]
+
     return {
-        cell: {o: {kind: step.shown if step else "" for kind, step in kinds.items()} for o, kinds in sources.items()}
+        cell: {origin: {kind: shown(paths) for kind, paths in kinds.items()} for origin, kinds in sources.items()}
         for cell, sources in values.items()
     }

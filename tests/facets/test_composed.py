@@ -64,7 +64,7 @@ def projections(*levels: tuple[str, Sql, tuple[int, ...]]) -> Plan:
 def memory() -> EarlierPlans:
     """Return an earlier plan that has read `a` and `b` from a table `t`."""
     table = Dataset(Identifier("file", "/lake/t"))
-    sources = {id_: {(table.identifier, name): {Kind.IDENTITY: Way()}} for id_, name in ((1, "a"), (2, "b"))}
+    sources = {id_: {(table.identifier, name): {Kind.IDENTITY: (Way(),)}} for id_, name in ((1, "a"), (2, "b"))}
     return EarlierPlans({1: (table,), 2: (table,)}, sources, {}, {1: "t.a", 2: "t.b"})
 
 

@@ -53,7 +53,14 @@ def facet(runs: Runs, lineage: ColumnLineage = LINEAGE, **options: Any) -> dict[
     return found.get("pyspark_lineage_steps")
 
 
-def edge(field: str, kind: tuple[str, str], certainty: str, steps: list[dict[str, Any]], path: list[int]) -> Any:
+def edge(
+    field: str,
+    kind: tuple[str, str],
+    certainty: str,
+    steps: list[dict[str, Any]],
+    path: list[int],
+    description: int | None = None,
+) -> Any:
     return {
         "namespace": "file",
         "name": "/lake/a",
@@ -62,6 +69,7 @@ def edge(field: str, kind: tuple[str, str], certainty: str, steps: list[dict[str
         "subtype": kind[1],
         "masking": False,
         "certainty": certainty,
+        **({"description": description} if description is not None else {}),
         "operators": path,
         "steps": steps,
     }
@@ -73,6 +81,7 @@ X = edge(
     "opaque",
     [{"operator": 1}, {"operator": 2, "expression": 0, "certainty": "opaque"}],
     [0, 1, 2, 3],
+    description=0,
 )
 
 
@@ -89,7 +98,7 @@ def test_all_edges_are_told_if_asked_for(full_run: Runs) -> None:
     assert found["expressions"] == ["f(a, 's3cr3t')", "(c > 1)"]
     assert found["columns"] == {"x": [X], "y": [edge("b", ("DIRECT", "IDENTITY"), "exact", [], [0, 1, 2, 3])]}
     assert found["rows"] == [
-        edge("c", ("INDIRECT", "FILTER"), "exact", [{"operator": 1, "expression": 1}], [0, 1, 2, 3])
+        edge("c", ("INDIRECT", "FILTER"), "exact", [{"operator": 1, "expression": 1}], [0, 1, 2, 3], 1)
     ]
 
 

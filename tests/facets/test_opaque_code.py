@@ -122,16 +122,16 @@ def test_a_filter_by_a_function_over_objects_is_an_influence_that_is_not_exact()
     top = plan.operators[0]._replace(arguments={"deserializer": ExpressionRef(0), "child": OperatorRef(1)})
     trace = Trace(attrs.evolve(plan, operators=(top, plan.operators[1])))
     [(origin, kinds)] = trace.rows(0).items()
-    step = kinds[Kind.FILTER]
+    (step,) = kinds[Kind.FILTER]
     assert (origin, step.least if step else None) == (Origin(1, 1), Certainty.OPAQUE)
-    assert trace.column(0, 1) == {Origin(1, 1): {Kind.IDENTITY: None}}
+    assert trace.column(0, 1) == {Origin(1, 1): {Kind.IDENTITY: (None,)}}
 
 
 def test_the_index_of_a_frame_of_pandas_on_spark_leaves_the_other_columns_as_they_are() -> None:
     plan = over("AttachDistributedSequence")
     top = plan.operators[0]._replace(output=(B, A))
     trace = Trace(attrs.evolve(plan, operators=(top, plan.operators[1])))
-    assert trace.column(0, 1) == {Origin(1, 1): {Kind.IDENTITY: None}}
+    assert trace.column(0, 1) == {Origin(1, 1): {Kind.IDENTITY: (None,)}}
     assert trace.column(0, 2) == {}
 
 
@@ -144,5 +144,5 @@ def test_a_python_function_that_spark_may_replace_by_expressions_stays_one() -> 
         arguments={"projectList": (ExpressionRef(2),), "child": OperatorRef(1)}, output=(B,)
     )
     found = Trace(attrs.evolve(plan, operators=(top, plan.operators[1]))).column(0, 2)
-    sure = {kind: step.least for kind, step in found[Origin(1, 1)].items() if step}
-    assert sure == {Kind.TRANSFORMATION: Certainty.OPAQUE}
+    sure = {kind: [step.least for step in paths if step] for kind, paths in found[Origin(1, 1)].items()}
+    assert sure == {Kind.TRANSFORMATION: [Certainty.OPAQUE]}

@@ -2,186 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.model.lineage import Kind, compose
-from openlineage_pyspark.facets.model.plan import (
-    Attribute,
-    AttributeRef,
-    Expression,
-    ExpressionRef,
-    Operator,
-    OperatorRef,
-    Output,
-    Plan,
-)
+from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Kind
+from openlineage_pyspark.facets.model.plan import AttributeRef, OperatorRef
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
+from support.built_plans import MOST_ENUMERATED, Building, kinds, path_of
 
 EXAMPLES = settings.default.max_examples
 """How many examples the profile asks for; `./run test --fast` has a quick one."""
 
 
-class Building:
-    """A plan that grows from its leaves, and beside it what each column must come from, worked out forwards.
-
-    Backwards from the sink, with memory and shortcuts, is how the trace does it; here every operator works out all of
-    its columns from those of its children, as it is added.
-    """
-
-    def __init__(self):
-        self.operators = []
-        self.expressions = []
-        self.attributes = {}
-        self.ids = count(1)
-        self.columns = []
-        self.rows = []
-
-    def output(self, at):
-        return [column.id for column in self.operators[at].output]
-
-    def leaf(self, width):
-        ids = [self.new() for _ in range(width)]
-        at = self.add("LogicalRelation", {}, ids)
-        self.columns.append({id_: {Origin(at, id_): {Kind.IDENTITY}} for id_ in ids})
-        self.rows.append({})
-        return at
-
-    def project(self, child, groups):
-        """Put out a column for each group of the child's columns: itself for one, their sum for several."""
-        names, columns = [], {}
-        below = self.columns[child]
-        for group in groups:
-            if len(group) == 1 and group[0] not in columns:
-                names.append(AttributeRef(group[0]))
-                columns[group[0]] = below[group[0]]
-            else:
-                kind = Kind.IDENTITY if len(group) == 1 else Kind.TRANSFORMATION
-                id_, made = self.alias(self.function("Add", group) if len(group) > 1 else AttributeRef(group[0]))
-                names.append(made)
-                columns[id_] = joined(step(kind, below[source]) for source in group)
-        at = self.add("Project", {"projectList": tuple(names), "child": OperatorRef(child)}, list(columns))
-        self.columns.append(columns)
-        self.rows.append(self.rows[child])
-        return at
-
-    def renamed(self, child):
-        """Put out every column of the child under a new id."""
-        made = [self.alias(AttributeRef(id_)) for id_ in self.output(child)]
-        arguments = {"projectList": tuple(reference for _, reference in made), "child": OperatorRef(child)}
-        at = self.add("Project", arguments, [id_ for id_, _ in made])
-        self.columns.append(
-            {new: self.columns[child][id_] for (new, _), id_ in zip(made, self.output(child), strict=True)}
-        )
-        self.rows.append(self.rows[child])
-        return at
-
-    def filter(self, child, id_):
-        return self.over(child, "Filter", {"condition": self.function("IsNotNull", [id_])}, {Kind.FILTER: [id_]})
-
-    def sort(self, child, id_):
-        order = (self.function("SortOrder", [id_]),)
-        return self.over(child, "Sort", {"order": order}, {Kind.SORT: [id_]})
-
-    def distinct(self, child):
-        return self.over(child, "Distinct", {}, {Kind.GROUP_BY: self.output(child)})
-
-    def over(self, child, name, arguments, decides):
-        at = self.add(name, {**arguments, "child": OperatorRef(child)}, self.output(child))
-        below = self.columns[child]
-        steps = [step(kind, below[id_]) for kind, ids in decides.items() for id_ in ids]
-        self.columns.append(below)
-        self.rows.append(joined([*steps, self.rows[child]]))
-        return at
-
-    def join(self, left, right, left_id, right_at):
-        if set(self.output(left)) & set(self.output(right)):
-            right = self.renamed(right)
-        right_id = self.output(right)[right_at % len(self.output(right))]
-        condition = self.function("EqualTo", [left_id, right_id])
-        arguments = {"left": OperatorRef(left), "right": OperatorRef(right), "condition": condition}
-        at = self.add("Join", arguments, [*self.output(left), *self.output(right)])
-        columns = {**self.columns[left], **self.columns[right]}
-        steps = [step(Kind.JOIN, columns[id_]) for id_ in (left_id, right_id)]
-        self.columns.append(columns)
-        self.rows.append(joined([*steps, self.rows[left], self.rows[right]]))
-        return at
-
-    def union(self, branches):
-        width = min(len(self.output(branch)) for branch in branches)
-        branches = [self.project(branch, [[id_] for id_ in self.output(branch)[:width]]) for branch in branches]
-        arguments = {"children": tuple(OperatorRef(branch) for branch in branches)}
-        at = self.add("Union", arguments, self.output(branches[0]))
-        self.columns.append(
-            {
-                id_: joined(self.columns[branch][self.output(branch)[place]] for branch in branches)
-                for place, id_ in enumerate(self.output(branches[0]))
-            }
-        )
-        self.rows.append(joined(self.rows[branch] for branch in branches))
-        return at
-
-    def aggregate(self, child, key, value):
-        aggregate = self.expression("AggregateExpression", {"aggregateFunction": self.function("Sum", [value])})
-        id_, made = self.alias(aggregate)
-        arguments = {
-            "groupingExpressions": (AttributeRef(key),),
-            "aggregateExpressions": (AttributeRef(key), made),
-            "child": OperatorRef(child),
-        }
-        at = self.add("Aggregate", arguments, [key, id_])
-        below = self.columns[child]
-        self.columns.append({key: below[key], id_: step(Kind.AGGREGATION, below[value])})
-        self.rows.append(joined([step(Kind.GROUP_BY, below[key]), self.rows[child]]))
-        return at
-
-    def expression(self, name, arguments, **more):
-        self.expressions.append(Expression(name, arguments, **more))
-        return ExpressionRef(len(self.expressions) - 1)
-
-    def function(self, name, ids):
-        return self.expression(name, {"children": tuple(AttributeRef(id_) for id_ in ids)})
-
-    def alias(self, value):
-        id_ = self.new()
-        return id_, self.expression("Alias", {"child": value}, id=id_, column=f"c{id_}")
-
-    def new(self):
-        id_ = next(self.ids)
-        self.attributes[id_] = Attribute(f"c{id_}", "int")
-        return id_
-
-    def add(self, name, arguments, ids):
-        package = "execution.datasources" if name == "LogicalRelation" else "catalyst.plans.logical"
-        output = tuple(Output(id_, f"c{id_}") for id_ in ids)
-        self.operators.append(Operator(name, f"org.apache.spark.sql.{package}.{name}", arguments, output))
-        return len(self.operators) - 1
-
-    def plan(self, root=None):
-        root = len(self.operators) - 1 if root is None else root
-        return Plan(tuple(self.operators), tuple(self.expressions), self.attributes, root)
-
-
-def step(kind, sources):
-    return {origin: {compose(kind, inner) for inner in kinds} for origin, kinds in sources.items()}
-
-
-def joined(parts):
-    found = {}
-    for part in parts:
-        for origin, kinds in part.items():
-            found[origin] = found.get(origin, set()) | kinds
-    return found
-
-
-def kinds(sources):
-    """Give a trace's answer without the texts."""
-    return {origin: set(ways) for origin, ways in sources.items()}
-
-
-STEPS = ("project", "renamed", "filter", "sort", "distinct", "join", "union", "aggregate")
+STEPS = ("project", "renamed", "filter", "sort", "distinct", "join", "union", "aggregate", "cte", "set_difference")
 
 
 @st.composite
@@ -205,6 +38,11 @@ def plans(draw):
             building.union([child, *draw(st.lists(places, min_size=1, max_size=2))])
         elif name == "aggregate":
             building.aggregate(child, draw(columns), draw(columns))
+        elif name == "cte":
+            known = [at for at, operator in enumerate(building.operators) if operator.name == "CTERelationDef"]
+            building.reference(draw(st.sampled_from(known)) if known else building.definition(child))
+        elif name == "set_difference":
+            building.set_difference(draw(st.sampled_from(["Intersect", "Except"])), child, draw(places))
         else:
             getattr(building, name)(child)
     return building
@@ -217,8 +55,23 @@ def test_every_column_and_all_rows_come_from_what_working_forwards_gives(buildin
     trace = Trace(building.plan())
     for at in reversed(range(len(building.operators))):
         for id_ in building.output(at):
-            assert kinds(trace.column(at, id_)) == building.columns[at][id_]
-        assert kinds(trace.rows(at)) == building.rows[at]
+            assert kinds(trace.column(at, id_)) == kinds(building.columns[at][id_])
+        assert kinds(trace.rows(at)) == kinds(building.rows[at])
+
+
+@settings(max_examples=4 * EXAMPLES, deadline=None)
+@given(plans())
+def test_every_path_of_a_plan_is_found_once_and_no_other(building):
+    """Enumerating all paths forwards gives the same; of very many, it gives more than the trace keeps."""
+    trace = Trace(building.plan())
+    for at in reversed(range(len(building.operators))):
+        expected = [(trace.column(at, id_), building.columns[at][id_]) for id_ in building.output(at)]
+        for found, every in [*expected, (trace.rows(at), building.rows[at])]:
+            for origin, paths_by_kind in found.items():
+                for kind, lasts in paths_by_kind.items():
+                    paths, all_paths = [path_of(last) for last in lasts], every[origin][kind]
+                    assert len(paths) == len(set(paths)) == min(len(all_paths), MOST_PATHS + 1)
+                    assert set(paths) <= all_paths or len(all_paths) > MOST_ENUMERATED
 
 
 @settings(max_examples=2 * EXAMPLES, deadline=None)
@@ -274,7 +127,7 @@ def test_the_same_plan_gives_the_same_whatever_was_asked_before(building, random
 
 def deep_chain(depth):
     """Give a chain of that many operators, each of which replaces its one column."""
-    building = Building()
+    building = Building(enumerates=False)
     at = building.leaf(1)
     for _ in range(depth // 2):
         at = building.filter(building.renamed(at), building.output(len(building.operators) - 1)[0])
@@ -293,7 +146,7 @@ def test_a_chain_of_twenty_thousand_operators_does_not_recurse():
 
 
 def test_unions_nested_two_thousand_deep_do_not_recurse():
-    building = Building()
+    building = Building(enumerates=False)
     leaves = [building.leaf(1) for _ in range(3)]
     at = leaves[0]
     for turn in range(2_000):
@@ -305,7 +158,7 @@ def test_unions_nested_two_thousand_deep_do_not_recurse():
 
 
 def test_an_expression_two_thousand_deep_does_not_recurse():
-    building = Building()
+    building = Building(enumerates=False)
     leaf = building.leaf(2)
     first, second = building.output(leaf)
     value = building.function("Add", [first, second])
@@ -321,7 +174,7 @@ def test_an_expression_two_thousand_deep_does_not_recurse():
 
 def test_conditions_two_thousand_deep_do_not_recurse():
     """CASE in CASE, where kinds compose at every level."""
-    building = Building()
+    building = Building(enumerates=False)
     leaf = building.leaf(2)
     decides, value = building.output(leaf)
     inner = AttributeRef(value)
@@ -358,7 +211,7 @@ def cost(building):
 
 def wide_chain(depth):
     """Give a chain in which every step hands on ten columns and puts one in the place of another."""
-    building = Building()
+    building = Building(enumerates=False)
     at = building.leaf(10)
     for turn in range(depth):
         ids = building.output(at)
@@ -370,7 +223,7 @@ def wide_chain(depth):
 
 def shared_diamonds(depth):
     """Give joins of a frame with itself, over and over: 2 ** depth paths, depth operators."""
-    building = Building()
+    building = Building(enumerates=False)
     at = building.leaf(1)
     for _ in range(depth):
         joined_ = building.join(at, at, building.output(at)[0], 0)

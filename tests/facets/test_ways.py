@@ -48,14 +48,14 @@ def over(name: str, function: str = "Upper") -> Plan:
 
 def last_step(plan: Plan, kind: Kind = Kind.TRANSFORMATION) -> Step:
     """Return the last step to the column b."""
-    step = Trace(plan).column(0, 2)[Origin(2, 1)][kind]
+    (step,) = Trace(plan).column(0, 2)[Origin(2, 1)][kind]
     assert step is not None
     return step
 
 
 def test_an_operator_that_passes_a_value_on_is_on_the_way_and_no_step_of_it() -> None:
     trace = Trace(over("Distinct"))
-    step = trace.column(0, 2)[Origin(2, 1)][Kind.TRANSFORMATION]
+    (step,) = trace.column(0, 2)[Origin(2, 1)][Kind.TRANSFORMATION]
     assert trace.path(Origin(2, 1), step) == ("LocalRelation#2", "Distinct#1", "Project#0")
     assert step == Step("Project#0", "f(a) AS b")
 
@@ -89,8 +89,11 @@ def test_the_arguments_beside_a_call_of_code_stay_exact() -> None:
         attributes={**plan.attributes, 3: Attribute("c", "string")},
     )
     found = Trace(plan).column(0, 2)
-    sure = {origin.id: {kind: step.least for kind, step in kinds.items() if step} for origin, kinds in found.items()}
-    assert sure == {1: {Kind.TRANSFORMATION: Certainty.OPAQUE}, 3: {Kind.TRANSFORMATION: Certainty.EXACT}}
+    sure = {
+        origin.id: {kind: [step.least for step in paths if step] for kind, paths in kinds.items()}
+        for origin, kinds in found.items()
+    }
+    assert sure == {1: {Kind.TRANSFORMATION: [Certainty.OPAQUE]}, 3: {Kind.TRANSFORMATION: [Certainty.EXACT]}}
 
 
 def test_operators_are_named_only_for_who_asks() -> None:

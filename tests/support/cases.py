@@ -96,8 +96,10 @@ def comparable(lineage: Lineage) -> dict[str, Any]:
         dataset, column_lineage = lineage.outputs[at]
         columns: dict[str, list[str]] = {name: [] for name in names}
         rows: list[str] = []
-        for edge in attrs.evolve(lineage, outputs=((dataset, column_lineage),)).edges:
-            (rows if edge.column is None else columns[edge.column]).append(_words(edge))
+        # Paths of one text, such as those from both sides of a self join, are one edge in a case.
+        edges = attrs.evolve(lineage, outputs=((dataset, column_lineage),)).edges
+        for column, words, _ in dict.fromkeys((edge.column, _words(edge), edge.expression) for edge in edges):
+            (rows if column is None else columns[column]).append(words)
         name = _short(dataset.identifier.name) if dataset is not None else None
         outputs[name] = {"columns": [(n, sorted(e)) for n, e in columns.items()], "rows": sorted(rows)}
     return {

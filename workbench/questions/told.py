@@ -24,7 +24,13 @@ from openlineage_pyspark.workbench.model.graph import (
     node_id,
     sure,
 )
-from openlineage_pyspark.workbench.store.events.rows import InvalidEventError, identity, parse_event, remarks_of
+from openlineage_pyspark.workbench.store.events.rows import (
+    LEFT_OUT,
+    InvalidEventError,
+    identity,
+    parse_event,
+    remarks_of,
+)
 from openlineage_pyspark.workbench.store.names import datasets
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 
@@ -74,11 +80,15 @@ class ToldByRun:
 
     Args:
         remarks: what was not understood, as pairs of an operator and a message.
-        ways: edge -> its way.
+        ways: edge -> its ways, of which there are several if several paths lead from one end to the other.
     """
 
     remarks: tuple[tuple[str, str], ...] = ()
-    ways: dict[_Key, ToldWay] = attrs.Factory(dict)
+    ways: dict[_Key, list[ToldWay]] = attrs.Factory(dict)
+
+    def way_of(self, edge: GraphEdge) -> ToldWay | None:
+        """Return the least sure of the ways of an edge; None if none is told."""
+        return min(self.ways.get(_key(edge), ()), key=lambda way: sure(way.certainty).value, default=None)
 
 
 _NOTHING = ToldByRun()
@@ -94,16 +104,19 @@ def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, 
         time: until when, microseconds since 1970.
     """
     remarks: dict[str, dict[tuple[str, str], None]] = {}
-    ways: dict[str, list[tuple[_End, _End, tuple[str, str, bool], ToldWay]]] = {}
+    ways: dict[str, dict[tuple[_End, _End, tuple[str, str, bool]], list[ToldWay]]] = {}
     for run, event in _events(tables, runs, time):
         remarks.setdefault(run, {}).update(dict.fromkeys(remarks_of(event)))
-        ways.setdefault(run, []).extend(_ways(event))
+        here: dict[tuple[_End, _End, tuple[str, str, bool]], list[ToldWay]] = {}
+        for source, target, how, way in _ways(event):
+            here.setdefault((source, target, how), []).append(way)
+        ways.setdefault(run, {}).update(here)
     ids = _ids(tables, (end[:2] for told in ways.values() for way in told for end in way[:2]))
     found = {}
     for run, said in remarks.items():
         keyed = {
-            (column_id(ids[source[:2]], source[2]), column_id(ids[target[:2]], target[2]), *how): way
-            for source, target, how, way in ways[run]
+            (column_id(ids[source[:2]], source[2]), column_id(ids[target[:2]], target[2]), *how): each
+            for (source, target, how), each in ways[run].items()
             if source[:2] in ids and target[:2] in ids
         }
         if keyed or said:
@@ -277,7 +290,7 @@ def _key(edge: GraphEdge) -> _Key:
 
 
 def _explained(edge: GraphEdge, told: ToldByRun) -> GraphEdge:
-    way = told.ways.get(_key(edge))
+    way = told.way_of(edge)
     if way is not None:
         edge = attrs.evolve(
             edge,
@@ -287,8 +300,9 @@ def _explained(edge: GraphEdge, told: ToldByRun) -> GraphEdge:
         )
         if way.certainty != "exact":
             return attrs.evolve(edge, confidence=sure(way.certainty, way.steps))
-    if told.remarks and edge.confidence.value == 1:
-        operators = dict.fromkeys(operator or message for operator, message in told.remarks)
+    doubts = [(operator, message) for operator, message in told.remarks if operator not in LEFT_OUT]
+    if doubts and edge.confidence.value == 1:
+        operators = dict.fromkeys(operator or message for operator, message in doubts)
         return attrs.evolve(edge, confidence=in_part(", ".join(operators)))
     return edge
 

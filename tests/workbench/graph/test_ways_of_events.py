@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
+from openlineage_pyspark.workbench.model.difference import difference
 from openlineage_pyspark.workbench.model.graph import (
     EdgeKind,
     EdgeStep,
@@ -186,3 +187,46 @@ def test_a_line_in_another_shape_is_left_out(tmp_path: Path, strange: Any) -> No
     graph = graph_of(tmp_path, facet(), pyspark_call_site=strange)
 
     assert [node.call_site for node in graph.nodes if isinstance(node, RunNode)] == [""]
+
+
+def test_an_edge_shows_the_texts_of_all_its_paths_and_is_as_sure_as_the_least_sure_of_them(tmp_path: Path) -> None:
+    facet: dict[str, Any] = {
+        "operators": OPERATORS,
+        "expressions": ["a + 1", "f(a)"],
+        "columns": {"x": [told("a", "exact", description=0), told("a", "opaque", description=1)]},
+        "rows": [],
+    }
+    edges = lineage(x=[("s", "a", "TRANSFORMATION")])
+    known = edges["fields"]["x"]["inputFields"][0]
+    known["transformations"] = [{**known["transformations"][0], "description": text} for text in ("f(a)", "a + 1")]
+    made = dataset("t", columnLineage=edges, pyspark_lineage_steps=facet)
+    taken(tmp_path / "a.db", [run_event("load", "COMPLETE", 1, run="r", inputs=(dataset("s"),), outputs=(made,))])
+    with Store.open(tmp_path / "a.db") as store:
+        found = [(edge.expression, edge.confidence.certainty) for edge in store.graph().edges if edge.expression]
+        answer = store.upstream("t.x")
+    assert found == [("a + 1; f(a)", "opaque")]
+    assert [link.expressions for link in answer.links] == [("a + 1; f(a)",)]
+
+
+def test_paths_that_are_left_out_put_no_edge_in_doubt(tmp_path: Path) -> None:
+    errors = [{"task": "paths", "errorMessage": "more than 8 paths of one kind lead from a of s to one target"}]
+    remark = {"totalTasks": 4, "failedTasks": 1, "errors": errors}
+    graph = graph_of(tmp_path, {}, extractionError=remark)
+    assert {edge.confidence.certainty for edge in graph.edges if edge.subtype} == {"exact"}
+    assert [warning.operator for warning in graph.warnings] == ["paths"]
+
+
+def test_a_graph_of_differences_has_each_path_that_changed() -> None:
+    def graph(*expressions: str) -> Graph:
+        made = (GraphEdge("a", "b", EdgeKind.DERIVED, sure("exact"), expression=each) for each in expressions)
+        return Graph((), tuple(made), (), "")
+
+    def changes(before: Graph, after: Graph) -> list[tuple[str, str]]:
+        return [(edge.change, edge.expression) for edge in difference(before, after).edges]
+
+    two = graph("a + 1", "a * 2")
+    assert changes(two, two) == []
+    assert changes(two, graph("a + 1", "a * 3")) == [("changed", "a * 3")]
+    assert changes(two, graph("a + 3", "a * 2")) == [("changed", "a + 3")]
+    assert changes(two, graph("a + 1")) == [("went", "a * 2")]
+    assert changes(graph("a + 1"), two) == [("came", "a * 2")]

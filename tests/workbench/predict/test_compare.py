@@ -89,3 +89,21 @@ def test_the_store_tells_what_other_jobs_make_of_it(filled: Callable[..., Store]
     diff, doubts = compared(before, after, filled(use))
     assert diff.downstream == (("board.y", 1),)
     assert doubts == ()
+
+
+def test_a_change_of_the_second_path_of_an_edge_is_found() -> None:
+    def both(second: str, *, masking: bool = False) -> StatementLineage:
+        made = statement("d.b", "d.a", "a + 1", x="a")
+        assert made.lineage is not None
+        [(target, columns)] = made.lineage.outputs
+        edge = columns.columns[0].edges[0]
+        paths = (*edge.transformations, Transformation("DIRECT", "TRANSFORMATION", second, masking))
+        lineage = ColumnLineage((OutputColumn("x", (attrs.evolve(edge, transformations=paths),)),))
+        return attrs.evolve(made, lineage=attrs.evolve(made.lineage, outputs=((target, lineage),)))
+
+    before = lineage_state_of([both("a * 2")])
+    for after, text in ((both("a * 3"), "TRANSFORMATION a * 3"), (both("a * 2", masking=True), None)):
+        diff, _ = compared(before, lineage_state_of([after]), None)
+        [change] = diff.changes
+        assert (change.sign, change.before) == ("changed", "TRANSFORMATION a * 2; TRANSFORMATION a + 1")
+        assert change.after == f"{text or 'TRANSFORMATION (masked) a * 2'}; TRANSFORMATION a + 1"

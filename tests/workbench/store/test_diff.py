@@ -53,6 +53,62 @@ def test_two_times_differ_in_columns_edges_and_expressions(filled: Fill) -> None
     }
 
 
+def both(minute: float, second: str, *, masking: bool = False, decides: str = "(a > 2)") -> dict[str, Any]:
+    """Return a run that makes s.x from raw.a on two paths, and decides about its rows by two filters."""
+    made = load(minute, "a + 1", "x", run=f"r{minute}")
+    facet = made["outputs"][0]["facets"]["columnLineage"]
+    facet["fields"]["x"]["inputFields"][0]["transformations"].append(
+        {"type": "DIRECT", "subtype": "TRANSFORMATION", "description": second, "masking": masking}
+    )
+    filters = [
+        {"type": "INDIRECT", "subtype": "FILTER", "description": text, "masking": False}
+        for text in ("(a < 100)", decides)
+    ]
+    facet["dataset"] = [{"namespace": "lake", "name": "raw", "field": "a", "transformations": filters}]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("later", "change"),
+    [
+        (
+            both(3, "a * 3"),
+            Change(
+                *("edge", "changed", "raw.a -> s.x"),
+                "TRANSFORMATION a * 2; a + 1",
+                "TRANSFORMATION a * 3; a + 1",
+            ),
+        ),
+        (
+            both(3, "a * 2", masking=True),
+            Change(
+                *("edge", "changed", "raw.a -> s.x"),
+                "TRANSFORMATION a * 2; a + 1",
+                "TRANSFORMATION (masked) a * 2; TRANSFORMATION a + 1",
+            ),
+        ),
+        (
+            both(3, "a * 2", decides="(a > 3)"),
+            Change(
+                *("edge", "changed", "raw.a -> s"),
+                "FILTER (a < 100); (a > 2)",
+                "FILTER (a < 100); (a > 3)",
+            ),
+        ),
+    ],
+    ids=["text", "masking", "filter"],
+)
+def test_a_change_of_the_second_path_is_found(
+    filled: Fill, tmp_path: Path, later: dict[str, Any], change: Change
+) -> None:
+    before = both(1, "a * 2")
+    store = filled(before, later)
+    assert store.diff(at(2), "now").changes == (change,)
+    for name, event in (("before", before), ("after", later)):
+        Path(tmp_path, name).write_text(text_of_events([event]), encoding="utf-8")
+    assert diff_of_files(tmp_path / "before", tmp_path / "after").changes == (change,)
+
+
 def unsure(minute: float, certainty: str, **run_facets: Any) -> dict[str, Any]:
     """Return a run that makes s.x from raw.a, and says how sure that is."""
     known = {"namespace": "lake", "name": "raw", "field": "a", "type": "DIRECT", "subtype": "TRANSFORMATION"}

@@ -340,6 +340,10 @@ def read_event(event: dict[str, Any]) -> EventRows:
     return EventRows(rows, tuple(mentions), TimeSpan(time, said.run_id, time, said.run_id))
 
 
+LEFT_OUT = frozenset(("paths",))
+"""The tasks of remarks that put no edge in doubt: more was understood than the event has room for."""
+
+
 def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
     """
     Return what an event says that its producer did not understand, as pairs of an operator and a message.
@@ -737,7 +741,7 @@ class _Edges:
 
     def add_from(self, source: object, column: str, older: tuple[str, str]) -> None:
         """
-        Add the edges from one input field.
+        Add the edges from one input field: one for each kind, with the texts of all paths of that kind.
 
         Args:
             source: the input field.
@@ -747,13 +751,14 @@ class _Edges:
         if not _is_named(source) or not isinstance(source.get("field"), str) or not source["field"]:
             return
         place = (self.source(source["namespace"], source["name"]), source["field"])
-        has_any = False
+        texts: dict[tuple[str, str, int], set[str]] = {}
         for each in _list(source, "transformations"):
             if isinstance(each, dict):
-                has_any = True
                 kind = (_text(each, "type") or "", _text(each, "subtype") or "", int(each.get("masking") is True))
-                self.add(column, place, (*kind, _text(each, "description") or ""))
-        if not has_any:
+                texts.setdefault(kind, set()).add(_text(each, "description") or "")
+        for kind, every in texts.items():
+            self.add(column, place, (*kind, "; ".join(sorted(filter(None, every)))[:_LONGEST_TEXT]))
+        if not texts:
             subtype, text = older
             masking = int(subtype == "MASKED")
             self.add(column, place, ("DIRECT" if subtype else "", subtype, masking, text))

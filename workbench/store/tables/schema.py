@@ -285,7 +285,12 @@ COLUMN_LINEAGE_TABLE = StoredTable(
         _text("type", "DIRECT or INDIRECT; empty if the event does not say.", Merge.KEY),
         _text("subtype", "Such as IDENTITY, AGGREGATION or FILTER.", Merge.KEY),
         _number("masking", "1 if the value can't be recognized afterwards.", Merge.KEY),
-        StoredColumn("expression", "The text of the transformation.", Merge.LATEST, order="last_time"),
+        StoredColumn(
+            "expression",
+            "The texts of the transformations of its kind.",
+            Merge.LATEST,
+            order="last_time",
+        ),
         _number("first_time", "The time of the first event that says so.", Merge.FIRST),
         StoredColumn("first_run", "Its run.", Merge.EARLIEST, order="first_time"),
         _number("last_time", "The time of the last event that says so."),
