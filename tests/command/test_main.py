@@ -48,7 +48,7 @@ def imported(process):
     return call
 
 
-LIST = ["openlineage_pyspark", "openlineage_pyspark.command", "openlineage_pyspark.command.main"]
+LIST = ["openlineage_pyspark", *(f"openlineage_pyspark.{name}" for name in ("command", "command.main", "errors"))]
 
 
 def test_the_help_lists_each_command_in_order_with_a_line(ended) -> None:

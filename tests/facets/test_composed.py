@@ -222,7 +222,7 @@ def test_no_literal_is_shown_beside_a_name_of_a_secret_that_is_left_out_for_want
     assert texts == {f"concat('{'x' * 1_980}', (... = 'hunter2') OR pin = 4711)"}
     assert shown_texts(plan, before=names) >= {"concat('***', (... = '***') OR pin = '***')"}
     unnamed = projections(("y", (long, "(", Mention(2, "u.b"), " = 'hunter2')"), (1, 2)))
-    sources = {2: {(table("/lake/t").identifier, "password"): {Kind.IDENTITY: Way()}}}
+    sources = {2: {(table("/lake/t").identifier, "password"): {Kind.IDENTITY: (Way(),)}}}
     before = attrs.evolve(names, sources={**names.sources, **sources})
     assert "hunter2" not in repr(shown(unnamed, before=before).outputs)
 
