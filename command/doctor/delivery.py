@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.command.delivery.configured import needs_driver, open_without_driver
+from openlineage_pyspark.command.delivery.senders import is_of_another_sender, of_another_sender, senders
 from openlineage_pyspark.command.delivery.spool import contents, unreadable
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
 from openlineage_pyspark.command.screen import complain, counted
@@ -328,7 +329,12 @@ def _of_contents(
         remedy = "The next application sends them. To send them elsewhere: openlineage-pyspark replay --to URL"
         found = f"{root}: {counted(waiting, 'event')} waiting for the next driver's Hadoop client"
         yield Diagnosis(WARNING, "spool", found, remedy)
-    waiting = sum(each.waiting for each in left if each.directory not in ours | by_driver)
+    strangers = [each for each in left if is_of_another_sender(each, senders(parts, settings))]
+    for said in of_another_sender(strangers):
+        found, _, remedy = said.partition("; ")
+        yield Diagnosis(WARNING, "spool", f"{root}: {found}", f"{remedy[:1].upper()}{remedy[1:]}")
+    others = ours | by_driver | {each.directory for each in strangers}
+    waiting = sum(each.waiting for each in left if each.directory not in others)
     if waiting:
         remedy = "To list them: openlineage-pyspark spool ls. To send them: openlineage-pyspark replay --to URL"
         yield Diagnosis(WARNING, "spool", f"{root}: {counted(waiting, 'event')} waiting for other receivers", remedy)
