@@ -270,11 +270,17 @@ def warn_of_unused(options: Mapping[str, object], declared: Sequence[Option[Any]
     for given in _dotted(options):
         meant = next((option for option in (TYPE, *declared) if option.covers(given)), None)
         if meant is None:
-            near = nearest(given, known)
+            near = nearest(given, known) or _begun_with(given, known)
             hint = f"; did you mean {prefix}.{near}?" if near else ""
             _log.warning("%s.%s is unknown to the %s transport and has no effect%s", prefix, given, name, hint)
         elif not meant.works:
             _log.warning("%s.%s is not supported yet by the %s transport and has no effect", prefix, given, name)
+
+
+def _begun_with(given: str, known: Iterable[str]) -> str | None:
+    """Return the one known name that is longer than a given one; None if there are several, or it is very short."""
+    longer = [name for name in known if name.lower().startswith(given.lower())]
+    return longer[0] if len(longer) == 1 and len(given) > 2 else None
 
 
 def not_such_a_number(word: str) -> str:

@@ -94,7 +94,7 @@ def _print(keys: Sequence[SetKey], found: Sequence[Diagnosis]) -> None:
         columns = (
             TableColumn("key", 24, wrap=True),
             TableColumn("value", 12, wrap=True),
-            TableColumn("where", 12, wrap=True),
+            TableColumn("where", 40, wrap=True),
         )
         screen.table(columns, [(f"{PREFIX}{key.name}", key.value, key.source) for key in keys])
     else:
