@@ -17,7 +17,6 @@ from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARN
 from openlineage_pyspark.command.doctor.driver import look_at_driver
 
 ROOT = Path(openlineage_pyspark.__file__).parent.resolve()
-SITE = Path(openlineage_pyspark.__file__).parents[1]
 
 
 def spark_of(folder, *jars, package="4.1.0"):
@@ -116,6 +115,15 @@ def python_of(folder, *paths, hook=False):
     return str(folder / "bin" / "python")
 
 
+@pytest.fixture
+def site(tmp_path):
+    """Give a folder that holds this package, and nothing that may be installed beside it."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "openlineage_pyspark").symlink_to(ROOT)
+    return folder
+
+
 def pyspark_in(folder, version="4.1.0"):
     """Make a PySpark that can be found, and no more."""
     (folder / "pyspark" / "core").mkdir(parents=True)
@@ -154,9 +162,9 @@ def test_a_drivers_python_on_the_cluster_alone_is_no_problem():
         assert found.found.endswith("which is on the cluster and can't be asked from here")
 
 
-def test_another_drivers_python_is_asked_whether_it_has_the_package(tmp_path):
+def test_another_drivers_python_is_asked_whether_it_has_the_package(tmp_path, site):
     version = platform.python_version()
-    bare, without = python_of(tmp_path / "bare"), python_of(tmp_path / "without", SITE)
+    bare, without = python_of(tmp_path / "bare"), python_of(tmp_path / "without", site)
     (found,) = judged({}, PYSPARK_PYTHON=bare)
     assert found.level == PROBLEM
     assert found.found == f"PYSPARK_PYTHON is {bare}: Python {version}, without openlineage-pyspark"
@@ -167,10 +175,10 @@ def test_another_drivers_python_is_asked_whether_it_has_the_package(tmp_path):
     assert (found.level, found.found) == (NOTE, f"{has}; whether the hook acts can't be seen without pyspark")
 
 
-def test_another_drivers_python_is_asked_whether_the_hook_acts(tmp_path):
+def test_another_drivers_python_is_asked_whether_the_hook_acts(tmp_path, site):
     spark = pyspark_in(tmp_path / "spark")
-    inactive = python_of(tmp_path / "inactive", SITE, spark)
-    active = python_of(tmp_path / "active", SITE, spark, *sys.path[1:], hook=True)
+    inactive = python_of(tmp_path / "inactive", site, spark)
+    active = python_of(tmp_path / "active", site, spark, *sys.path[1:], hook=True)
     (found,) = judged({}, PYSPARK_PYTHON=inactive)
     assert found.level == PROBLEM
     assert found.found.endswith(f"openlineage-pyspark in {ROOT}, where the hook is not active")
@@ -180,7 +188,7 @@ def test_another_drivers_python_is_asked_whether_the_hook_acts(tmp_path):
     assert found.found.endswith(f"openlineage-pyspark in {ROOT}, where the hook is active")
     home = SparkPlace(None, None, tmp_path / "home")
     pyspark_in(tmp_path / "home" / "python")
-    (found,) = look_at_driver(home, {}, {"PYSPARK_PYTHON": python_of(tmp_path / "submitted", SITE)})
+    (found,) = look_at_driver(home, {}, {"PYSPARK_PYTHON": python_of(tmp_path / "submitted", site)})
     assert found.level == PROBLEM
 
 
