@@ -89,8 +89,10 @@ A key can be set in three places. The first place that sets it wins:
    ([sample](../conf/spark-defaults.conf)).
 2. YAML: `namespace: my_team`, with a level for each dot ([sample](../conf/openlineage.yml)). The file is the
    first that can be read of `$OPENLINEAGE_CONFIG`, `./openlineage.yml` and `~/.openlineage/openlineage.yml`.
-   Of the last two, one that belongs to another user than this one and root, or that others can write, is left out,
-   with a warning.
+   The last two are only found, and nobody names them. So one of them is left out, with a warning that says why, if
+   it belongs to another user than this one and root, if others can write it or the folder that holds it, or if
+   others can replace a folder or link on its path ([safety.md](safety.md#files-of-other-users)). At INFO, the log says
+   which places the configuration comes from.
    Its layout is the same as in openlineage-python.
 3. Environment: `OPENLINEAGE__NAMESPACE=my_team`, with two underscores for each dot, in any case, and with or
    without underscores between words (`OPENLINEAGE__COLUMN_LINEAGE__SCHEMA_SIZE_LIMIT`). A value may be a JSON

@@ -277,7 +277,7 @@ def warn_of_unused(options: Mapping[str, object], declared: Sequence[Option[Any]
         if is_without_effect(given, WITHOUT_EFFECT):
             _log.warning("%s.%s is an option of openlineage-python and has no effect here", prefix, given)
             continue
-        near = nearest(given, known)
+        near = nearest(given, known) or _begun_with(given, known)
         hint = f"; did you mean {prefix}.{near}?" if near else ""
         _log.warning("%s.%s is unknown to the %s transport and has no effect%s", prefix, given, name, hint)
 
@@ -291,6 +291,12 @@ def is_without_effect(name: str, known: Iterable[str]) -> bool:
         known: names; `fs_kwargs.<option>` stands for all names that begin so.
     """
     return any(name == each or ("<" in each and name.startswith(_stem(each))) for each in known)
+
+
+def _begun_with(given: str, known: Iterable[str]) -> str | None:
+    """Return the one known name that is longer than a given one; None if there are several, or it is very short."""
+    longer = [name for name in known if name.lower().startswith(given.lower())]
+    return longer[0] if len(longer) == 1 and len(given) > 2 else None
 
 
 def not_such_a_number(word: str) -> str:

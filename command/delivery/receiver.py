@@ -7,17 +7,19 @@ import math
 import os
 import re
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.delivery.configured import needs_driver, open_without_driver, read_configuration
 from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 from openlineage_pyspark.transport import TransportConfigError
+from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.composite import independent_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from openlineage_pyspark.listener.settings.settings import Settings
     from openlineage_pyspark.transport import Transport
@@ -115,9 +117,37 @@ def _options(options: argparse.Namespace, settings: Settings) -> Mapping[str, An
         if "url" not in configured:
             return {**configured, "url": to}
     # Credentials for one server must not be sent to another.
-    if str(configured.get("type")) in _OVER_HTTP and same_server(str(configured.get("url")), to):
-        return {**configured, "url": to}
-    return {"type": "http", "url": to}
+    on_server = [each for each in _over_http(configured) if same_server(str(each.get("url")), to)]
+    if not on_server:
+        return {"type": "http", "url": to}
+    chosen = next((each for each in on_server if _is_address_of(each, to)), on_server[0])
+    if any(each.get("auth") != chosen.get("auth") for each in on_server) and not _is_address_of(chosen, to):
+        complain(f"several configured transports are on the server of {without_secrets(to)}: the first one logs in")
+    return {**chosen, "url": to}
+
+
+def _over_http(options: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the options of a transport if it sends over HTTP; of a composite one, those of each part that does."""
+    if str(options.get("type")) in _OVER_HTTP:
+        yield {name: value for name, value in options.items() if name not in ("name", "priority")}
+        return
+    parts = options.get("transports")
+    inner = [parts[name] for name in sorted(parts)] if isinstance(parts, Mapping) else parts
+    for part in inner if isinstance(inner, list | tuple) else ():
+        if isinstance(part, Mapping):
+            yield from _over_http(part)
+
+
+def _is_address_of(options: Mapping[str, Any], address: str) -> bool:
+    """Return whether a transport over HTTP sends to an address, as it is configured or as the commands show it."""
+    if options.get("url") == address:
+        return True
+    try:
+        transport = open_without_driver(options)
+    except TransportConfigError:
+        return False
+    close(transport)
+    return transport.destination == without_secrets(address)
 
 
 def _seconds(text: str) -> float:

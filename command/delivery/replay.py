@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, close, reachable_parts
+from openlineage_pyspark.command.delivery.senders import is_of_another_sender, of_another_sender, senders
 from openlineage_pyspark.command.delivery.spool import add_spool_option, contents, root_for
 from openlineage_pyspark.command.screen import Screen, complain, counted
-from openlineage_pyspark.listener.start.delivery import named_sender, sender
+from openlineage_pyspark.listener.start.delivery import named_sender
 from openlineage_pyspark.transport import Delivery
 from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.spool.place import SpoolError, holds
@@ -42,7 +43,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         type=address,
         metavar="URL",
         help="send everything to this receiver (http: or https:), or write it to this file (file:). "
-        "The configured login and headers are used only if it is on the configured server",
+        "The configured login and headers are used only if it is on the configured server; of a composite "
+        "transport, those of the part that is on it",
     )
     parser.add_argument("--dead", action="store_true", help="try the refused events again too")
     add_patience(parser)
@@ -76,16 +78,17 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace,
     destinations = {part.destination for part in parts}
     receiver = " and ".join(sorted(destinations))
     found = contents(root)
-    ours = {(part.destination, sender(settings, part)) for part in parts}
+    ours = senders(parts, settings)
     meant = [
         each for each in found if not each.in_use and (options.to or any(each.is_meant_for(*part) for part in ours))
     ]
+    strangers = set() if options.to else {each.directory for each in found if is_of_another_sender(each, ours)}
     total = sum(each.waiting + (each.dead if options.dead else 0) for each in meant)
     if not total:
         for part in parts:
             close(part)
         screen.line(f"no events in {root} wait for {receiver}")
-        return int(_is_left(screen, root, set()))
+        return int(_is_left(screen, root, set(), strangers))
     named = named_sender(settings)
     scope = RecoveryScope(root, any_destination=bool(options.to), dead_letters=options.dead, sender=named)
     deliveries = FanOut([Delivery(part, recovery=scope) for part in parts])
@@ -95,13 +98,13 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace,
         screen.line(f"{counts.failed:,} refused for good: openlineage-pyspark spool ls --dead")
     if counts.dropped:
         screen.line(f"{counts.dropped:,} can't be read any more")
-    is_left = _is_left(screen, root, {each.directory for each in meant})
+    is_left = _is_left(screen, root, {each.directory for each in meant}, strangers)
     if not counts.recovering and counts.recovered < total and not is_left:
         screen.line(f"{total - counts.recovered:,} taken over by another application meanwhile")
     return int(is_left or bool(counts.failed or counts.dropped))
 
 
-def _is_left(screen: Screen, root: Path, meant: set[Path]) -> bool:
+def _is_left(screen: Screen, root: Path, meant: set[Path], strangers: set[Path]) -> bool:
     """
     Return whether something stays behind that no other application has taken over, and print what.
 
@@ -109,6 +112,7 @@ def _is_left(screen: Screen, root: Path, meant: set[Path]) -> bool:
         screen: where to print it.
         root: the spool's root directory.
         meant: what was to be sent; if the transport hangs, this process may still hold it.
+        strangers: what another sender left for the same receiver.
     """
     left = [each for each in contents(root) if not each.in_use or (each.directory in meant and holds(each.directory))]
     waiting = sum(each.waiting for each in left)
@@ -117,6 +121,8 @@ def _is_left(screen: Screen, root: Path, meant: set[Path]) -> bool:
         screen.line(f"{each.directory} can't be read ({each.problem})")
     if waiting:
         screen.line(f"{waiting:,} still waiting in {root}: openlineage-pyspark spool ls")
+    for line in of_another_sender([each for each in left if each.directory in strangers]):
+        screen.line(line)
     return bool(waiting or unreadable)
 
 

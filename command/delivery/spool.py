@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
+from openlineage_pyspark.command.delivery.senders import configured_senders, is_of_another_sender, of_another_sender
 from openlineage_pyspark.command.screen import Screen, TableColumn, complain, counted
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.start.delivery import named_root
@@ -76,24 +77,29 @@ def run(options: argparse.Namespace) -> int:
         The exit code: 1 if something in it can't be read, 2 if there can be no spool.
     """
     screen = Screen()
+    settings = read_configuration(options, os.environ).settings
     try:
-        root = root_for(read_configuration(options, os.environ).settings, options.spool)
+        root = root_for(settings, options.spool)
     except SpoolError as problem:
         complain(str(problem))
         return 2
     held = contents(root)
     damaged = unreadable(root)
+    ours = configured_senders(settings) if held else frozenset()
+    strangers = [each for each in held if is_of_another_sender(each, ours)]
     try:
         letters = {each.directory: dead_letters(each.directory) for each in held if options.dead and each.dead}
     except SpoolError as problem:
         complain(str(problem))
         return 1
     if options.json:
-        screen.json(
-            {"spool": str(root), "applications": [_document(each, letters) for each in held], "damaged": damaged}
-        )
+        applications = [{**_document(each, letters), "other_sender": each in strangers} for each in held]
+        screen.json({"spool": str(root), "applications": applications, "damaged": damaged})
     elif held:
         _list(screen, root, held)
+        for line in of_another_sender(strangers):
+            screen.line()
+            screen.line(line)
     else:
         screen.line(f"no events in {root}")
     if not options.json:

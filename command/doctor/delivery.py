@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.command.delivery.configured import needs_driver, open_without_driver
+from openlineage_pyspark.command.delivery.senders import is_of_another_sender, of_another_sender, senders
 from openlineage_pyspark.command.delivery.spool import contents, unreadable
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
 from openlineage_pyspark.command.screen import complain, counted
@@ -28,8 +30,10 @@ from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import Reached, Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.composite import CompositeTransport, independent_parts
 from openlineage_pyspark.transport.file.transport import FileTransport
+from openlineage_pyspark.transport.registry import built_in_transports
 from openlineage_pyspark.transport.spool.place import SpoolError
 from openlineage_pyspark.transport.spool.store import DEAD_LETTER_SECONDS
+from openlineage_pyspark.transport.values import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,12 +55,14 @@ _HARMLESS = frozenset(
 )  # fmt: skip
 # The last parts of the transport options that hold an address; its credentials and its query are not shown.
 _ADDRESSES = frozenset({"url", "location", "endpoint", "topicName"})
-# A secret or an address may have been put into one of these by mistake, so only the words that it accepts are shown.
+# A secret or an address may have been put into one of these by mistake, so only words like those that it accepts are
+# shown.
 _WORDS = {
     "transport.auth.type": frozenset({"api_key", "bearer", "jwt", "oauth2", "none"}),
     "transport.compression": frozenset({"gzip", "none"}),
 }
 _TYPE = "transport.type"
+_PART = re.compile(r"transport\.transports\.[^.]+\.")
 _NOT_SHOWN = "<not shown>"
 _CLOSE_SECONDS = 1.0
 # A receiver that does not answer for so long is a problem, whatever timeout a job would have.
@@ -162,9 +168,17 @@ def _shown(name: str, value: object, opened: OpenedTransport) -> str:
         or key.kind in (LIST, TAGS, UUID)
         or isinstance(converted, int | float)
         or (name == _TYPE and opened.has_known_type)
-        or str(value).strip().lower() in _WORDS.get(name, ())
+        or _is_word(name, str(value).strip())
     )
     return str(value) if harmless else _NOT_SHOWN
+
+
+def _is_word(name: str, value: str) -> bool:
+    """Return whether a value is one of the words that an option takes, or one of them misspelled."""
+    while part := _PART.match(name):
+        name = f"transport.{name[part.end() :]}"
+    known = built_in_transports() if name == _TYPE else _WORDS.get(name, ())
+    return nearest(value, known) is not None
 
 
 def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:
@@ -192,7 +206,8 @@ def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTra
         )
         yield Diagnosis(PROBLEM, "configuration", "no transport is set, so there is no lineage", remedy)
     else:
-        name = settings.transport["type"] if opened.has_known_type else _NOT_SHOWN
+        name = str(settings.transport["type"])
+        name = name if opened.has_known_type or _is_word(_TYPE, name) else _NOT_SHOWN
         yield Diagnosis(OK, "configuration", f"lineage is switched on, with the transport {name}")
 
 
@@ -327,7 +342,12 @@ def _of_contents(
         remedy = "The next application sends them. To send them elsewhere: openlineage-pyspark replay --to URL"
         found = f"{root}: {counted(waiting, 'event')} waiting for the next driver's Hadoop client"
         yield Diagnosis(WARNING, "spool", found, remedy)
-    waiting = sum(each.waiting for each in left if each.directory not in ours | by_driver)
+    strangers = [each for each in left if is_of_another_sender(each, senders(parts, settings))]
+    for said in of_another_sender(strangers):
+        found, _, remedy = said.partition("; ")
+        yield Diagnosis(WARNING, "spool", f"{root}: {found}", f"{remedy[:1].upper()}{remedy[1:]}")
+    others = ours | by_driver | {each.directory for each in strangers}
+    waiting = sum(each.waiting for each in left if each.directory not in others)
     if waiting:
         remedy = "To list them: openlineage-pyspark spool ls. To send them: openlineage-pyspark replay --to URL"
         yield Diagnosis(WARNING, "spool", f"{root}: {counted(waiting, 'event')} waiting for other receivers", remedy)

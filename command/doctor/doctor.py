@@ -10,6 +10,7 @@ from openlineage_pyspark.command.delivery.configured import add_options, read_co
 from openlineage_pyspark.command.doctor import delivery as doctor_delivery
 from openlineage_pyspark.command.doctor import runtime as doctor_runtime
 from openlineage_pyspark.command.doctor.diagnosis import PROBLEM, WARNING
+from openlineage_pyspark.command.doctor.driver import look_at_driver
 from openlineage_pyspark.command.screen import Screen, TableColumn, counted
 from openlineage_pyspark.listener.settings.given import PREFIX
 
@@ -67,7 +68,8 @@ def examine(configured: Configured, environ: Mapping[str, str], opened: OpenedTr
     """
     spark, conf, settings = configured.spark, configured.conf, configured.settings
     return [
-        *doctor_runtime.look_at_python(spark, conf.values, environ),
+        *doctor_runtime.look_at_python(spark),
+        *look_at_driver(spark, conf.values, environ),
         *doctor_runtime.look_at_package(spark, conf.values, environ),
         *doctor_runtime.look_at_extra(),
         *doctor_runtime.look_at_spark(spark, conf.values, environ),
@@ -93,7 +95,7 @@ def _print(keys: Sequence[SetKey], found: Sequence[Diagnosis]) -> None:
         columns = (
             TableColumn("key", 24, wrap=True),
             TableColumn("value", 12, wrap=True),
-            TableColumn("where", 12, wrap=True),
+            TableColumn("where", 40, wrap=True),
         )
         screen.table(columns, [(f"{PREFIX}{key.name}", key.value, key.source) for key in keys])
     else:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.delivery.spark_conf import numbers
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
+from openlineage_pyspark.command.doctor.driver import LAUNCHER, driver_python
+from openlineage_pyspark.command.doctor.inspection import hook_is_active, places_of
 from openlineage_pyspark.errors import WORKBENCH, install_command, missing_of
 
 if TYPE_CHECKING:
@@ -24,23 +26,16 @@ if TYPE_CHECKING:
 
 _DISTRIBUTION = "openlineage-pyspark"
 _HOOK = "openlineage_pyspark.pth"
-_LAUNCHER = "openlineage-pyspark-python"
-_ACTIVATION = "openlineage_pyspark.listener.start.hook"
 _OLDEST_SPARK, _NEWEST_SPARK = (3, 5), (4, 3)
 _JAVA_SECONDS = 60
-# The keys for the driver's Python, strongest first, as spark-submit looks them up.
-_DRIVER_CONF = ("spark.pyspark.driver.python", "spark.pyspark.python")
-_DRIVER_VARIABLES = ("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON")
 
 
-def look_at_python(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
+def look_at_python(spark: SparkPlace) -> Iterator[Diagnosis]:
     """
-    Check this interpreter, and whether the driver would run in it.
+    Check this interpreter.
 
     Args:
         spark: the Spark that it would start.
-        conf: the Spark configuration.
-        environ: the environment.
     """
     here = f"{platform.python_version()}, {sys.executable}"
     removed = sys.version_info >= (3, 12) and importlib.util.find_spec("distutils") is None
@@ -50,24 +45,6 @@ def look_at_python(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[
         )
     else:
         yield Diagnosis(OK, "Python", here)
-    source, driver = _driver_python(conf, environ)
-    if driver and not _is_this_python(driver):
-        remedy = f"Where spark-submit starts the job, look there too: {driver} -m openlineage_pyspark doctor"
-        yield Diagnosis(WARNING, "driver's Python", f"{source} is {driver}, which is not this one", remedy)
-
-
-def _driver_python(conf: Mapping[str, str], environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return the setting that names the driver's Python, and its value; both empty if there is none."""
-    named = [(key, conf[key]) for key in _DRIVER_CONF if conf.get(key)]
-    named += [(variable, environ[variable]) for variable in _DRIVER_VARIABLES if environ.get(variable)]
-    return named[0] if named else ("", "")
-
-
-def _is_this_python(command: str) -> bool:
-    found = shutil.which(command)
-    # Compared by folder, because python, python3 and jupyter of one environment count as one; links are not followed,
-    # because the interpreters of two environments may be links to the same file.
-    return found is not None and Path(found).absolute().parent == Path(sys.executable).absolute().parent
 
 
 def look_at_package(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
@@ -84,34 +61,24 @@ def look_at_package(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping
     yield Diagnosis(
         OK, "package", f"{_DISTRIBUTION} {version} with openlineage-python {_version_of('openlineage-python')}, {here}"
     )
+    yield from _of_copies("package", "openlineage_pyspark", _DISTRIBUTION)
     folders = {Path(folder) for folder in (*site.getsitepackages(), site.getusersitepackages())}
     files = sorted(str(found) for folder in folders for found in folder.glob(f"*{_HOOK}"))
     where = ", ".join(files) or f"no {_HOOK} in {', '.join(sorted(map(str, folders)))}"
-    source, driver = _driver_python(conf, environ)
-    if Path(driver).name == _LAUNCHER:
+    source, driver = driver_python(conf, environ)
+    if Path(driver).name == LAUNCHER:
         yield Diagnosis(OK, "hook", f"brought by the launcher, which {source} names")
     elif spark.package is None:
         yield Diagnosis(NOTE, "hook", f"{where}; whether it acts can't be seen without pyspark")
-    elif _hook_is_active(spark.package):
+    elif hook_is_active(spark.package):
         yield Diagnosis(OK, "hook", f"active in this interpreter, {where}")
     else:
         remedy = (
             f"Install the wheel of {_DISTRIBUTION} into this environment (an editable install has no hook), "
-            f"or start the driver by spark.pyspark.driver.python={_LAUNCHER}, "
+            f"or start the driver by spark.pyspark.driver.python={LAUNCHER}, "
             "or call openlineage_pyspark.register(spark) in the job."
         )
         yield Diagnosis(PROBLEM, "hook", f"not active, so that configuration alone does nothing: {where}", remedy)
-
-
-def _hook_is_active(package: Path) -> bool:
-    """Return whether an import of pyspark's context module would go through the hook, without importing it."""
-    folder = package / "core" if (package / "core" / "context.py").exists() else package
-    name = ".".join([*folder.relative_to(package.parent).parts, "context"])
-    for finder in sys.meta_path:
-        spec = finder.find_spec(name, [str(folder)], None)
-        if spec is not None:
-            return getattr(getattr(spec.loader, "exec_module", None), "__module__", "") == _ACTIVATION
-    return False
 
 
 def look_at_extra() -> Iterator[Diagnosis]:
@@ -142,6 +109,7 @@ def look_at_spark(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[s
         yield Diagnosis(PROBLEM, "PySpark", "can't be imported in this interpreter", remedy)
     else:
         yield Diagnosis(OK, "PySpark", f"{spark.package_version or 'of an unknown version'}, {spark.package}")
+        yield from _of_copies("PySpark", "pyspark", "PySpark")
     remote = "spark.remote" in conf or environ.get("SPARK_REMOTE")
     if remote or environ.get("SPARK_CONNECT_MODE_ENABLED"):
         remedy = "Put the listener on the Connect server."
@@ -155,8 +123,7 @@ def look_at_spark(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[s
         return
     yield _of_version(spark, spark.version)
     if spark.package_version and numbers(spark.package_version) != numbers(spark.version):
-        found = f"PySpark is {spark.package_version}, and Spark in {spark.home} is {spark.version}"
-        yield Diagnosis(WARNING, "versions", found, "Unset SPARK_HOME, or install the PySpark of that version.")
+        yield _of_versions(spark, spark.package_version, spark.version)
     if spark.jar_version("janino") is None:
         remedy = "Use Spark as it is distributed: the probe is compiled with the Janino that comes with it."
         yield Diagnosis(PROBLEM, "Janino", f"no jar of it in {spark.jars}", remedy)
@@ -164,6 +131,23 @@ def look_at_spark(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[s
     if java_listener is not None:
         found = f"openlineage-spark {java_listener} is in {spark.jars}"
         yield Diagnosis(NOTE, "Java listener", f"{found}; it does nothing while spark.extraListeners is without it")
+
+
+def _of_copies(subject: str, package: str, name: str) -> Iterator[Diagnosis]:
+    """Check whether a package could be imported from several places."""
+    first, *others = places_of(package) or [Path()]
+    if others:
+        hidden = ", ".join(map(str, others))
+        remedy = "Keep one: look at PYTHONPATH and at what is installed."
+        yield Diagnosis(WARNING, subject, f"{name} is there {len(others) + 1} times: {first} hides {hidden}", remedy)
+
+
+def _of_versions(spark: SparkPlace, python: str, jars: str) -> Diagnosis:
+    """Judge a PySpark and a Spark of two versions: between major ones, no context can be made."""
+    level = PROBLEM if numbers(python)[:1] != numbers(jars)[:1] else WARNING
+    found = f"PySpark is {python}, and Spark in {spark.home} is {jars}"
+    remedy = "Unset SPARK_HOME, or install the PySpark of that version."
+    return Diagnosis(level, "versions", found, remedy)
 
 
 def _of_version(spark: SparkPlace, version: str) -> Diagnosis:

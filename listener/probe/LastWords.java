@@ -17,22 +17,20 @@ final class LastWords extends Thread {
   // Where a signal goes to the whole process group, Python dies in the same moment.
   private static final long MILLIS_TO_DIE = 300L;
   private static final long STEP = 10L;
-  private final String executable;
-  private final String program;
-  private final String folder;
-  private final String path;
+  private final String[] command;
   private final long python;
   private final long seconds;
+  // The login of the receiver is in a file in memory, which is gone once nobody has it open. It is never read here, so
+  // that no dump of the heap holds it.
+  private final InputStream kept;
   private volatile String words = "";
 
-  LastWords(String executable, String program, String folder, String path, long python, long seconds) {
+  LastWords(long python, String[] command, String kept, long seconds) throws IOException {
     super("openlineage-last-words");
-    this.executable = executable;
-    this.program = program;
-    this.folder = folder;
-    this.path = path;
+    this.command = command;
     this.python = python;
     this.seconds = seconds;
+    this.kept = new FileInputStream(kept);
   }
 
   /** Replaces what is to be said; empty if nothing is. */
@@ -78,10 +76,9 @@ final class LastWords extends Thread {
   }
 
   private void say() throws IOException, InterruptedException {
-    // Isolated: nothing that lies in the working directory is imported.
-    String[] command = new String[] {executable, "-I", "-c", program, path};
     ProcessBuilder builder = new ProcessBuilder(Arrays.asList(command));
-    if (new File(folder).isDirectory()) builder.directory(new File(folder));
+    // Nobody but root may put something there.
+    builder.directory(new File("/"));
     builder.redirectOutput(ProcessBuilder.Redirect.to(new File("/dev/null")));
     builder.redirectError(ProcessBuilder.Redirect.INHERIT);
     Process process = builder.start();
@@ -92,5 +89,6 @@ final class LastWords extends Thread {
       out.close();
     }
     if (!process.waitFor(seconds, TimeUnit.SECONDS)) process.destroyForcibly();
+    kept.close();
   }
 }

@@ -41,8 +41,8 @@ public final class Probe extends SparkListener {
   }
 
   /** Says last words for a Python process from now on, should it be killed: see `LastWords`. */
-  public void speakFor(long python, String executable, String program, String folder, String path, long seconds) {
-    lastWords = new LastWords(executable, program, folder, path, python, seconds);
+  public void speakFor(long python, String[] command, String kept, long seconds) throws IOException {
+    lastWords = new LastWords(python, command, kept, seconds);
     Runtime.getRuntime().addShutdownHook(lastWords);
   }
 

@@ -40,18 +40,14 @@ class PythonProcess:
 
     Args:
         id: the process id.
-        executable: the path of the interpreter.
-        program: the program to run, which reads the words from its standard input. Its one argument is `path`.
-        folder: the working directory.
-        path: `sys.path` of the driver, as one text.
+        command: the command line of the other process, which reads the words from its standard input.
+        kept: a file that the JVM opens, and never reads, so that the other process finds it open there.
         seconds: how long the JVM waits for the other process before it kills it.
     """
 
     id: int
-    executable: str
-    program: str
-    folder: str
-    path: str
+    command: tuple[str, ...]
+    kept: str
     seconds: int
 
 
@@ -126,10 +122,11 @@ class Probe:
             OSError: the JVM is shutting down, or does not answer.
         """
         with as_os_error():
-            long = self._gateway.jvm.java.lang.Long
-            self._java.speakFor(
-                long(python.id), python.executable, python.program, python.folder, python.path, long(python.seconds)
-            )
+            lang = self._gateway.jvm.java.lang
+            command = self._gateway.new_array(lang.String, len(python.command))
+            for at, word in enumerate(python.command):
+                command[at] = word
+            self._java.speakFor(lang.Long(python.id), command, python.kept, lang.Long(python.seconds))
 
     def entrust(self, words: str) -> None:
         """

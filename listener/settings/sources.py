@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from openlineage_pyspark.listener.settings.catalog import spelled
 from openlineage_pyspark.listener.settings.given import ENVIRONMENT_PREFIX, PREFIX, SPARK_CONF, GivenValue, Layer
 from openlineage_pyspark.listener.settings.keys import PARENT_CONTEXT
+from openlineage_pyspark.listener.settings.ownership import why_not_own
 from openlineage_pyspark.listener.settings.reading import TRANSPORT
 from openlineage_pyspark.transport import values
 
@@ -127,7 +127,7 @@ def _yaml_file(environ: Mapping[str, str], search: Sequence[Path]) -> Layer:
         is_named = bool(named) and path == Path(named)
         try:
             with path.open(encoding="utf-8") as file:
-                stranger = "" if is_named else _who_else_may_write(os.fstat(file.fileno()))
+                stranger = "" if is_named else why_not_own(path, os.fstat(file.fileno()))
                 text = "" if stranger else file.read()
         except (OSError, UnicodeDecodeError) as exc:
             absent = isinstance(exc, FileNotFoundError | NotADirectoryError)
@@ -144,33 +144,6 @@ def _yaml_file(environ: Mapping[str, str], search: Sequence[Path]) -> Layer:
         given = [GivenValue(name, value, f"{name} in {path}", str(path)) for name, value in content]
         return _layer(given, problems)
     return _layer([], problems)
-
-
-def _who_else_may_write(file: os.stat_result) -> str:
-    """
-    Return why somebody else than this user and root may write a file; nothing if nobody may.
-
-    A file that is only found, and that nobody names, decides where lineage goes and which code sends it.
-    """
-    if not hasattr(os, "geteuid"):
-        return ""
-    if file.st_uid not in (os.geteuid(), 0):
-        return "belongs to another user"
-    others = stat.S_IWOTH if _is_private(file.st_gid) else stat.S_IWOTH | stat.S_IWGRP
-    return "can be written by others (chmod go-w)" if file.st_mode & others else ""
-
-
-def _is_private(group: int) -> bool:
-    """Return whether a group is the one of its name that many systems make for each user."""
-    import grp
-    import pwd
-
-    try:
-        name = pwd.getpwuid(os.geteuid()).pw_name
-        found = grp.getgrgid(group)
-    except KeyError:
-        return False
-    return found.gr_name == name and {*found.gr_mem} <= {name}
 
 
 def _spark_configuration(spark_conf: Mapping[str, str]) -> Layer:

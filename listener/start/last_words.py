@@ -5,6 +5,9 @@ No signal handler tells them. Each forked process would inherit a handler in Pyt
 thread leaves a call into C, and so keep processes alive that were told to end. Instead the JVM holds the STARTs of all
 open runs (`LastWords.java`). It outlives the Python process of the driver by a moment, and then starts this module in
 another Python process, with the words as its standard input.
+
+The transport's options, which may hold a login, are no part of the words: they would lie in the JVM's heap for as long
+as the job runs. They are in a file in memory that the JVM has open and does not read. The other process finds it there.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +38,13 @@ MESSAGE = "the driver's Python process ended without a word: a signal killed it,
 # More than this, and the JVM would keep a noticeable part of the job's heap: the runs with the largest STARTs are left
 # out. They get no end.
 _MOST_BYTES = 4 << 20
-# The driver's own path stands behind that of the interpreter, and the working directory not at all: whoever may write
-# there must not have his code run.
+# Isolated, the interpreter has no working directory in its path. The standard library comes first, so that none of its
+# modules is taken from anywhere else; then the driver's own path, in its order, so that the same versions are imported.
 _PROGRAM = f"""\
-import os, runpy, sys
-sys.path.extend(each for each in sys.argv.pop().split(os.pathsep) if each not in sys.path)
+import json, runpy, sys, sysconfig
+library = sysconfig.get_path("stdlib")
+standard = [each for each in sys.path if each.startswith(library) and "-packages" not in each]
+sys.path[:] = dict.fromkeys([*standard, *json.loads(sys.argv.pop()), *sys.path])
 runpy.run_module({__name__!r}, run_name="__main__")
 """
 # Beyond the limit for the delivery: the start of the interpreter.
@@ -60,21 +66,66 @@ def entrusting(probe: Probe, settings: Settings, name: str) -> Callable[[tuple[E
     """
     if not settings.last_words_enabled or not sys.executable:
         return _keep_silent
-    seconds = int(settings.flush_timeout) + _START_SECONDS
-    path = os.pathsep.join(each for each in sys.path if each)
-    try:
-        probe.speak_for(PythonProcess(os.getpid(), sys.executable, _PROGRAM, str(Path.cwd()), path, seconds))
-    except OSError:
-        return _keep_silent
     receiver = {key: getattr(settings, key) for key in ("transport", *_OF_DELIVERY)}
     receiver["app_name"] = settings.app_name or name
+    file = f"openlineage-{uuid.uuid4()}"
+    try:
+        where = {"folder": str(Path.cwd()), "receiver": file}
+        with _in_memory(file, json.dumps(receiver, default=str)) as kept:
+            seconds = int(settings.flush_timeout) + _START_SECONDS
+            probe.speak_for(PythonProcess(os.getpid(), _command(), kept, seconds))
+    except OSError as problem:
+        LOG.info("openlineage: if this process is killed, nothing will end its runs: %s", problem)
+        return _keep_silent
 
     def entrust(starts: tuple[Event, ...]) -> None:
         # The JVM may be gone before the application has ended.
         with contextlib.suppress(OSError):
-            probe.entrust(json.dumps({**receiver, **_words(starts, settings)}, default=str) if starts else "")
+            probe.entrust(json.dumps({**where, **_words(starts, settings)}) if starts else "")
 
     return entrust
+
+
+def _command() -> tuple[str, ...]:
+    """Return the command line of the other process, with those flags of this interpreter that decide what it runs."""
+    options = ["-I", "-X", f"utf8={sys.flags.utf8_mode}"]
+    options += ["-S"] if sys.flags.no_site else []
+    options += ["-B"] if sys.dont_write_bytecode else []
+    options += ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []
+    # Empty is the working directory at each import, and not of a script's own choice.
+    path = [os.path.abspath(each) for each in sys.path if isinstance(each, str) and each]  # noqa: PTH100 - of a zip too
+    return (sys.executable, *options, "-c", _PROGRAM, json.dumps(path))
+
+
+@contextlib.contextmanager
+def _in_memory(name: str, content: str) -> Iterator[str]:
+    """
+    Yield the path of a file that is in memory alone, readable by this user's processes.
+
+    Raises:
+        OSError: this system has none.
+    """
+    if not hasattr(os, "memfd_create"):
+        raise OSError("this system has no files in memory")
+    with open(os.memfd_create(name), "w", encoding="utf-8") as file:  # noqa: PTH123 - it has no path
+        file.write(content)
+        file.flush()
+        yield f"/proc/{os.getpid()}/fd/{file.fileno()}"
+
+
+def _kept_by_parent(name: str) -> dict[str, Any]:
+    """
+    Return the content of a file in memory that the parent of this process has open.
+
+    Raises:
+        OSError: it has no such file open, or has ended.
+    """
+    for descriptor in Path(f"/proc/{os.getppid()}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if str(descriptor.readlink()) == f"/memfd:{name} (deleted)":
+                content: dict[str, Any] = json.loads(descriptor.read_text("utf-8"))
+                return content
+    raise OSError("the JVM has no receiver for it")
 
 
 def _keep_silent(_starts: tuple[Event, ...]) -> None:
@@ -126,15 +177,25 @@ def ended(start: str, kind: str, time: datetime.datetime, *, with_message: bool 
     return Event(run["runId"], kind, serialise(event), None, identity)
 
 
+def _return_to(folder: str) -> None:
+    """Go to the working directory of the driver, where relative paths of its configuration begin."""
+    try:
+        os.chdir(folder)
+    except OSError as problem:
+        LOG.warning("openlineage: the working directory is gone, so relative paths begin at /: %s", problem)
+
+
 def main() -> None:
     """Read the last words of a driver from standard input, and deliver them as that driver would have done."""
     said = json.load(sys.stdin)
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    hide_in_logs(secret_values({}, os.environ, (), said["transport"]))
-    settings = Settings(transport=said["transport"], **{key: said[key] for key in _OF_DELIVERY})
     try:
+        receiver = _kept_by_parent(said["receiver"])
+        hide_in_logs(secret_values({}, os.environ, (), receiver["transport"]))
+        settings = Settings(transport=receiver["transport"], **{key: receiver[key] for key in _OF_DELIVERY})
+        _return_to(said["folder"])
         delivery = open_delivery(settings)
-    except TransportConfigError as problem:
+    except (OSError, TransportConfigError) as problem:
         LOG.warning("openlineage: the end of the application could not be told: %s", problem)
         return
     now = datetime.datetime.now(datetime.timezone.utc)

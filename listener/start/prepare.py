@@ -130,6 +130,8 @@ class Preparation:
         from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 
         hide_in_logs(secret_values(self._conf, os.environ, sys.argv[1:], settings.transport))
+        origins = sorted({origin for _, origin in settings.sources})
+        LOG.info("openlineage: the configuration comes from %s", ", ".join(origins) or "nowhere")
         try:
             self._parts = _prepare(self._gateway, self._conf, settings)
         except RegistrationError as problem:

@@ -101,6 +101,32 @@ def test_the_words_that_an_option_takes_are_shown(doctor, receiver):
     }
 
 
+def test_misspelled_words_are_shown_in_keys_and_findings_alike(doctor, receiver):
+    _, found, keys, _ = doctor("spark.openlineage.transport.type=fil")
+    assert ["spark.openlineage.transport.type", "fil", "--conf"] in keys
+    assert found["configuration"] == [(OK, "lineage is switched on, with the transport fil")]
+
+    _, found, keys, _ = doctor(*over_http(receiver), "spark.openlineage.transport.auth.type=apikey")
+    assert ["spark.openlineage.transport.auth.type", "apikey", "--conf"] in keys
+    ((level, said),) = found["transport"]
+    assert (level, "transport.auth.type is 'apikey', unknown. Did you mean 'api_key'?" in said) == (PROBLEM, True)
+
+
+def test_the_words_of_a_part_of_a_composite_transport_are_shown(doctor):
+    part = "spark.openlineage.transport.transports.marquez"
+    _, _, keys, shown = doctor(
+        "spark.openlineage.transport.type=composite",
+        f"{part}.type=http",
+        f"{part}.url=http://localhost:1",
+        f"{part}.auth.type=api_key",
+        f"{part}.auth.apiKey={CANARY}",
+    )
+
+    assert CANARY not in shown
+    assert [f"{part}.type", "http", "--conf"] in keys
+    assert [f"{part}.auth.type", "api_key", "--conf"] in keys
+
+
 def test_what_one_looks_for_is_shown_without_the_credentials_in_it(doctor, monkeypatch):
     """Addresses, paths and tags are shown. A login in any value is removed."""
     monkeypatch.setenv("MY_TOKEN", f"{CANARY}1")

@@ -139,6 +139,45 @@ def test_the_configured_login_goes_to_the_configured_server_alone(root, replay, 
     ]
 
 
+def keyed(*parts):
+    """Give the configuration of a composite transport of these parts, each over HTTP with a URL and a key."""
+    conf = ["-c", "spark.openlineage.transport.type=composite"]
+    for number, (url, key) in enumerate(parts):
+        prefix = f"spark.openlineage.transport.transports.part{number}"
+        conf += ["-c", f"{prefix}.type=http", "-c", f"{prefix}.url={url}"]
+        conf += ["-c", f"{prefix}.auth.type=api_key", "-c", f"{prefix}.auth.apiKey={key}", "-c", f"{prefix}.priority=1"]
+    return conf
+
+
+def keys_at(receiver):
+    return [(path, headers.get("Authorization")) for _, path, headers, _ in receiver.received]
+
+
+def test_the_login_of_the_part_of_a_composite_transport_goes_to_its_own_server_alone(
+    root, run, receiver, second_receiver, address, leave, run_of
+):
+    conf = keyed(("http://elsewhere:5000", "first-key"), (receiver.url, "second-key"))
+    leave(root, "x", *run_of("START"))
+    assert run("replay", "--spool", str(root), *conf, "--to", address) == (0, f"1 of 1 event sent to {address}\n", "")
+    leave(root, "x", *run_of("START"))
+    assert run("replay", "--spool", str(root), *conf, "--to", second_receiver.url)[0] == 0
+
+    assert keys_at(receiver) == [("/api/v1/lineage", "Bearer second-key")]
+    assert keys_at(second_receiver) == [("/api/v1/lineage", None)]
+
+
+def test_of_two_parts_on_one_server_the_one_with_the_same_address_logs_in(root, run, receiver, leave, run_of):
+    conf = keyed((f"{receiver.url}/a", "key-of-a"), (f"{receiver.url}/b", "key-of-b"))
+    leave(root, "x", *run_of("START"))
+    assert run("replay", "--spool", str(root), *conf, "--to", f"{receiver.url}/b/api/v1/lineage")[0] == 0
+    leave(root, "x", *run_of("START"))
+    _, _, errors = run("replay", "--spool", str(root), *conf, "--to", f"{receiver.url}/c")
+
+    assert keys_at(receiver) == [("/b/api/v1/lineage", "Bearer key-of-b"), ("/c/api/v1/lineage", "Bearer key-of-a")]
+    said = f"several configured transports are on the server of {receiver.url}/c: the first one logs in"
+    assert said in errors
+
+
 def test_a_file_takes_them_too(root, run, tmp_path, leave, run_of):
     leave(root, "x", *run_of("START", "COMPLETE"))
     file = tmp_path / "out.ndjson"

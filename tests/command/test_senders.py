@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,6 +60,56 @@ def test_replay_leaves_what_another_tenant_left_until_the_receiver_is_named(
     assert replay(run, root, conf(receiver, "key-of-b"), "--to", f"{receiver.url}/api/v1/lineage") == 0
     assert len(receiver.received) == 2
     assert directories(root) == []
+
+
+def call(run: Any, root: Path, given: dict[str, str], *command: str) -> tuple[int, str]:
+    options = [word for key, value in given.items() for word in ("-c", f"{key}={value}")]
+    code, shown, _ = run(*command, "--spool", str(root), *options)
+    return code, shown
+
+
+def cause(receiver: Any) -> str:
+    address = f"{receiver.url}/api/v1/lineage"
+    return (
+        f"2 events for {address} were left with another key, header or URL parameter, "
+        f"which makes another sender; if only that is new: openlineage-pyspark replay --to {address}"
+    )
+
+
+@pytest.mark.usefixtures("left")
+def test_replay_names_the_cause_where_a_key_was_replaced(run: Any, root: Path, receiver: Any) -> None:
+    code, shown = call(run, root, conf(receiver, "key-of-b"), "replay")
+
+    assert code == 1
+    assert shown.splitlines() == [
+        f"no events in {root} wait for {receiver.url}/api/v1/lineage",
+        f"2 still waiting in {root}: openlineage-pyspark spool ls",
+        cause(receiver),
+    ]
+
+
+@pytest.mark.usefixtures("left")
+def test_spool_ls_names_the_same_cause(run: Any, root: Path, receiver: Any) -> None:
+    code, shown = call(run, root, conf(receiver, "key-of-b"), "spool", "ls")
+    assert (code, shown.splitlines()[-1]) == (0, cause(receiver))
+    assert "another sender" not in call(run, root, conf(receiver, "key-of-a"), "spool", "ls")[1]
+    assert "another sender" not in call(run, root, {}, "spool", "ls")[1]
+
+    for key, other in (("key-of-b", True), ("key-of-a", False)):
+        document = json.loads(call(run, root, conf(receiver, key), "spool", "ls", "--json")[1])
+        assert [each["other_sender"] for each in document["applications"]] == [other]
+
+
+@pytest.mark.usefixtures("left")
+def test_doctor_names_the_same_cause(doctor: Any, root: Path, receiver: Any) -> None:
+    given = conf(receiver, "key-of-b", spool_path=str(root))
+    _, found, _, shown = doctor(*(f"{key}={value}" for key, value in given.items()))
+
+    said, _, remedy = cause(receiver).partition("; ")
+    (level, _) = found["spool"][0]
+    words = re.sub(r"\s+", " ", shown)
+    assert (level, len(found["spool"])) == ("warning", 1)
+    assert f"{said} -> I{remedy[1:]}" in words
 
 
 def test_replay_sends_what_the_same_key_left(run: Any, root: Path, receiver: Any, left: Path) -> None:

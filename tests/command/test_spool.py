@@ -60,7 +60,7 @@ def test_programs_get_json(root, run, leave, run_of):
     assert found | {"applications": []} == {"spool": str(root), "applications": [], "damaged": []}
     assert listed == {
         "id": spool.directory.name, "to": "http://one/api", "running": False, "waiting": 1, "refused": 0,
-        "bytes": len(run_of("START")[0].body), "problem": "",
+        "bytes": len(run_of("START")[0].body), "problem": "", "other_sender": False,
     }  # fmt: skip
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import datetime as dt
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import attrs
 import openlineage_pyspark
@@ -27,7 +30,7 @@ from openlineage_pyspark.transport.memory import MemoryTransport
 from support.sources import nodes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from openlineage_pyspark.listener.probe.client import PythonProcess
 
@@ -52,23 +55,29 @@ class Jvm:
         self.process: PythonProcess | None = None
         self.words: list[str] = []
         self.gone = gone
+        self.kept: IO[bytes] | None = None
 
     def speak_for(self, process: PythonProcess) -> None:
         self.process = process
+        self.kept = Path(process.kept).open("rb")  # noqa: SIM115 - as long as the JVM lives
 
     def entrust(self, words: str) -> None:
         if self.gone:
             raise OSError("gone")
         self.words.append(words)
 
+    def end(self) -> None:
+        if self.kept is not None:
+            self.kept.close()
+
     def die(self, folder: Path) -> tuple[str, list[dict]]:
         """Start the process that the probe would start; give what it prints, and the events in the file."""
         assert self.process is not None
         done = subprocess.run(
-            [self.process.executable, "-I", "-c", self.process.program, self.process.path],
+            self.process.command,
             input=self.words[-1],
             env={},
-            cwd=self.process.folder,
+            cwd="/",
             capture_output=True,
             text=True,
             check=True,
@@ -94,11 +103,13 @@ class Driver:
 
 
 @pytest.fixture
-def drivers(tmp_path: Path) -> Callable[..., Driver]:
+def drivers(tmp_path: Path) -> Iterator[Callable[..., Driver]]:
     """Give what makes the listener's half of a driver."""
+    jvms: list[Any] = []
 
     def make(*, gone: bool = False, **settings: Any) -> Driver:
         jvm: Any = Jvm(gone=gone)
+        jvms.append(jvm)
         transport = MemoryTransport()
         delivery = Delivery(transport)
         to_file = {"type": "file", "location": str(tmp_path / "events.ndjson")}
@@ -109,7 +120,9 @@ def drivers(tmp_path: Path) -> Callable[..., Driver]:
         delivery.flush(10)
         return Driver(jvm, pipeline, transport, tmp_path)
 
-    return make
+    yield make
+    for jvm in jvms:
+        jvm.end()
 
 
 def test_what_is_open_is_entrusted_and_an_end_is_taken_back_before_it_is_told(drivers: Callable[..., Driver]) -> None:
@@ -192,6 +205,143 @@ def test_nothing_is_entrusted_where_it_is_switched_off(drivers: Callable[..., Dr
     driver = drivers(last_words_enabled=False)
 
     assert (driver.jvm.process, driver.jvm.words) == (None, [])
+
+
+def test_no_login_is_entrusted_to_the_jvm(drivers: Callable[..., Driver]) -> None:
+    """It would lie in the heap, and in each dump of it, for as long as the job runs."""
+    http = {"type": "http", "url": "http://h?token=canary", "auth": {"type": "api_key", "apiKey": "canary"}}
+    driver = drivers(transport={**http, "headers": {"X-Key": "canary"}}, spool_sender="canary")
+
+    assert driver.jvm.process is not None
+    assert "canary" not in json.dumps([*driver.jvm.words, *driver.jvm.process.command])
+    assert driver.jvm.kept is not None
+    assert b"canary" in driver.jvm.kept.read()
+
+
+def test_a_working_directory_that_is_gone_is_said_and_the_ends_are_told(
+    drivers: Callable[..., Driver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    driver = drivers()
+    monkeypatch.chdir(tmp_path)
+    here.rmdir()
+    said, ends = driver.jvm.die(driver.folder)
+
+    assert said.startswith("openlineage: the working directory is gone, so relative paths begin at /: ")
+    assert [end["eventType"] for end in ends] == ["ABORT", "ABORT"]
+
+
+def test_relative_paths_of_the_configuration_begin_in_the_working_directory(
+    drivers: Callable[..., Driver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    driver = drivers(transport={"type": "file", "location": "events.ndjson"})
+
+    assert [end["eventType"] for end in driver.jvm.die(tmp_path)[1]] == ["ABORT", "ABORT"]
+
+
+STAND_IN = """
+import os, subprocess, sys
+PATH
+from openlineage_pyspark.listener.settings.keys import Settings
+from openlineage_pyspark.listener.start import last_words
+from openlineage_pyspark.transport import Event
+
+class Probe:
+    def speak_for(self, process):
+        self.command, self.kept = process.command, open(process.kept, "rb")
+    def entrust(self, words):
+        self.words = words
+
+probe = Probe()
+entrust = last_words.entrusting(probe, Settings(transport={"type": "file", "location": EVENTS}), "app")
+entrust((Event("r", "START", b'{"run": {"runId": "r", "facets": {}}, "producer": "p"}'),))
+done = subprocess.run(probe.command, input=probe.words, cwd="/", env={}, text=True)
+sys.exit(done.returncode)
+"""
+"""A driver, and the JVM that speaks for it, in one process."""
+
+PLANTED = "open({!r}, 'w').close()"
+
+
+@pytest.fixture
+def copy_of_package(tmp_path: Path) -> Path:
+    """Give a folder that holds a copy of the package, which says other last words."""
+    root = Path(openlineage_pyspark.__file__).parent
+    folder = tmp_path / "copy"
+    for part in ("facets", "listener", "transport"):
+        kept = shutil.ignore_patterns("__pycache__", "*.java")
+        shutil.copytree(root / part, folder / "openlineage_pyspark" / part, ignore=kept)
+    for file in root.glob("*.py"):
+        shutil.copy(file, folder / "openlineage_pyspark")
+    words = folder / "openlineage_pyspark" / "listener" / "start" / "last_words.py"
+    words.write_text(words.read_text("utf-8").replace("ended without a word", "is a copy's"), "utf-8")
+    return folder
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Callable[..., str]:
+    """Give what runs a driver until it dies, and gives its last words; whatever is planted beside it does not run."""
+    work, script = tmp_path / "work", tmp_path / "script" / "app.py"
+    work.mkdir()
+    script.parent.mkdir()
+    planted = tmp_path / "planted"
+    for name in ("json", "runpy", "sysconfig", "sitecustomize", "attrs", "attr", "requests", "openlineage"):
+        (work / f"{name}.py").write_text(PLANTED.format(str(planted)))
+
+    def run(*flags: str, path: str = "", python: str = sys.executable, **environ: str) -> str:
+        events = tmp_path / "ends.ndjson"
+        script.write_text(STAND_IN.replace("PATH", path).replace("EVENTS", repr(str(events))))
+        subprocess.run([python, *flags, str(script)], env=environ, cwd=work, check=True, timeout=120)
+        assert not planted.exists()
+        (line,) = events.read_text("utf-8").splitlines()
+        events.unlink()
+        return str(json.loads(line)["run"]["facets"]["errorMessage"]["message"])
+
+    return run
+
+
+COPY = last_words.MESSAGE.replace("ended without a word", "is a copy's")
+INSTALLED = os.pathsep.join(sys.path[1:])
+
+
+def zipped(folder: Path) -> str:
+    return shutil.make_archive(str(folder), "zip", folder)
+
+
+@pytest.mark.slow
+def test_the_package_is_the_one_that_the_driver_imported(
+    told: Callable[..., str], copy_of_package: Path, tmp_path: Path
+) -> None:
+    """From PYTHONPATH, a zip or a relative entry of the path, although another one may be installed."""
+    zipped(copy_of_package)
+    first = "sys.path.insert(0, {!r})"
+
+    assert told(PYTHONPATH=f"{copy_of_package}{os.pathsep}{INSTALLED}") == COPY
+    assert told(PYTHONPATH=f"{copy_of_package}.zip{os.pathsep}{INSTALLED}") == COPY
+    assert told(path=first.format("../copy"), PYTHONPATH=INSTALLED) == COPY
+    assert told(path=first.format("../copy.zip"), PYTHONPATH=INSTALLED) == COPY
+    odd = tmp_path / "a:b"
+    copy_of_package.rename(odd)
+    assert told(path=first.format(str(odd)), PYTHONPATH=INSTALLED) == COPY
+
+
+@pytest.mark.slow
+def test_a_driver_without_site_packages_keeps_to_its_own_path(told: Callable[..., str], copy_of_package: Path) -> None:
+    assert told("-S", "-B", PYTHONPATH=f"{copy_of_package}{os.pathsep}{INSTALLED}") == COPY
+
+
+@pytest.mark.slow
+def test_an_isolated_driver_in_an_environment_of_its_own(
+    told: Callable[..., str], copy_of_package: Path, tmp_path: Path
+) -> None:
+    venv.create(tmp_path / "venv", symlinks=True)
+    (packages,) = (tmp_path / "venv" / "lib").glob("python3*/site-packages")
+    (packages / "paths.pth").write_text("\n".join([str(copy_of_package), *sys.path[1:]]))
+
+    assert told("-I", python=str(tmp_path / "venv" / "bin" / "python")) == COPY
 
 
 def test_no_module_handles_a_signal() -> None:

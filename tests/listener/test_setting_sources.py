@@ -237,6 +237,87 @@ def test_a_yaml_file_that_the_users_own_group_may_write_counts(tmp_path: Path):
     assert load({}, {}, (here,)).namespace == "own"
 
 
+def left_out(path: Path, why: str) -> tuple[str, ...]:
+    return (f"{path} {why}, and is left out; OPENLINEAGE_CONFIG={path} has it read all the same",)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+def test_a_yaml_file_in_a_folder_that_others_may_write_counts_only_if_it_is_named(tmp_path: Path, mode: int):
+    """Others may move another file of this user there, even where the sticky bit keeps them from removing any."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    file = folder / "openlineage.yml"
+    file.write_text("namespace: planted\n")
+    folder.chmod(mode)
+
+    found = load({}, {}, (file,))
+    why = f"lies in {folder}, which can be written by others (chmod go-w)"
+    assert (found.namespace, found.warnings) == ("default", left_out(file, why))
+    assert load({}, {"OPENLINEAGE_CONFIG": str(file)}, (file,)).namespace == "planted"
+
+
+def test_folders_above_may_be_shared_only_with_the_sticky_bit(tmp_path: Path):
+    shared = tmp_path / "shared"
+    own = shared / "own"
+    own.mkdir(parents=True)
+    file = own / "openlineage.yml"
+    file.write_text("namespace: own\n")
+    shared.chmod(0o1777)
+    assert load({}, {}, (file,)).namespace == "own"
+
+    shared.chmod(0o777)
+    found = load({}, {}, (file,))
+    why = f"lies in {shared}, which can be written by others (chmod go-w)"
+    assert (found.namespace, found.warnings) == ("default", left_out(file, why))
+
+
+@pytest.mark.parametrize("linked", ["the file", "its folder"])
+def test_a_link_is_as_good_as_the_folders_that_hold_it_and_its_target(tmp_path: Path, linked: str):
+    here, target = tmp_path / "here", tmp_path / "target"
+    target.mkdir()
+    (target / "openlineage.yml").write_text("namespace: own\n")
+    if linked == "the file":
+        here.mkdir()
+        (here / "openlineage.yml").symlink_to("../target/openlineage.yml")
+    else:
+        here.symlink_to(target)
+    file = here / "openlineage.yml"
+    assert load({}, {}, (file,)).namespace == "own"
+
+    target.chmod(0o1777)
+    (held,) = load({}, {}, (file,)).warnings
+    assert held.startswith(f"{file} lies in ")
+    assert "target, which can be written by others (chmod go-w), and is left out" in held
+    target.chmod(0o755)
+    (here if linked == "the file" else tmp_path).chmod(0o1777)
+    assert load({}, {}, (file,)).namespace == "default"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives links to other users")
+def test_a_link_of_another_user_counts_only_if_it_is_named(tmp_path: Path):
+    target, link = tmp_path / "mine.yml", tmp_path / "openlineage.yml"
+    target.write_text("namespace: mine\n")
+    link.symlink_to(target)
+    os.chown(link, 1002, 1002, follow_symlinks=False)
+
+    found = load({}, {}, (link,))
+    why = f"is reached by the link {link}, which belongs to another user"
+    assert (found.namespace, found.warnings) == ("default", left_out(link, why))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives folders to other users")
+def test_a_yaml_file_in_a_folder_of_another_user_counts_only_if_it_is_named(tmp_path: Path):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    file = folder / "openlineage.yml"
+    file.write_text("namespace: planted\n")
+    os.chown(folder, 1002, 1002)
+
+    found = load({}, {}, (file,))
+    why = f"lies in {folder}, which belongs to another user"
+    assert (found.namespace, found.warnings) == ("default", left_out(file, why))
+
+
 def test_a_named_yaml_file_that_is_absent_warns(tmp_path: Path):
     absent = tmp_path / "absent.yml"
     settings = load({}, {"OPENLINEAGE_CONFIG": str(absent)}, [])

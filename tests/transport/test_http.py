@@ -428,7 +428,7 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
         f"{PREFIX}.compression is 'gizp', unknown. Did you mean 'gzip'? Use gzip, or leave it out."
     )
     assert config_error(auth={"type": "kerberos", "apiKey": "k"}) == (
-        f"{PREFIX}.auth.type is an unknown type. Use api_key, jwt or oauth2, or a header Authorization."
+        f"{PREFIX}.auth.type is unknown. Use api_key, jwt or oauth2, or a header Authorization."
     )
     assert config_error(auth={"type": "api_key"}) == (
         f"{PREFIX}.auth.apiKey is not set, and auth.type is api_key. Set it, or leave auth.type out."

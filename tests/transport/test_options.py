@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from openlineage_pyspark.transport import TransportConfigError, values
+from openlineage_pyspark.transport import TransportConfigError, open_transport, values
 from openlineage_pyspark.transport.options import Option, flag, number, size, text, text_map, texts
 
 PREFIX = "spark.openlineage.transport"
@@ -108,3 +108,13 @@ def test_the_nearest_word_is_found_in_any_case_and_only_if_it_is_close() -> None
     known = ["timeoutInMillis", "timeout", "url"]
     assert values.nearest("TIMEOUTINMILIS", known) == "timeoutInMillis"
     assert values.nearest("colour", known) is None
+
+
+def test_an_abbreviated_option_gets_a_hint(tmp_path, caplog):
+    open_transport("file", {"location": str(tmp_path / "events"), "loc": "x", "rot": "y", "lo": "z"})
+
+    assert [text.partition("has no effect")[2] for text in caplog.messages] == [
+        "; did you mean spark.openlineage.transport.location?",
+        "",
+        "",
+    ]

@@ -53,7 +53,8 @@ def test_what_an_expired_key_left_on_disk_is_sent_by_the_next_application(
     refused, summary = (record.getMessage() for record in caplog.records)
     assert refused == (
         f"an event was not delivered: {receiver.url}/api/v1/lineage answered 401. It is tried again now and then,"
-        f" until that is repaired, and kept: {ls}, {replay}; further failures of this kind are only counted"
+        f" until that is repaired, and kept: {ls}, {replay}, with another key `replay --to URL`;"
+        " further failures of this kind are only counted"
     )
     assert summary == (
         f"OpenLineage events for {receiver.url}/api/v1/lineage: 0 sent, 0 refused, 0 dropped, 3 left unsent; what is"

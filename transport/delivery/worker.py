@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 
 # How long the end of the application waits for the last attempt at a receiver that is away.
 _LAST_ATTEMPT_SECONDS = 1.0
+_ABOUT_LOGIN = frozenset({401, 403})
 
 
 class Delivery:
@@ -418,7 +419,9 @@ class Delivery:
         if not problem.lasting:
             return "It is tried again"
         later = "It is tried again now and then, until that is repaired"
-        return f"{later}, and kept: {_commands(dead=False)}" if kept else later
+        # Another key is another sender, whose applications leave these events alone.
+        new_key = ", with another key `replay --to URL`" if problem.status in _ABOUT_LOGIN else ""
+        return f"{later}, and kept: {_commands(dead=False)}{new_key}" if kept else later
 
     def _drop(self, drops: Counter[DropReason]) -> None:
         for reason in drops:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from openlineage_pyspark.transport.http.answer import RETRY_OPTIONS
 from openlineage_pyspark.transport.options import (
+    OURS,
     PYTHON,
     Option,
+    flag,
     number,
     text,
     text_map,
@@ -186,6 +188,14 @@ VERIFY = Option(
     source=PYTHON,
 )
 
+ALLOW_PLAIN_HTTP = Option(
+    "allowPlainHttp",
+    flag,
+    text="`true` says that credentials may go over plain http to another machine; otherwise that is warned of.",
+    default=False,
+    source=OURS,
+)
+
 OPTIONS = (
     URL,
     ENDPOINT,
@@ -214,5 +224,6 @@ OPTIONS = (
     CLIENT_CERT_PATH,
     CLIENT_KEY_PATH,
     VERIFY,
+    ALLOW_PLAIN_HTTP,
     *RETRY_OPTIONS,
 )

@@ -132,9 +132,9 @@ def _api_key(options: Mapping[str, object]) -> str | None:
     if kind == "none":
         return None
     if kind not in (None, "api_key", "bearer"):
-        # The value is not shown: it may be a key that was written into the wrong option.
-        remedy = "Use api_key, jwt or oauth2, or a header Authorization."
-        raise TransportConfigError("auth.type", "is an unknown type", remedy)
+        problem, hint = not_such_a_word(kind, ("api_key", "bearer", "jwt", "oauth2", "none"))
+        remedy = f"{hint}Use api_key, jwt or oauth2, or a header Authorization."
+        raise TransportConfigError("auth.type", problem, remedy)
     if kind and not key:
         problem = f"is not set, and auth.type is {kind}"
         raise TransportConfigError("auth.apiKey", problem, "Set it, or leave auth.type out.")

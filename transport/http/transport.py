@@ -70,9 +70,12 @@ class HttpTransport(Transport):
         Raises:
             TransportConfigError: an option is missing or can't be used.
         """
+        from openlineage_pyspark.transport.http.clear_text import warn_of_clear_text
         from openlineage_pyspark.transport.http.settings import read_http_settings
 
-        return cls(read_http_settings(options))
+        settings = read_http_settings(options)
+        warn_of_clear_text(settings, options)
+        return cls(settings)
 
     @property
     def destination(self) -> str:
