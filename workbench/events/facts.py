@@ -59,7 +59,7 @@ class Place(NamedTuple):
     is_job: bool = False
 
 
-class Kind(NamedTuple):
+class PathKind(NamedTuple):
     """
     How a value arrives, in OpenLineage's words.
 
@@ -74,7 +74,7 @@ class Kind(NamedTuple):
     masking: bool = False
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """
     What one operator does to a value on its way.
 
@@ -105,16 +105,18 @@ class Path(NamedTuple):
         certainty: how sure it is.
         operators: the operators that it passes; empty if the event does not name them.
         steps: what those of them do that do more than pass the value on.
+        is_traced: whether the event says which way it goes, and how sure that is.
     """
 
-    kind: Kind
+    kind: PathKind
     expression: str = ""
     certainty: Certainty = "exact"
     operators: tuple[str, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PathStep, ...] = ()
+    is_traced: bool = False
 
 
-class Edge(NamedTuple):
+class StatedEdge(NamedTuple):
     """A source, a target, and the paths between them in the order of the event, each once."""
 
     source: Place
@@ -122,7 +124,7 @@ class Edge(NamedTuple):
     paths: tuple[Path, ...]
 
 
-class Field(NamedTuple):
+class SchemaField(NamedTuple):
     """
     A field of a schema.
 
@@ -137,7 +139,7 @@ class Field(NamedTuple):
     above: int = -1
 
 
-class Symlink(NamedTuple):
+class OtherName(NamedTuple):
     """Another name of a dataset; its type is TABLE or LOCATION, or empty if the event does not say."""
 
     namespace: str
@@ -145,7 +147,7 @@ class Symlink(NamedTuple):
     type: str = ""
 
 
-class BatchSource(NamedTuple):
+class ReadByBatch(NamedTuple):
     """What a micro-batch read of a source: from one offset to another, or a version; None where the event says none."""
 
     dataset: Name
@@ -155,7 +157,7 @@ class BatchSource(NamedTuple):
     rows: int | None
 
 
-class BatchSink(NamedTuple):
+class MadeByBatch(NamedTuple):
     """What a micro-batch made in a sink: a version, after which other one; None where the event says none."""
 
     dataset: Name
@@ -165,23 +167,23 @@ class BatchSink(NamedTuple):
     rows: int | None
 
 
-class MicroBatch(NamedTuple):
+class BatchOfRun(NamedTuple):
     """A micro-batch: its number, its time (microseconds since 1970, if it has one), what it read and what it made."""
 
     number: int
     time: int | None
-    sources: tuple[BatchSource, ...]
-    sinks: tuple[BatchSink, ...]
+    sources: tuple[ReadByBatch, ...]
+    sinks: tuple[MadeByBatch, ...]
 
 
-class Parent(NamedTuple):
+class RunAbove(NamedTuple):
     """The run that started a run; the names of its job are empty if the event does not say them."""
 
     run: str
     job: Name
 
 
-class Submission(NamedTuple):
+class SubmittedAs(NamedTuple):
     """
     How an application was submitted.
 
@@ -198,7 +200,7 @@ class Submission(NamedTuple):
     is_redacted: bool = False
 
 
-class Counts(NamedTuple):
+class RowsAndBytes(NamedTuple):
     """How many rows and bytes were read or written; None where the event does not say."""
 
     rows: int | None
@@ -216,5 +218,5 @@ class Stated(NamedTuple):
     """
 
     target: Place
-    edges: tuple[Edge, ...]
+    edges: tuple[StatedEdge, ...]
     has_columns: bool

@@ -18,25 +18,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import attrs
 from openlineage_pyspark.workbench.events.facts import (
-    BatchSink,
-    BatchSource,
+    BatchOfRun,
     Certainty,
-    Counts,
     Diagnostic,
-    Edge,
-    Field,
-    Kind,
-    MicroBatch,
+    MadeByBatch,
     Name,
-    Parent,
+    OtherName,
     Path,
+    PathKind,
+    PathStep,
     Place,
+    ReadByBatch,
+    RowsAndBytes,
+    RunAbove,
+    SchemaField,
     Stated,
-    Step,
-    Submission,
-    Symlink,
+    StatedEdge,
+    SubmittedAs,
 )
-from openlineage_pyspark.workbench.model.times import microseconds
+from openlineage_pyspark.workbench.model.times import microseconds, time_of_micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -140,7 +140,7 @@ class _Odd:
 
 
 @attrs.frozen(slots=False, eq=False)
-class DatasetFacts:
+class DatasetOfEvent:
     """
     What an event says of a dataset.
 
@@ -170,7 +170,7 @@ class DatasetFacts:
         return self._facets
 
     @cached_property
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[SchemaField, ...]:
         """
         The fields of the schema, in order, those of structs below them.
 
@@ -180,11 +180,11 @@ class DatasetFacts:
         return tuple(_fields(self._odd, self._facet("schema")))
 
     @cached_property
-    def symlinks(self) -> tuple[Symlink, ...]:
+    def symlinks(self) -> tuple[OtherName, ...]:
         """The other names of the dataset."""
         odd = self._odd
         return tuple(
-            Symlink(each["namespace"], each["name"], odd.text("symlinks", each, "type") or "")
+            OtherName(each["namespace"], each["name"], odd.text("symlinks", each, "type") or "")
             for each in odd.objects("symlinks", self._facet("symlinks"), "identifiers")
             if odd.named(each, "symlinks", "an identifier")
         )
@@ -256,15 +256,15 @@ class DatasetFacts:
         return None if found == (self.namespace, self.name) else found
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> RowsAndBytes:
         """How much of it was read or written."""
         if self.role is Role.ALONE:
-            return Counts(None, None)
+            return RowsAndBytes(None, None)
         side = _WORDS[self.role]
         facets, facet = f"{side}Facets", f"{side}Statistics"
         held = self._odd.mapping(facets, self._document, facets) if facets in self._document else {}
         found = self._odd.mapping(facet, held, facet) if facet in held else {}
-        return Counts(self._odd.number(facet, found, "rowCount"), self._odd.number(facet, found, "size"))
+        return RowsAndBytes(self._odd.number(facet, found, "rowCount"), self._odd.number(facet, found, "size"))
 
     @property
     def has_column_lineage(self) -> bool:
@@ -277,7 +277,7 @@ class DatasetFacts:
         return tuple(filter(None, self._odd.mapping("columnLineage", self._facet("columnLineage"), "fields")))
 
     @cached_property
-    def edges(self) -> tuple[Edge, ...]:
+    def edges(self) -> tuple[StatedEdge, ...]:
         """
         The edges into it that `columnLineage` has, and those of a new name from the columns of the old one.
 
@@ -291,8 +291,8 @@ class DatasetFacts:
             # Each column continues the one that had its name under the old name.
             for field in self.fields:
                 edge = (Place(*before, field.path), Place(self.namespace, self.name, field.path))
-                found.setdefault(edge, {})[Path(Kind("DIRECT", "IDENTITY"))] = None
-        return tuple(Edge(*ends, tuple(paths)) for ends, paths in found.items())
+                found.setdefault(edge, {})[Path(PathKind("DIRECT", "IDENTITY"))] = None
+        return tuple(StatedEdge(*ends, tuple(paths)) for ends, paths in found.items())
 
     @cached_property
     def stated(self) -> Stated | None:
@@ -319,7 +319,7 @@ class DatasetFacts:
 
 
 @attrs.frozen(slots=False, eq=False)
-class JobFacts:
+class JobOfEvent:
     """What an event says of its job: its namespace, its name, and its facets."""
 
     namespace: str
@@ -391,7 +391,7 @@ class JobFacts:
 
 
 @attrs.frozen(slots=False, eq=False)
-class RunFacts:
+class RunOfEvent:
     """What an event says of its run: its id and its facets."""
 
     id: str
@@ -407,23 +407,23 @@ class RunFacts:
         return self._odd.mapping(name, facets, name) if name in facets else {}
 
     @cached_property
-    def parent(self) -> Parent | None:
+    def parent(self) -> RunAbove | None:
         """The run that started it."""
         return self._above(self._facet("parent"))
 
     @cached_property
-    def root(self) -> Parent | None:
+    def root(self) -> RunAbove | None:
         """The run at the top of those that started it."""
         return self._above(self._odd.mapping("parent", self._facet("parent"), "root"))
 
-    def _above(self, facet: EventJson) -> Parent | None:
+    def _above(self, facet: EventJson) -> RunAbove | None:
         if not facet:
             return None
         odd = self._odd
         run = odd.text("parent", odd.mapping("parent", facet, "run"), "runId")
         job = odd.mapping("parent", facet, "job")
         name = Name(odd.text("parent", job, "namespace") or "", odd.text("parent", job, "name") or "")
-        return None if run is None else Parent(run, name)
+        return None if run is None else RunAbove(run, name)
 
     @property
     def error(self) -> str | None:
@@ -451,7 +451,7 @@ class RunFacts:
         return self._odd.text("pyspark_micro_batches", self._facet("pyspark_micro_batches"), "checkpoint")
 
     @cached_property
-    def batches(self) -> tuple[MicroBatch, ...] | None:
+    def batches(self) -> tuple[BatchOfRun, ...] | None:
         """The micro-batches of the run since the event before; None if it has none, and reads and writes as a whole."""
         if not isinstance(self._facets.get("pyspark_micro_batches"), dict):
             return None
@@ -461,13 +461,13 @@ class RunFacts:
     def call_site(self) -> str:
         """The line of the user's Python that ran it, such as `jobs/daily.py:12`; empty if the event does not say."""
         facet = self._facet("pyspark_call_site")
-        found = call_site(facet)
+        found = call_site_of(facet)
         if facet and not found:
             self._odd.add("pyspark_call_site", "it has no file or no line")
         return found
 
     @property
-    def submission(self) -> Submission:
+    def submission(self) -> SubmittedAs:
         """How the application was submitted, if it is one."""
         odd, own = self._odd, self._facet("pyspark_submission")
         words = own.get("command")
@@ -475,7 +475,7 @@ class RunFacts:
             odd.add("pyspark_submission", _wrong("command", words, "an array"))
         mode = odd.text("pyspark_submission", own, "deployMode")
         details = "spark_applicationDetails"
-        return Submission(
+        return SubmittedAs(
             tuple(str(word) for word in words) if isinstance(words, list) else (),
             odd.text("pyspark_submission", own, "workingDirectory") or "",
             mode or odd.text(details, self._facet(details), "deployMode") or "",
@@ -507,11 +507,18 @@ class Sides:
     The datasets of an event: the inputs and outputs of a job, or the one that the event is about.
 
     What follows `"inputs":` in an event is often the same text as before. Then these values can be used again.
+
+    Args:
+        inputs: the datasets that the job reads.
+        outputs: those that it writes.
+        alone: the one that the event is about.
+        diagnostics: what was left out because it is no array.
     """
 
-    inputs: tuple[DatasetFacts, ...] = ()
-    outputs: tuple[DatasetFacts, ...] = ()
-    alone: tuple[DatasetFacts, ...] = ()
+    inputs: tuple[DatasetOfEvent, ...] = ()
+    outputs: tuple[DatasetOfEvent, ...] = ()
+    alone: tuple[DatasetOfEvent, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -531,27 +538,27 @@ class EventFacts:
     type: str
     time: int
     producer: str
-    run: RunFacts | None
-    job: JobFacts | None
+    run: RunOfEvent | None
+    job: JobOfEvent | None
     sides: Sides
 
     @property
-    def inputs(self) -> tuple[DatasetFacts, ...]:
+    def inputs(self) -> tuple[DatasetOfEvent, ...]:
         """The datasets that the job reads."""
         return self.sides.inputs
 
     @property
-    def outputs(self) -> tuple[DatasetFacts, ...]:
+    def outputs(self) -> tuple[DatasetOfEvent, ...]:
         """The datasets that the job writes."""
         return self.sides.outputs
 
     @property
-    def dataset(self) -> DatasetFacts | None:
+    def dataset(self) -> DatasetOfEvent | None:
         """The dataset that the event is about; None in the event of a run or of a job."""
         return self.sides.alone[0] if self.sides.alone else None
 
     @property
-    def datasets(self) -> tuple[DatasetFacts, ...]:
+    def datasets(self) -> tuple[DatasetOfEvent, ...]:
         """All of its datasets."""
         return (*self.sides.inputs, *self.sides.outputs, *self.sides.alone)
 
@@ -567,7 +574,7 @@ class EventFacts:
         return tuple(_with_job(each, self.job) for each in found) if found else ()
 
     @cached_property
-    def edges(self) -> tuple[Edge, ...]:
+    def edges(self) -> tuple[StatedEdge, ...]:
         """
         The edges, each once.
 
@@ -577,7 +584,7 @@ class EventFacts:
         return self._decided[0]
 
     @cached_property
-    def _decided(self) -> tuple[tuple[Edge, ...], tuple[Diagnostic, ...]]:
+    def _decided(self) -> tuple[tuple[StatedEdge, ...], tuple[Diagnostic, ...]]:
         has_gaps = self.run is not None and bool(self.run.gaps)
         edges = [edge for dataset in (*self.outputs, *self.sides.alone) for edge in dataset.edges]
         problems: tuple[Diagnostic, ...] = ()
@@ -593,7 +600,7 @@ class EventFacts:
         of_run = self.run.diagnostics if self.run is not None else ()
         of_job = self.job.diagnostics if self.job is not None else ()
         of_datasets = (each for dataset in self.datasets for each in dataset.diagnostics)
-        return (*of_run, *of_job, *of_datasets, *self._decided[1])
+        return (*of_run, *of_job, *self.sides.diagnostics, *of_datasets, *self._decided[1])
 
 
 def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
@@ -617,7 +624,7 @@ def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
     named = event.get("job")
     if not _is_named(named):
         raise InvalidEventError(_NAMELESS.format("job"))
-    job, run = JobFacts(named["namespace"], named["name"], named), None
+    job, run = JobOfEvent(named["namespace"], named["name"], named), None
     type_ = "JOB"
     if "run" in event:
         type_ = event.get("eventType", "OTHER")
@@ -627,7 +634,7 @@ def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
         run_id = document.get("runId") if isinstance(document, dict) else None
         if not isinstance(run_id, str) or not run_id:
             raise InvalidEventError("`run.runId` is missing or no text")
-        run = RunFacts(run_id, document)
+        run = RunOfEvent(run_id, document)
     return EventFacts(type_, time, producer, run, job, sides or sides_of(event))
 
 
@@ -643,14 +650,23 @@ def sides_of(event: EventJson) -> Sides:
     """
     if "run" not in event and "job" not in event:
         return Sides(alone=(dataset_facts(event.get("dataset"), Role.ALONE),))
-    sides = []
-    for role, key in ((Role.INPUT, "inputs"), (Role.OUTPUT, "outputs")):
-        found = event.get(key)
-        sides.append(tuple(dataset_facts(each, role) for each in found) if isinstance(found, list) else ())
-    return Sides(*sides)
+    odd = _Odd("event")
+    inputs, outputs = (
+        _listed(event, key, role, odd) for key, role in (("inputs", Role.INPUT), ("outputs", Role.OUTPUT))
+    )
+    return Sides(inputs, outputs, (), tuple(odd.found))
 
 
-def dataset_facts(document: object, role: Role) -> DatasetFacts:
+def _listed(event: EventJson, key: str, role: Role, odd: _Odd) -> tuple[DatasetOfEvent, ...]:
+    found = event.get(key)
+    if isinstance(found, list):
+        return tuple(dataset_facts(each, role) for each in found)
+    if found is not None:
+        odd.add(key, _wrong(key, found, "an array"))
+    return ()
+
+
+def dataset_facts(document: object, role: Role) -> DatasetOfEvent:
     """
     Return what an event says of a dataset.
 
@@ -664,10 +680,10 @@ def dataset_facts(document: object, role: Role) -> DatasetFacts:
     if not _is_named(document):
         raise InvalidEventError(_NAMELESS.format("dataset" if role is Role.ALONE else f"{_WORDS[role]}s"))
     namespace, name = document["namespace"], document["name"]
-    return DatasetFacts(role, namespace, name, document, _Odd(f"{_WORDS[role]} {namespace} {name}"))
+    return DatasetOfEvent(role, namespace, name, document, _Odd(f"{_WORDS[role]} {namespace} {name}"))
 
 
-def call_site(facet: Mapping[str, Any]) -> str:
+def call_site_of(facet: Mapping[str, Any]) -> str:
     """Return the line that a facet `pyspark_call_site` names; empty for one of another shape."""
     file, line = facet.get("file"), facet.get("line")
     if isinstance(file, str) and not isinstance(line, bool) and isinstance(line, int):
@@ -681,12 +697,13 @@ _NAMELESS = "`{}` has no namespace or no name"
 class _EdgesOfFacet:
     """The edges of the facet `columnLineage`, with the paths that `pyspark_lineage_steps` names."""
 
-    def __init__(self, dataset: DatasetFacts) -> None:
+    def __init__(self, dataset: DatasetOfEvent) -> None:
         self._odd = dataset._odd
         self._facet = dataset._facet("columnLineage")
         self._target = (dataset.namespace, dataset.name)
         self._found: dict[tuple[Place, Place], dict[Path, None]] = {}
-        self._ways = _ways(dataset._odd, dataset._facet(_STEPS)) if _STEPS in dataset.facets else {}
+        steps = dataset._facet(_STEPS)
+        self._ways = _ways(dataset._odd, steps) if isinstance(dataset.facets.get(_STEPS), dict) else {}
 
     def edges(self) -> dict[tuple[Place, Place], dict[Path, None]]:
         """Return the paths of each edge."""
@@ -710,7 +727,9 @@ class _EdgesOfFacet:
         text = odd.text("columnLineage", field, "transformationDescription") or ""
         older = None
         if subtype or text:
-            older = Path(Kind("DIRECT" if subtype else "", subtype, subtype == "MASKED"), text, _by_kind(subtype, ""))
+            older = Path(
+                PathKind("DIRECT" if subtype else "", subtype, subtype == "MASKED"), text, _by_kind(subtype, "")
+            )
         target = Place(*self._target, column)
         for source in odd.objects("columnLineage", field, "inputFields"):
             self._add(source, target, column, older)
@@ -732,21 +751,21 @@ class _EdgesOfFacet:
     def _with_ways(self, paths: tuple[Path, ...], ends: tuple[str, str, str, str]) -> tuple[Path, ...]:
         """Return paths with their ways; one of which there are several stands for each of them."""
         found: list[Path] = []
-        times: dict[Kind, int] = {}
+        times: dict[PathKind, int] = {}
         for path in paths:
             times[path.kind] = times.get(path.kind, 0) + 1
-        taken: dict[Kind, int] = {}
+        taken: dict[PathKind, int] = {}
         for path in paths:
             ways = self._ways.get((*ends, *path.kind), ())
             place = taken[path.kind] = taken.get(path.kind, 0) + 1
             own = ways[place - 1 :] if place == times[path.kind] else ways[place - 1 : place]
-            found += [path._replace(certainty=way[0], operators=way[1], steps=way[2]) for way in own] or [path]
+            found += [Path(path.kind, path.expression, *way, is_traced=True) for way in own] or [path]
         return tuple(found)
 
 
-_UNSTATED = Path(Kind("", ""), certainty="unstated")
+_UNSTATED = Path(PathKind("", ""), certainty="unstated")
 
-_Way: TypeAlias = "tuple[Certainty, tuple[str, ...], tuple[Step, ...]]"
+_Way: TypeAlias = "tuple[Certainty, tuple[str, ...], tuple[PathStep, ...]]"
 
 
 def _ways(odd: _Odd, facet: EventJson) -> dict[tuple[str, str, str, str, str, str, bool], list[_Way]]:
@@ -771,7 +790,7 @@ def _ways(odd: _Odd, facet: EventJson) -> dict[tuple[str, str, str, str, str, st
 def _way(facet: EventJson, way: EventJson) -> _Way:
     operators, expressions = facet["operators"], facet["expressions"]
     steps = tuple(
-        Step(
+        PathStep(
             _cut(operators[step["operator"]]),
             _cut(expressions[step["expression"]]) if "expression" in step else "",
             _CERTAINTIES.get(_cut(step.get("certainty", "exact")), "text"),
@@ -800,7 +819,7 @@ def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[Path, ...]:
         masking = each.get("masking")
         if masking is not None and not isinstance(masking, bool):
             odd.add(facet, _wrong("masking", masking, "true or false"))
-        found.append(Path(Kind(type_, subtype, masking is True), text, _by_kind(subtype, type_)))
+        found.append(Path(PathKind(type_, subtype, masking is True), text, _by_kind(subtype, type_)))
     return tuple(found)
 
 
@@ -810,7 +829,7 @@ def _by_kind(subtype: str, type_: str) -> Certainty:
 
 def _stated(odd: _Odd, entry: EventJson, target: Place) -> Stated:
     """Return what an entry of an explicit lineage facet states: all edges into a dataset, or into a job."""
-    found: list[Edge] = []
+    found: list[StatedEdge] = []
     for source in odd.objects("lineage", entry, "inputs"):
         found += _stated_edge(odd, source, target)
     fields = odd.mapping("lineage", entry, "fields")
@@ -823,10 +842,10 @@ def _stated(odd: _Odd, entry: EventJson, target: Place) -> Stated:
     return Stated(target, tuple(_joined(found)), bool(fields))
 
 
-def _stated_edge(odd: _Odd, source: EventJson, target: Place) -> Iterator[Edge]:
+def _stated_edge(odd: _Odd, source: EventJson, target: Place) -> Iterator[StatedEdge]:
     place = _stated_place(odd, source, "an input")
     if place is not None:
-        yield Edge(place, target, _paths(odd, "lineage", source) or (_UNSTATED,))
+        yield StatedEdge(place, target, _paths(odd, "lineage", source) or (_UNSTATED,))
 
 
 def _stated_place(odd: _Odd, entry: EventJson, what: str) -> Place | None:
@@ -843,7 +862,7 @@ def _stated_place(odd: _Odd, entry: EventJson, what: str) -> Place | None:
     return Place(entry["namespace"], entry["name"], column, type_ == "JOB")
 
 
-def _with_job(stated: Stated, job: JobFacts | None) -> Stated:
+def _with_job(stated: Stated, job: JobOfEvent | None) -> Stated:
     """Return what is stated with the names of the event's own job."""
     if job is None:
         return stated
@@ -852,11 +871,11 @@ def _with_job(stated: Stated, job: JobFacts | None) -> Stated:
     def named(place: Place) -> Place:
         return own if place.is_job and not place.name else place
 
-    edges = tuple(Edge(named(edge.source), named(edge.target), edge.paths) for edge in stated.edges)
+    edges = tuple(StatedEdge(named(edge.source), named(edge.target), edge.paths) for edge in stated.edges)
     return Stated(named(stated.target), edges, stated.has_columns)
 
 
-def _decide(edges: list[Edge], stated: tuple[Stated, ...]) -> tuple[list[Edge], tuple[Diagnostic, ...]]:
+def _decide(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[StatedEdge], tuple[Diagnostic, ...]]:
     """Return the edges where explicit lineage facets state some, and where other facets disagree with these."""
     sources: dict[tuple[str, str], set[tuple[str, str]]] = {}
     by_column: set[tuple[str, str]] = set()
@@ -887,9 +906,9 @@ def _decide(edges: list[Edge], stated: tuple[Stated, ...]) -> tuple[list[Edge], 
     return found, tuple(problems)
 
 
-def _joined(edges: Iterable[Edge]) -> Iterator[Edge]:
+def _joined(edges: Iterable[StatedEdge]) -> Iterator[StatedEdge]:
     """Yield edges, those with the same ends as one."""
-    found: dict[tuple[Place, Place], Edge] = {}
+    found: dict[tuple[Place, Place], StatedEdge] = {}
     for edge in edges:
         ends = (edge.source, edge.target)
         before = found.get(ends)
@@ -897,19 +916,16 @@ def _joined(edges: Iterable[Edge]) -> Iterator[Edge]:
     yield from found.values()
 
 
-def _in_doubt(edge: Edge) -> Edge:
-    """Return an edge of an event of which a part was not understood. A path whose operators are known is as sure."""
-    if all(path.operators or path.certainty != "exact" for path in edge.paths):
-        return edge
-    return edge._replace(
-        paths=tuple(
-            path if path.operators or path.certainty != "exact" else path._replace(certainty="guessed")
-            for path in edge.paths
-        )
+def _in_doubt(edge: StatedEdge) -> StatedEdge:
+    """Return an edge of an event with gaps: what is exact is guessed, unless the event traces its way."""
+    paths = tuple(
+        path if path.is_traced or path.certainty != "exact" else path._replace(certainty="guessed")
+        for path in edge.paths
     )
+    return edge._replace(paths=paths)
 
 
-def _fields(odd: _Odd, facet: EventJson) -> Iterator[Field]:
+def _fields(odd: _Odd, facet: EventJson) -> Iterator[SchemaField]:
     # A schema may be nested more deeply than Python calls.
     pending = [(odd.objects("schema", facet, "fields"), -1, "")]
     places = [0]
@@ -928,7 +944,7 @@ def _fields(odd: _Odd, facet: EventJson) -> Iterator[Field]:
         elif above >= 0 and len(prefix) + len(name) > LONGEST_TEXT:
             odd.add("schema", "the path of a field is too long")
         else:
-            yield Field(f"{prefix}{name}", odd.text("schema", field, "type") or "", above)
+            yield SchemaField(f"{prefix}{name}", odd.text("schema", field, "type") or "", above)
             if "fields" in field:
                 pending.append((odd.objects("schema", field, "fields"), count, f"{prefix}{name}."))
                 places.append(0)
@@ -938,14 +954,14 @@ def _fields(odd: _Odd, facet: EventJson) -> Iterator[Field]:
 _BATCHES = "pyspark_micro_batches"
 
 
-def _batches(odd: _Odd, facet: EventJson) -> Iterator[MicroBatch]:
+def _batches(odd: _Odd, facet: EventJson) -> Iterator[BatchOfRun]:
     for batch in odd.objects(_BATCHES, facet, "batches"):
         number = odd.number(_BATCHES, batch, "batchId")
         if number is None:
             odd.add(_BATCHES, "a batch has no number")
             continue
         sources = tuple(
-            BatchSource(
+            ReadByBatch(
                 Name(each["namespace"], each["name"]),
                 odd.text(_BATCHES, each, "from"),
                 odd.text(_BATCHES, each, "to"),
@@ -956,7 +972,7 @@ def _batches(odd: _Odd, facet: EventJson) -> Iterator[MicroBatch]:
             if odd.named(each, _BATCHES, "a source")
         )
         sinks = tuple(
-            BatchSink(
+            MadeByBatch(
                 Name(each["namespace"], each["name"]),
                 odd.text(_BATCHES, each, "version") or "",
                 odd.text(_BATCHES, each, "parent"),
@@ -966,7 +982,7 @@ def _batches(odd: _Odd, facet: EventJson) -> Iterator[MicroBatch]:
             for each in odd.objects(_BATCHES, batch, "sinks")
             if odd.named(each, _BATCHES, "a sink")
         )
-        yield MicroBatch(number, _batch_time(odd, batch), sources, sinks)
+        yield BatchOfRun(number, _batch_time(odd, batch), sources, sinks)
 
 
 def _batch_time(odd: _Odd, batch: EventJson) -> int | None:
@@ -985,9 +1001,12 @@ def _time(event: EventJson) -> int:
     if not isinstance(text, str):
         raise InvalidEventError("`eventTime` is missing or no text")
     try:
-        return microseconds(text)
+        found = microseconds(text)
+        # With its zone it may be before the first year, or after the last one, of those that people read.
+        time_of_micros(found)
     except (ValueError, OverflowError):
         raise InvalidEventError(f"`eventTime` is {json.dumps(text)}") from None
+    return found
 
 
 def _is_named(value: object) -> TypeGuard[EventJson]:

@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.events.facts import (
-    BatchSink,
-    BatchSource,
-    Counts,
+    BatchOfRun,
     Diagnostic,
-    Edge,
-    Field,
-    Kind,
-    MicroBatch,
+    MadeByBatch,
     Name,
-    Parent,
+    OtherName,
+    PathKind,
+    PathStep,
     Place,
-    Step,
-    Submission,
-    Symlink,
+    ReadByBatch,
+    RowsAndBytes,
+    RunAbove,
+    SchemaField,
+    StatedEdge,
+    SubmittedAs,
 )
 from openlineage_pyspark.workbench.events.facts import (
     Path as EdgePath,
@@ -125,7 +125,7 @@ def test_what_the_specification_requires_of_each_event_makes_it_invalid(broken: 
 
 
 def test_an_event_of_nothing_is_invalid() -> None:
-    with pytest.raises(InvalidEventError, match="^neither `run`, `job` nor `dataset`$"):
+    with pytest.raises(InvalidEventError, match=r"^neither `run`, `job` nor `dataset`$"):
         facts({"eventTime": "2026-01-01", "producer": "p"})
 
 
@@ -141,9 +141,9 @@ def test_a_run_has_its_parents_its_error_and_how_it_was_submitted() -> None:
     ).run
 
     assert run is not None
-    assert (run.parent, run.root) == (Parent("p", Name("n", "pj")), Parent("q", Name("", "")))
+    assert (run.parent, run.root) == (RunAbove("p", Name("n", "pj")), RunAbove("q", Name("", "")))
     assert (run.error, run.event_id, run.call_site) == ("boom", "e1", "jobs/a.py:12")
-    assert run.submission == Submission(("spark-submit", "a.py"), "/w", "client", is_redacted=True)
+    assert run.submission == SubmittedAs(("spark-submit", "a.py"), "/w", "client", is_redacted=True)
     assert run.diagnostics == ()
 
 
@@ -178,11 +178,11 @@ def test_a_dataset_has_its_names_schema_versions_and_counts() -> None:
     }
     found = facts(event(inputs=[read])).inputs[0]
 
-    assert found.fields == (Field("a", "struct"), Field("a.b", "", 0), Field("c", ""))
-    assert found.symlinks == (Symlink("hive", "db.t", "TABLE"),)
+    assert found.fields == (SchemaField("a", "struct"), SchemaField("a.b", "", 0), SchemaField("c", ""))
+    assert found.symlinks == (OtherName("hive", "db.t", "TABLE"),)
     assert (found.version, found.versions, found.version_before, found.branch) == ("8", ("7", "8"), "6", "dev")
     assert (found.storage_layer, found.file_format, found.catalog, found.type) == ("iceberg", "parquet", "lake", "VIEW")
-    assert (found.counts, found.role, found.diagnostics) == (Counts(3, 44), Role.INPUT, ())
+    assert (found.counts, found.role, found.diagnostics) == (RowsAndBytes(3, 44), Role.INPUT, ())
 
 
 def test_a_schema_may_be_nested_deeper_than_python_calls() -> None:
@@ -206,9 +206,9 @@ def test_micro_batches_say_what_each_read_and_made() -> None:
 
     assert run is not None
     assert (run.query_id, run.checkpoint) == ("q", "/c")
-    read = BatchSource(Name("kafka", "t"), "1", "5", "", 4)
-    made = BatchSink(Name("lake", "o"), "9", "8", "OVERWRITE", None)
-    assert run.batches == (MicroBatch(4, 1000000, (read,), (made,)),)
+    read = ReadByBatch(Name("kafka", "t"), "1", "5", "", 4)
+    made = MadeByBatch(Name("lake", "o"), "9", "8", "OVERWRITE", None)
+    assert run.batches == (BatchOfRun(4, 1000000, (read,), (made,)),)
     assert [each.message for each in run.diagnostics] == [
         "a source has no namespace or no name; it is left out",
         "a batch has no number; it is left out",
@@ -225,10 +225,10 @@ def test_edges_have_kinds_masking_and_texts() -> None:
 
     assert paths_of(output(columnLineage=facet)) == {
         ("i.a", "x"): (
-            EdgePath(Kind("DIRECT", "TRANSFORMATION"), "upper(a)"),
-            EdgePath(Kind("INDIRECT", "FILTER", masking=True)),
+            EdgePath(PathKind("DIRECT", "TRANSFORMATION"), "upper(a)"),
+            EdgePath(PathKind("INDIRECT", "FILTER", masking=True)),
         ),
-        ("i.b", ""): (EdgePath(Kind("INDIRECT", "JOIN")),),
+        ("i.b", ""): (EdgePath(PathKind("INDIRECT", "JOIN")),),
     }
 
 
@@ -240,7 +240,7 @@ def test_a_source_that_is_named_twice_is_one_edge_with_the_paths_of_both() -> No
     )
 
     assert paths_of(output(columnLineage=facet)) == {
-        ("i.a", "x"): (EdgePath(Kind(*EXACT)), EdgePath(Kind("DIRECT", "TRANSFORMATION"), "a + 1"))
+        ("i.a", "x"): (EdgePath(PathKind(*EXACT)), EdgePath(PathKind("DIRECT", "TRANSFORMATION"), "a + 1"))
     }
 
 
@@ -249,7 +249,7 @@ def test_the_first_version_of_the_facet_tells_the_kind_of_the_column() -> None:
     older = lineage(plain, transformationType="MASKED", transformationDescription="sha(a)")
 
     assert paths_of(output(columnLineage=older)) == {
-        ("i.a", "x"): (EdgePath(Kind("DIRECT", "MASKED", masking=True), "sha(a)"),)
+        ("i.a", "x"): (EdgePath(PathKind("DIRECT", "MASKED", masking=True), "sha(a)"),)
     }
 
 
@@ -258,8 +258,8 @@ def test_an_edge_that_does_not_say_how_it_comes_is_unstated() -> None:
     typed = {"namespace": "lake", "name": "i", "field": "b", "transformations": [{"type": "DIRECT"}]}
 
     assert paths_of(output(columnLineage=lineage(bare, typed))) == {
-        ("i.a", "x"): (EdgePath(Kind("", ""), certainty="unstated"),),
-        ("i.b", "x"): (EdgePath(Kind("DIRECT", ""), certainty="unstated"),),
+        ("i.a", "x"): (EdgePath(PathKind("", ""), certainty="unstated"),),
+        ("i.b", "x"): (EdgePath(PathKind("DIRECT", ""), certainty="unstated"),),
     }
 
 
@@ -282,10 +282,12 @@ def test_steps_are_joined_to_their_path() -> None:
         )
     )
 
-    way = Step("PythonUDF#2", "f(a)", "opaque", "a.py:3")
+    way = PathStep("PythonUDF#2", "f(a)", "opaque", "a.py:3")
     assert found["i.a", "x"] == (
-        EdgePath(Kind("DIRECT", "TRANSFORMATION"), "f(a)", "opaque", ("Project#1", "PythonUDF#2"), (way,)),
-        EdgePath(Kind("INDIRECT", "FILTER")),
+        EdgePath(
+            PathKind("DIRECT", "TRANSFORMATION"), "f(a)", "opaque", ("Project#1", "PythonUDF#2"), (way,), is_traced=True
+        ),
+        EdgePath(PathKind("INDIRECT", "FILTER")),
     )
 
 
@@ -297,11 +299,11 @@ def test_several_ways_of_one_kind_are_several_paths() -> None:
         output(columnLineage=lineage(source("a", TRANSFORMED, other)), pyspark_lineage_steps=steps_facet(*ways))
     )
 
-    kind = Kind("DIRECT", "TRANSFORMATION")
+    kind = PathKind("DIRECT", "TRANSFORMATION")
     assert found["i.a", "x"] == (
-        EdgePath(kind, "f(a)", "opaque", ("Project#1",)),
-        EdgePath(kind, "g(a)", "opaque", ("PythonUDF#2",)),
-        EdgePath(kind, "g(a)", "guessed", ("PythonUDF#2", "Project#1")),
+        EdgePath(kind, "f(a)", "opaque", ("Project#1",), is_traced=True),
+        EdgePath(kind, "g(a)", "opaque", ("PythonUDF#2",), is_traced=True),
+        EdgePath(kind, "g(a)", "guessed", ("PythonUDF#2", "Project#1"), is_traced=True),
     )
 
 
@@ -326,7 +328,9 @@ def test_a_new_name_continues_the_columns_of_the_old_one() -> None:
     found = facts(event(outputs=[output(schema={"fields": [{"name": "a"}]}, lifecycleStateChange=change)]))
 
     assert found.outputs[0].renamed_from == Name("lake", "old")
-    assert found.edges == (Edge(Place("lake", "old", "a"), Place("lake", "o", "a"), (EdgePath(Kind(*EXACT)),)),)
+    assert found.edges == (
+        StatedEdge(Place("lake", "old", "a"), Place("lake", "o", "a"), (EdgePath(PathKind(*EXACT)),)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -359,8 +363,8 @@ def test_a_row_count_of_another_type_costs_the_count_alone() -> None:
     made = {**output(schema={"fields": [{"name": "s"}]}), "outputFacets": {"outputStatistics": {"rowCount": "12"}}}
     found = facts(event(outputs=[made]))
 
-    assert found.outputs[0].counts == Counts(None, None)
-    assert found.outputs[0].fields == (Field("s", ""),)
+    assert found.outputs[0].counts == RowsAndBytes(None, None)
+    assert found.outputs[0].fields == (SchemaField("s", ""),)
     assert [each.place for each in found.diagnostics] == ["output lake o: outputStatistics"]
 
 
@@ -369,7 +373,7 @@ def test_steps_that_point_nowhere_cost_the_steps_and_no_edge() -> None:
     made = event(outputs=[output(columnLineage=lineage(source("a", TRANSFORMED)), pyspark_lineage_steps=broken)])
     found = facts(made)
 
-    assert [edge.paths for edge in found.edges] == [(EdgePath(Kind("DIRECT", "TRANSFORMATION"), "f(a)"),)]
+    assert [edge.paths for edge in found.edges] == [(EdgePath(PathKind("DIRECT", "TRANSFORMATION"), "f(a)"),)]
     assert [each.place for each in found.diagnostics] == ["output lake o: pyspark_lineage_steps"]
 
 
@@ -394,11 +398,11 @@ def test_an_event_with_explicit_lineage_has_the_edges_that_it_states() -> None:
     datasets = [{"namespace": "lake", "name": name} for name in "abop"]
     found = with_entries(first, second, inputs=datasets[:2], outputs=datasets[2:])
 
-    unstated = (EdgePath(Kind("", ""), certainty="unstated"),)
+    unstated = (EdgePath(PathKind("", ""), certainty="unstated"),)
     assert found.edges == (
-        Edge(Place("lake", "a"), Place("lake", "o"), unstated),
-        Edge(Place("lake", "a", "k"), Place("lake", "o", "x"), unstated),
-        Edge(Place("lake", "b"), Place("lake", "p"), (EdgePath(Kind("DIRECT", "TRANSFORMATION"), "f(a)"),)),
+        StatedEdge(Place("lake", "a"), Place("lake", "o"), unstated),
+        StatedEdge(Place("lake", "a", "k"), Place("lake", "o", "x"), unstated),
+        StatedEdge(Place("lake", "b"), Place("lake", "p"), (EdgePath(PathKind("DIRECT", "TRANSFORMATION"), "f(a)"),)),
     )
     assert [each.target.name for each in found.stated] == ["o", "p"]
     assert found.diagnostics == ()

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.events.read import InvalidEventError
 from openlineage_pyspark.workbench.store.events.parts import PartParser
 from openlineage_pyspark.workbench.store.events.rows import (
-    InvalidEventError,
     described_rows,
     descriptions_of,
     named_rows,
