@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from openlineage_pyspark.command.events.lines import EventJson, EventPlace
+    from openlineage_pyspark.command.events.lines import EventJson
     from openlineage_pyspark.transport import DeliveryCounts, Transport
+    from openlineage_pyspark.workbench.events.files import EventPlace
 
 _DESCRIPTION = """\
 Sends the events in files to a receiver, one after the other in the order of the files. A failed event is tried again,

@@ -17,7 +17,8 @@ from openlineage_pyspark.transport.event import TERMINAL_TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openlineage_pyspark.command.events.lines import EventJson, EventPlace
+    from openlineage_pyspark.command.events.lines import EventJson
+    from openlineage_pyspark.workbench.events.files import EventPlace
 
 ORDER = "order"
 """A run begins with its only START, has one terminal event and nothing after that; its parent started before it."""

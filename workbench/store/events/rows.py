@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.events.files import why_no_object
 from openlineage_pyspark.workbench.events.read import (
     ENDS,
     LONGEST_TEXT,
@@ -22,7 +23,6 @@ from openlineage_pyspark.workbench.events.read import (
     dataset_facts,
     facts,
 )
-from openlineage_pyspark.workbench.store.events.files import why_no_object
 from openlineage_pyspark.workbench.store.events.parts import (
     RepeatedDataset,
     RepeatedDatasets,
@@ -255,9 +255,9 @@ def parse_event(text: str) -> dict[str, Any]:
     try:
         event = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise InvalidEventError(why_no_object(text, problem)) from None
+        raise InvalidEventError(why_no_object(problem)) from None
     if not isinstance(event, dict):
-        raise InvalidEventError(why_no_object(text))
+        raise InvalidEventError(why_no_object())
     return event
 
 
