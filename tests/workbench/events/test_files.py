@@ -130,13 +130,15 @@ def test_show_validate_view_and_ingest_take_each_form_alike(
             printed = capsys.readouterr()
             assert printed.err == ""
             counts = [line for line in printed.out.splitlines() if " in 2 events of 1 run" in line]
-            found.append(counts[0] if counts else " ".join(printed.out.split()).replace(str(store), "STORE"))
+            found.append(counts[0] if counts else "".join(printed.out.split()).replace(str(store), "STORE"))
         with Store.open(store) as opened:
             found.append(str(opened.graph().to_dict()["edges"]))
         shown[form] = found if form != "stdin" else [*found[:3], shown["lines.ndjson"][3], found[3]]
 
     assert len(shown) == 8
-    assert {form for form, found in shown.items() if found != shown["lines.ndjson"]} == set()
+    first = shown.pop("lines.ndjson")
+    for found in shown.values():
+        assert found == first
 
 
 def test_a_file_that_is_none_of_events_is_one_row_of_rejected(tmp_path: Path) -> None:
@@ -158,7 +160,7 @@ def test_openlineages_consumer_scenarios_are_taken_as_they_are(
     store = tmp_path / "s.db"
 
     assert main(["ingest", *paths, "--store", str(store)]) == 0
-    assert capsys.readouterr().out.split() == ["74", "events", "taken", "into", str(store)]
+    assert "".join(capsys.readouterr().out.split()) == f"74eventstakeninto{store}"
     assert main(["show", *paths]) == 0
     assert capsys.readouterr().err == ""
 
