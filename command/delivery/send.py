@@ -13,6 +13,7 @@ from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
+from openlineage_pyspark.workbench.events.read import event_id_of
 
 if TYPE_CHECKING:
     import argparse
@@ -137,11 +138,9 @@ def _event(document: EventJson) -> Event | None:
     if not {"run", "job", "dataset"} & document.keys():
         return None
     run = document.get("run")
-    facets = run.get("facets") if isinstance(run, dict) else None
-    about = facets.get("pyspark_event") if isinstance(facets, dict) else None
     run_id = run.get("runId") if isinstance(run, dict) else None
-    given = about.get("id") if isinstance(about, dict) else None
+    given = event_id_of(document)
     body = json.dumps(document, separators=(",", ":")).encode()
     # Events of a job or a dataset alone have no run.
     event = Event(str(run_id or ""), str(document.get("eventType") or "OTHER"), body)
-    return event if not isinstance(given, str) else Event(event.run_id, event.event_type, body, id=given)
+    return event if given is None else Event(event.run_id, event.event_type, body, id=given)
