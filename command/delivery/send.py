@@ -37,7 +37,7 @@ _MOST_PROBLEMS = 10
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("send", description=_DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files of events, also gzipped; - is standard input")
     parser.add_argument(
         "--to",
         type=address,

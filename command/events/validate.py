@@ -38,7 +38,7 @@ is no finding. The exit code is 1 if there is a finding. Needs the package jsons
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("validate", description=_DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files of events, also gzipped; - is standard input")
     parser.add_argument(
         "--spec",
         type=Path,
