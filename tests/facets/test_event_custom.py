@@ -19,7 +19,7 @@ from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import CustomFacets, Provider, contribute, failed, providers
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.workbench.events.schemas import facets_of
+from openlineage_pyspark.workbench.events.read import facets_of
 
 ORDERS = Identifier("s3://shop", "warehouse/orders")
 TOTALS = Identifier("file", "/data/totals")

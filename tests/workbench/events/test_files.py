@@ -119,12 +119,12 @@ def test_show_validate_view_and_ingest_take_each_form_alike(
     for form, paths in {**forms(tmp_path), "stdin": ["-"]}.items():
         found = []
         store = tmp_path / f"{form}.db"
-        packed = io.TextIOWrapper(io.BufferedReader(io.BytesIO(json.dumps(EVENTS, indent=2).encode())))  # type: ignore[arg-type]
+        packed = io.TextIOWrapper(io.BufferedReader(io.BytesIO(json.dumps(EVENTS, indent=2).encode())))
         for command in (["show"], ["validate"], ["ingest", "--store", str(store)], ["view", "--format", "json"]):
             if form == "stdin" and command[0] == "view":
                 continue
             monkeypatch.setattr(sys, "stdin", packed)
-            packed.buffer.seek(0)  # type: ignore[attr-defined]
+            packed.buffer.seek(0)
             # The facets of these events lack their producers, which `validate` says.
             assert main([*command, *paths]) == (command[0] == "validate"), (form, command)
             printed = capsys.readouterr()
