@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
-from openlineage_pyspark.workbench.store.events.files import EVENT_ENDINGS, STANDARD_INPUT, numbered_lines
+from openlineage_pyspark.workbench.events.files import EVENT_ENDINGS, STANDARD_INPUT, event_texts
 from openlineage_pyspark.workbench.store.events.portions import EventLine, portions
 from openlineage_pyspark.workbench.store.events.second_process import portions_beside
 
@@ -45,7 +45,7 @@ def files_of(path: Path) -> list[Path]:
 
 def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterator[EventLine]:
     """
-    Return the lines of an event file, plain or compressed by gzip. `-` is standard input.
+    Return what should be the events of a file, each as one line. `-` is standard input.
 
     Args:
         path: the file.
@@ -57,8 +57,8 @@ def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterat
         zlib.error: it is compressed, and damaged.
     """
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)
-    for number, text in numbered_lines(str(path), read):
-        yield EventLine(f"{source}:{number}", text.decode(errors="replace"))
+    for found in event_texts(str(path), read):
+        yield EventLine(f"{source}:{found.line}", found.text, found.problem)
 
 
 class Sink(Protocol):

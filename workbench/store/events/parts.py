@@ -8,9 +8,10 @@ whose text is the same as that of the last one in its place is neither parsed no
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Generic, TypeAlias, TypeVar
 
 _Place: TypeAlias = "tuple[str, str, str]"
@@ -30,6 +31,7 @@ _TEXT_END = re.compile(rf"{_BLANK}\Z")
 _TEXT_BEGIN = re.compile(_BLANK)
 # To remember less than this costs more than to parse it.
 _SHORTEST = 64
+_DIGEST_BYTES = 16
 # A facet is remembered with its values, which take many times its characters. Of a dataset only texts are, and what its
 # rows are made of. So the last event of ten thousand jobs, of a few thousand characters each, is remembered.
 _MOST_OF_FACETS = 4_000_000
@@ -306,6 +308,25 @@ def facets_text(facets: Mapping[str, Any]) -> str:
         for key, each in sorted(facets.items())
     ]
     return f"{{{','.join(texts)}}}"
+
+
+def dataset_text(dataset: Mapping[str, Any], of_versions: Collection[str]) -> tuple[str, bytes]:
+    """
+    Return the JSON of a dataset, the same whatever the order of its keys, and a digest of its facets.
+
+    Args:
+        dataset: the dataset.
+        of_versions: the facets that are new in each run, which the digest leaves out.
+    """
+    has_facets = isinstance(dataset.get("facets"), dict)
+    facets = dataset["facets"] if has_facets else {}
+    text = facets_text({key: value for key, value in facets.items() if key not in of_versions})
+    whole = canonical({key: value for key, value in dataset.items() if key != "facets" or not has_facets})
+    if has_facets:
+        versions = ",".join(f'"{key}":{canonical(facets[key])}' for key in of_versions if key in facets)
+        comma = "," if versions and text != "{}" else ""
+        whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{versions}}}}}'
+    return whole, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 
 def owner_text(owner: object) -> str:

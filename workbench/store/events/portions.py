@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.events.read import InvalidEventError
 from openlineage_pyspark.workbench.store.events.parts import PartParser
 from openlineage_pyspark.workbench.store.events.rows import (
-    InvalidEventError,
     described_rows,
     descriptions_of,
     named_rows,
@@ -35,15 +35,17 @@ _MOST_CHARACTERS = 32_000_000
 @attrs.frozen
 class EventLine:
     """
-    One line that should be an event.
+    What should be an event.
 
     Args:
-        source: where it stands, for people: a file and a line.
+        source: where it is, for people: a file and a line.
         text: its text.
+        problem: why it is none; empty if only its parsing will say.
     """
 
     source: str
     text: str
+    problem: str = ""
 
 
 @attrs.frozen
@@ -121,6 +123,9 @@ class PortionMaker:
         return made.portion()
 
     def _read(self, line: EventLine, made: _Gathered) -> None:
+        if line.problem:
+            made.add(rejected(line.text, line.problem, line.source))
+            return
         try:
             found = read_event(self._parser.parse(line.text) or parse_event(line.text))
         except InvalidEventError as problem:

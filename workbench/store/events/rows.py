@@ -1,31 +1,40 @@
 """
-The rows that events make in each table. This is the only module that reads events.
+The rows that events make in each table, of what `workbench.events.read` reads from them.
 
-It takes any valid OpenLineage event, whoever made it: of a run, a job or a dataset
-(https://openlineage.io/spec/2-0-2/OpenLineage.json). Facets that it does not know stay in the event's JSON. A known
-facet that has another shape than its schema says is left out; the rest of its event is taken.
+Facets that no table has stay in the event's JSON.
 """
 
 from __future__ import annotations
 
-import enum
 import functools
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.model.times import microseconds
-from openlineage_pyspark.workbench.store.events.files import why_no_object
+from openlineage_pyspark.workbench.events.files import why_no_object
+from openlineage_pyspark.workbench.events.read import (
+    ENDS,
+    LONGEST_TEXT,
+    InvalidEventError,
+    Role,
+    Sides,
+    dataset_facts,
+    facts,
+)
 from openlineage_pyspark.workbench.store.events.parts import (
     RepeatedDataset,
     RepeatedDatasets,
     canonical,
-    facets_text,
+    dataset_text,
     name_text,
     owner_text,
 )
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.events.facts import BatchOfRun
+    from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, JobOfEvent, RunOfEvent
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
 Rows: TypeAlias = "dict[str, list[Row]]"
@@ -33,20 +42,12 @@ Rows: TypeAlias = "dict[str, list[Row]]"
 NO_BATCH = -1
 """The micro-batch of a run that has none."""
 
-_ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
-_TYPES = frozenset({"START", "RUNNING", "OTHER"}) | _ENDS
 _DONE = frozenset({"COMPLETE", "RUNNING"})
 _LAST_WORD = 1 << 60
-_LONGEST_TEXT = 10_000
 # The facets of a dataset that are new in each run.
 _OF_VERSIONS = ("pyspark_snapshot", "version")
 _OWNERS = ("job", "run")
 _DIGITS = 32
-_DIGEST_BYTES = 16
-
-
-class InvalidEventError(ValueError):
-    """The text is no valid OpenLineage event. The message says why."""
 
 
 @attrs.frozen
@@ -72,14 +73,6 @@ class TimeSpan:
         return TimeSpan(*first, *max((self.last_time, self.last_run), (other.last_time, other.last_run)))
 
 
-class Role(enum.Enum):
-    """What a dataset is in an event."""
-
-    INPUT = enum.auto()
-    OUTPUT = enum.auto()
-    ALONE = enum.auto()
-
-
 @attrs.frozen
 class Lines:
     """
@@ -102,20 +95,19 @@ class Lines:
     edges: tuple[Row, ...] = ()
 
 
-class _MentionFacets:
-    """The facets of a mention, which are large, until its rows are made of them."""
+class _MentionFacts:
+    """The facts of a mention, which are large, until its rows are made of them."""
 
-    __slots__ = ("_facets", "_lines")
+    __slots__ = ("_held",)
 
-    def __init__(self, facets: dict[str, Any]) -> None:
-        self._facets: dict[str, Any] | None = facets
-        self._lines: Lines | None = None
+    def __init__(self, said: DatasetOfEvent) -> None:
+        self._held: DatasetOfEvent | Lines = said
 
     def lines(self, mention: DatasetMention) -> Lines:
         """Return the rows of the mention that this belongs to."""
-        if self._lines is None:
-            self._lines, self._facets = _lines(mention, self._facets or {}), None
-        return self._lines
+        if not isinstance(self._held, Lines):
+            self._held = _lines(mention, self._held)
+        return self._held
 
 
 @attrs.frozen(cache_hash=True)
@@ -137,7 +129,7 @@ class DatasetMention:
     namespace: str
     name: str
     digest: bytes
-    told: _MentionFacets = attrs.field(eq=False, repr=False)
+    told: _MentionFacts = attrs.field(eq=False, repr=False)
 
     @property
     def lines(self) -> Lines:
@@ -241,24 +233,6 @@ class _SideOfEvent:
     versions: tuple[tuple[str, int, str, Row], ...] = ()
 
 
-@attrs.frozen
-class _EventHead:
-    """
-    Who says something, and when.
-
-    Args:
-        time: the event's time, microseconds since 1970.
-        job_id: the job; None in the event of a dataset.
-        run_id: the run; empty without one.
-        type: the event's type.
-    """
-
-    time: int
-    job_id: int | None
-    run_id: str
-    type: str
-
-
 def identity(*names: str) -> int:
     """Return the id of what has these names: 63 bits of a hash, the same on each machine."""
     digest = hashlib.blake2b("\0".join(names).encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -281,9 +255,9 @@ def parse_event(text: str) -> dict[str, Any]:
     try:
         event = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise InvalidEventError(why_no_object(text, problem)) from None
+        raise InvalidEventError(why_no_object(problem)) from None
     if not isinstance(event, dict):
-        raise InvalidEventError(why_no_object(text))
+        raise InvalidEventError(why_no_object())
     return event
 
 
@@ -298,7 +272,7 @@ def rejected(text: str, reason: str, source: str) -> Rows:
     """
     # Whether a line ends with a line break depends on who reads the file.
     text = text.strip()
-    return {"rejected": [(_digest(text), reason, source, text[:_LONGEST_TEXT])]}
+    return {"rejected": [(_digest(text), reason, source, text[:LONGEST_TEXT])]}
 
 
 def read_event(event: dict[str, Any]) -> EventRows:
@@ -311,51 +285,33 @@ def read_event(event: dict[str, Any]) -> EventRows:
     Raises:
         InvalidEventError: something is missing that the specification requires of each event.
     """
-    time, producer = _time(event), event.get("producer")
-    if not isinstance(producer, str):
-        raise InvalidEventError("`producer` is missing or no text")
-    rows: Rows = {}
-    said, job = _said(event, time, rows)
+    # Their datasets follow below: those that were said before in the same words are not read again.
+    said = facts(event, Sides())
+    job = None if said.job is None else _job(said.job)
+    rows: Rows = {} if said.run is None or job is None else {"run": [_run(said, said.run, job.job_id)]}
     if job is None:
-        sides = {"dataset": _side_said(Role.ALONE, None, [event.get("dataset")], "dataset")}
+        sides = {"dataset": _side_said(Role.ALONE, None, [event.get("dataset")])}
     else:
         sides = {
-            where: _side_said(role, said.job_id, _list(event, where), where)
+            where: _side_said(role, job.job_id, _list(event, where))
             for role, where in ((Role.INPUT, "inputs"), (Role.OUTPUT, "outputs"))
         }
+    run_id, job_id, time = "" if said.run is None else said.run.id, None if job is None else job.job_id, said.time
     mentions: list[JobMention | DatasetMention] = [] if job is None else [job]
-    has_batches = _micro_batches(event, said, sides.get("inputs"), rows)
+    has_batches = _micro_batches(said, job_id, sides.get("inputs"), rows)
     for side in sides.values():
         mentions += side.mentions
         if not has_batches and (side.role is Role.ALONE or said.type in _DONE):
             for table, name_id, snapshot, rest in side.versions:
-                _add(rows, table, (said.run_id, NO_BATCH, name_id, snapshot, said.job_id, time, *rest))
+                _add(rows, table, (run_id, NO_BATCH, name_id, snapshot, job_id, time, *rest))
     whole = _whole(event, {where: side.text for where, side in sides.items() if side.text})
     try:
         digest = hashlib.sha256(whole.encode()).hexdigest()[:_DIGITS]
     except UnicodeEncodeError:
         # Half a surrogate pair, which no database takes as text, becomes a question mark.
         return read_event(json.loads(canonical(event).encode(errors="replace")))
-    rows["event"] = [(digest, said.run_id, said.type, time, producer, whole)]
-    return EventRows(rows, tuple(mentions), TimeSpan(time, said.run_id, time, said.run_id))
-
-
-LEFT_OUT = frozenset(("paths",))
-"""The tasks of remarks that put no edge in doubt: more was understood than the event has room for."""
-
-
-def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
-    """
-    Return what an event says that its producer did not understand, as pairs of an operator and a message.
-
-    Args:
-        event: the event as parsed JSON.
-    """
-    run = event.get("run")
-    facet = _facets(run).get("extractionError") if isinstance(run, dict) else None
-    errors = _list(facet, "errors") if isinstance(facet, dict) else []
-    named = [(_text(each, "task") or "", _text(each, "errorMessage")) for each in errors if isinstance(each, dict)]
-    return [(operator, message) for operator, message in named if message]
+    rows["event"] = [(digest, run_id, said.type, time, said.producer, whole)]
+    return EventRows(rows, tuple(mentions), TimeSpan(time, run_id, time, run_id))
 
 
 def named_rows(mentions: Mentions) -> Rows:
@@ -426,7 +382,7 @@ def described_rows(
     return {"dataset_column": columns, "column_lineage": edges}
 
 
-def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) -> _SideOfEvent:
+def _side_said(role: Role, job_id: int | None, datasets: list[Any]) -> _SideOfEvent:
     """
     Return what an event says of datasets; what it said before in the same words is not read again.
 
@@ -436,7 +392,7 @@ def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) 
     known = datasets.said if isinstance(datasets, RepeatedDatasets) else None
     if isinstance(known, _SideOfEvent) and (known.role, known.job_id) == (role, job_id):
         return known
-    all_said = [_dataset_said(role, job_id, dataset, where) for dataset in datasets]
+    all_said = [_dataset_said(role, job_id, dataset) for dataset in datasets]
     found = _SideOfEvent(
         role,
         job_id,
@@ -449,31 +405,19 @@ def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) 
     return found
 
 
-def _dataset_said(role: Role, job_id: int | None, dataset: object, where: str) -> _DatasetOfEvent:
+def _dataset_said(role: Role, job_id: int | None, dataset: object) -> _DatasetOfEvent:
     if isinstance(dataset, RepeatedDataset):
         known = dataset.said
         if isinstance(known, _DatasetOfEvent) and (known.mention.role, known.mention.job_id) == (role, job_id):
             return known
-    named = _named(dataset.parsed if isinstance(dataset, RepeatedDataset) else dataset, where)
-    text, mention = _mention(role, job_id, named)
-    said = _DatasetOfEvent(text, mention, tuple(_versions_said(role, named)))
+    document: Any = dataset.parsed if isinstance(dataset, RepeatedDataset) else dataset
+    found = dataset_facts(document, role)
+    text, digest = dataset_text(document, _OF_VERSIONS)
+    mention = DatasetMention(role, job_id, found.namespace, found.name, digest, _MentionFacts(found))
+    said = _DatasetOfEvent(text, mention, tuple(_versions_said(found)))
     if isinstance(dataset, RepeatedDataset):
         dataset.learn(said)
     return said
-
-
-def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[str, DatasetMention]:
-    """Return the JSON of a dataset, the same whatever the order of its keys, and what it says."""
-    facets = _facets(dataset)
-    text = facets_text({key: value for key, value in facets.items() if key not in _OF_VERSIONS})
-    has_facets = isinstance(dataset.get("facets"), dict)
-    whole = canonical({key: value for key, value in dataset.items() if key != "facets" or not has_facets})
-    if has_facets:
-        versions = ",".join(f'"{key}":{canonical(facets[key])}' for key in _OF_VERSIONS if key in facets)
-        comma = "," if versions and text != "{}" else ""
-        whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{versions}}}}}'
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
-    return whole, DatasetMention(role, job_id, dataset["namespace"], dataset["name"], digest, _MentionFacets(facets))
 
 
 def _whole(event: dict[str, Any], texts: Mapping[str, str]) -> str:
@@ -490,69 +434,50 @@ def _whole(event: dict[str, Any], texts: Mapping[str, str]) -> str:
     return f"{{{','.join(parts)}}}"
 
 
-def _versions_said(role: Role, dataset: dict[str, Any]) -> Iterator[tuple[str, int, str, Row]]:
+def _versions_said(said: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
     """Yield the versions that were read or made, as `_DatasetOfEvent` has them."""
-    name_id, version = _identity("dataset", dataset["namespace"], dataset["name"]), _version(dataset)
-    if role is Role.ALONE and version:
-        yield "sink_snapshot_lineage", name_id, version, (None, "", None, None)
-    elif role is Role.INPUT:
-        counts = _counts(dataset, "inputFacets", "inputStatistics")
-        for each in _versions(dataset) or [version]:
-            yield "source_snapshot_lineage", name_id, each, (None, None, *counts)
-    elif role is Role.OUTPUT:
-        facets = _facets(dataset)
-        lifecycle = _mapping(facets.get("lifecycleStateChange"))
-        change = _text(lifecycle, "lifecycleStateChange") or ""
-        counts = _counts(dataset, "outputFacets", "outputStatistics")
-        parent = _text(_mapping(facets.get("pyspark_snapshot")), "parent")
-        before = lifecycle.get("previousIdentifier")
-        if _is_named(before) and (before["namespace"], before["name"]) != (dataset["namespace"], dataset["name"]):
+    name_id = _identity("dataset", said.namespace, said.name)
+    if said.role is Role.ALONE:
+        if said.version:
+            yield "sink_snapshot_lineage", name_id, said.version, (None, "", None, None)
+    elif said.role is Role.INPUT:
+        for each in said.versions or ("",):
+            yield "source_snapshot_lineage", name_id, each, (None, None, *said.counts)
+    else:
+        parent = said.version_before
+        if said.renamed_from is not None:
             # The new name goes on with what the old one held.
-            old = _identity("dataset", before["namespace"], before["name"])
-            yield "source_snapshot_lineage", old, "", (None, None, None, None)
-        for each in _versions(dataset) or [version]:
-            yield "sink_snapshot_lineage", name_id, each, (parent, change, *counts)
+            yield "source_snapshot_lineage", _identity("dataset", *said.renamed_from), "", (None, None, None, None)
+        for each in said.versions or ("",):
+            yield "sink_snapshot_lineage", name_id, each, (parent, said.change, *said.counts)
             parent = each
 
 
-def _versions(dataset: dict[str, Any]) -> list[str]:
-    """Return all versions that a statement read or committed, in order, if the event lists them."""
-    listed = _list(_mapping(_facets(dataset).get("pyspark_snapshot")), "versions")
-    return [each for each in listed if isinstance(each, str) and each]
-
-
-def _micro_batches(event: dict[str, Any], said: _EventHead, inputs: _SideOfEvent | None, rows: Rows) -> bool:
+def _micro_batches(said: EventFacts, job_id: int | None, inputs: _SideOfEvent | None, rows: Rows) -> bool:
     """
     Add what each micro-batch read and made.
 
     Returns:
         Whether the event tells its versions by micro-batch: what it says of its datasets then sums many of them up.
     """
-    run = event.get("run")
-    facet = _facets(run).get("pyspark_micro_batches") if isinstance(run, dict) else None
-    if not isinstance(facet, dict):
+    if said.run is None or said.run.batches is None:
         return False
-    beside = _beside_sources(inputs, facet)
-    for batch in _list(facet, "batches"):
-        number = _number(batch, "batchId") if isinstance(batch, dict) else None
-        if number is None:
-            continue
-        time = _batch_time(batch, said.time)
-        for source in filter(_is_named, _list(batch, "sources")):
-            at = (said.run_id, number, _identity("dataset", source["namespace"], source["name"]))
-            place = (_text(source, "from"), _text(source, "to"), _number(source, "rows"), None)
-            _add(rows, "source_snapshot_lineage", (*at, _text(source, "version") or "", said.job_id, time, *place))
+    beside = _beside_sources(inputs, said.run.batches)
+    for batch in said.run.batches:
+        time = said.time if batch.time is None else batch.time
+        for source in batch.sources:
+            at = (said.run.id, batch.number, _identity("dataset", *source.dataset), source.version, job_id, time)
+            _add(rows, "source_snapshot_lineage", (*at, source.start, source.end, source.rows, None))
         for name_id, version in beside.items():
-            what = (said.run_id, number, name_id, version, said.job_id, time)
+            what = (said.run.id, batch.number, name_id, version, job_id, time)
             _add(rows, "source_snapshot_lineage", (*what, None, None, None, None))
-        for sink in filter(_is_named, _list(batch, "sinks")):
-            at = (said.run_id, number, _identity("dataset", sink["namespace"], sink["name"]))
-            made = (_text(sink, "parent"), _text(sink, "change") or "", _number(sink, "rows"), None)
-            _add(rows, "sink_snapshot_lineage", (*at, _text(sink, "version") or "", said.job_id, time, *made))
+        for sink in batch.sinks:
+            at = (said.run.id, batch.number, _identity("dataset", *sink.dataset), sink.version, job_id, time)
+            _add(rows, "sink_snapshot_lineage", (*at, sink.parent, sink.change, sink.rows, None))
     return True
 
 
-def _beside_sources(inputs: _SideOfEvent | None, facet: dict[str, Any]) -> dict[int, str]:
+def _beside_sources(inputs: _SideOfEvent | None, batches: Iterable[BatchOfRun]) -> dict[int, str]:
     """
     Return what a streaming query reads beside its sources, such as a table that it joins, with its version.
 
@@ -562,87 +487,32 @@ def _beside_sources(inputs: _SideOfEvent | None, facet: dict[str, Any]) -> dict[
     read: dict[int, list[str]] = {}
     for _, name_id, version, _ in inputs.versions if inputs is not None else ():
         read.setdefault(name_id, []).append(version)
-    for batch in _list(facet, "batches"):
-        for source in filter(_is_named, _list(batch, "sources") if isinstance(batch, dict) else ()):
-            read.pop(_identity("dataset", source["namespace"], source["name"]), None)
+    for batch in batches:
+        for source in batch.sources:
+            read.pop(_identity("dataset", *source.dataset), None)
     return {name_id: versions[0] if len(versions) == 1 else "" for name_id, versions in read.items()}
-
-
-def _batch_time(batch: dict[str, Any], otherwise: int) -> int:
-    try:
-        return microseconds(_text(batch, "time") or "")
-    except (ValueError, OverflowError):
-        return otherwise
-
-
-def _counts(dataset: dict[str, Any], facets: str, facet: str) -> tuple[int | None, int | None]:
-    counts = _mapping(_mapping(dataset.get(facets)).get(facet))
-    return _number(counts, "rowCount"), _number(counts, "size")
 
 
 def _add(rows: Rows, table: str, row: Row) -> None:
     rows.setdefault(table, []).append(row)
 
 
-def _said(event: dict[str, Any], time: int, rows: Rows) -> tuple[_EventHead, JobMention | None]:
-    """Return who says something, and what it says of its job."""
-    if "run" not in event and "job" not in event:
-        if "dataset" not in event:
-            raise InvalidEventError("neither `run`, `job` nor `dataset`")
-        return _EventHead(time, None, "", "DATASET"), None
-    job = _job(_named(event.get("job"), "job"))
-    if "run" not in event:
-        return _EventHead(time, job.job_id, "", "JOB"), job
-    type_ = event.get("eventType", "OTHER")
-    if not isinstance(type_, str) or type_ not in _TYPES:
-        raise InvalidEventError(f"`eventType` is {json.dumps(type_)}")
-    run = _mapping(event["run"])
-    run_id = run.get("runId")
-    if not isinstance(run_id, str) or not run_id:
-        raise InvalidEventError("`run.runId` is missing or no text")
-    said = _EventHead(time, job.job_id, run_id, type_)
-    _run(run_id, job.job_id, _facets(run), said, rows)
-    return said, job
+def _job(job: JobOfEvent) -> JobMention:
+    stated = (job.processing, job.integration, job.type, job.sql, job.description)
+    return JobMention(_identity("job", job.namespace, job.name), job.namespace, job.name, stated)
 
 
-def _time(event: dict[str, Any]) -> int:
-    text = event.get("eventTime")
-    if not isinstance(text, str):
-        raise InvalidEventError("`eventTime` is missing or no text")
-    try:
-        return microseconds(text)
-    except (ValueError, OverflowError):
-        raise InvalidEventError(f"`eventTime` is {json.dumps(text)}") from None
-
-
-def _job(job: dict[str, Any]) -> JobMention:
-    namespace, name, facets = job["namespace"], job["name"], _facets(job)
-    type_ = _mapping(facets.get("jobType"))
-    facts = (
-        _text(type_, "processingType"),
-        _text(type_, "integration"),
-        _text(type_, "jobType"),
-        _text(_mapping(facets.get("sql")), "query"),
-        _text(_mapping(facets.get("documentation")), "description"),
+def _run(said: EventFacts, run: RunOfEvent, job_id: int) -> Row:
+    stated = (
+        None if run.parent is None else run.parent.run,
+        None if run.root is None else run.root.run,
+        *(run.error, run.query_id, run.checkpoint),
     )
-    return JobMention(_identity("job", namespace, name), namespace, name, facts)
-
-
-def _run(run_id: str, job_id: int, facets: dict[str, Any], said: _EventHead, rows: Rows) -> None:
-    parent = _mapping(facets.get("parent"))
-    facts = (
-        _text(_mapping(parent.get("run")), "runId"),
-        _text(_mapping(_mapping(parent.get("root")).get("run")), "runId"),
-        _text(_mapping(facets.get("errorMessage")), "message"),
-        _text(_mapping(facets.get("pyspark_micro_batches")), "queryId"),
-        _text(_mapping(facets.get("pyspark_micro_batches")), "checkpoint"),
-    )
-    is_end = said.type in _ENDS
+    is_end = said.type in ENDS
     state = (said.type, said.time + (_LAST_WORD if is_end else 0))
     started = said.time if said.type == "START" else None
     ended = said.time if is_end else None
-    row = (run_id, job_id, *state, started, ended, *_latest(facts, said.time), said.time, said.time)
-    _add(rows, "run", row)
+    return (run.id, job_id, *state, started, ended, *_latest(stated, said.time), said.time, said.time)
 
 
 def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeSpan) -> Row:
@@ -654,19 +524,19 @@ def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeS
     return (name_id, namespace, title, *facts, span.first_time, last)
 
 
-def _lines(mention: DatasetMention, facets: dict[str, Any]) -> Lines:
-    """Return the rows of a mention without their times, of its facets."""
-    name_id = _identity("dataset", mention.namespace, mention.name)
+def _lines(mention: DatasetMention, said: DatasetOfEvent) -> Lines:
+    """Return the rows of a mention without their times."""
+    name_id = _identity("dataset", said.namespace, said.name)
     names = _MentionNames()
-    names.add(mention.namespace, mention.name, storage=_format(facets))
-    for other in _list(_mapping(facets.get("symlinks")), "identifiers"):
-        if _is_named(other) and (other["namespace"], other["name"]) != (mention.namespace, mention.name):
-            names.add(other["namespace"], other["name"], same_as=name_id)
-    columns = tuple((name_id, path, type_, position) for position, (path, type_) in enumerate(_schema(facets)))
+    names.add(said.namespace, said.name, storage=said.file_format or said.storage_layer or None)
+    for other in said.symlinks:
+        if other[:2] != (said.namespace, said.name):
+            names.add(other.namespace, other.name, same_as=name_id)
+    columns = tuple((name_id, field.path, field.type, position) for position, field in enumerate(said.fields))
     if mention.role is Role.OUTPUT:
-        edges = _Edges(mention.job_id, name_id, names)
-        read = tuple(_sink(facets, edges))
-        return Lines(name_id, names.found(), columns, read, (name_id,), edges.found())
+        edges = tuple(_edges(said, name_id, mention.job_id, names))
+        read = () if said.renamed_from is None else (names.add(*said.renamed_from),)
+        return Lines(name_id, names.found(), columns, read, (name_id,), edges)
     return Lines(name_id, names.found(), columns, (name_id,) if mention.role is Role.INPUT else ())
 
 
@@ -687,114 +557,17 @@ class _MentionNames:
         return tuple(self._found)
 
 
-def _sink(facets: dict[str, Any], edges: _Edges) -> Iterator[int]:
-    """Add where the columns of an output come from. Yield the ids of what the job reads because of it."""
-    lineage = _mapping(facets.get("columnLineage"))
-    for column, field in _mapping(lineage.get("fields")).items():
-        if not column:
-            # It would stand for all rows.
-            continue
-        whole = _mapping(field)
-        older = (_text(whole, "transformationType") or "", _text(whole, "transformationDescription") or "")
-        for source in _list(whole, "inputFields"):
-            edges.add_from(source, column, older)
-    for source in _list(lineage, "dataset"):
-        edges.add_from(source, "", ("", ""))
-    before = _mapping(facets.get("lifecycleStateChange")).get("previousIdentifier")
-    if not _is_named(before):
-        return
-    # A new name: each column continues the one that had its name under the old name.
-    old = edges.source(before["namespace"], before["name"])
-    if old != edges.name_id:
-        yield old
-        for column, _ in _schema(facets):
-            edges.add(column, (old, column), ("DIRECT", "IDENTITY", 0, ""))
-
-
-class _Edges:
-    """
-    The edges into one dataset, as `Lines` has them.
-
-    Args:
-        job_id: the job that says so.
-        name_id: the dataset.
-        names: where the names of the sources are added.
-    """
-
-    def __init__(self, job_id: int | None, name_id: int, names: _MentionNames) -> None:
-        self.name_id = name_id
-        self._names = names
-        self._edges: list[Row] = []
-        self._job_id = job_id
-        self._sources: dict[tuple[str, str], int] = {}
-
-    def found(self) -> tuple[Row, ...]:
-        """Return all edges."""
-        return tuple(self._edges)
-
-    def source(self, namespace: str, name: str) -> int:
-        """Return the id of a name, which is added once."""
-        found = self._sources.get((namespace, name))
-        if found is None:
-            found = self._sources[namespace, name] = self._names.add(namespace, name)
-        return found
-
-    def add_from(self, source: object, column: str, older: tuple[str, str]) -> None:
-        """
-        Add the edges from one input field: one for each kind, with the texts of all paths of that kind.
-
-        Args:
-            source: the input field.
-            column: the column of the output.
-            older: the kind and the text of the output field, as facets before version 1-1-0 have them.
-        """
-        if not _is_named(source) or not isinstance(source.get("field"), str) or not source["field"]:
-            return
-        place = (self.source(source["namespace"], source["name"]), source["field"])
-        texts: dict[tuple[str, str, int], set[str]] = {}
-        for each in _list(source, "transformations"):
-            if isinstance(each, dict):
-                kind = (_text(each, "type") or "", _text(each, "subtype") or "", int(each.get("masking") is True))
-                texts.setdefault(kind, set()).add(_text(each, "description") or "")
-        for kind, every in texts.items():
-            self.add(column, place, (*kind, "; ".join(sorted(filter(None, every)))[:_LONGEST_TEXT]))
-        if not texts:
-            subtype, text = older
-            masking = int(subtype == "MASKED")
-            self.add(column, place, ("DIRECT" if subtype else "", subtype, masking, text))
-
-    def add(self, column: str, place: tuple[int, str], kind: tuple[str, str, int, str]) -> None:
-        """Add one edge: from a column, of a kind with its text."""
-        self._edges.append((self.name_id, column, *place, self._job_id, *kind))
-
-
-def _schema(facets: dict[str, Any]) -> list[tuple[str, str]]:
-    return _columns(_list(_mapping(facets.get("schema")), "fields"))
-
-
-def _columns(fields: list[Any], above: str = "") -> list[tuple[str, str]]:
-    """
-    Return the path and the type of each field of a schema, in order, those of structs below them.
-
-    A field without a name is left out, and so are those whose path is too long: with the names of all structs in it,
-    the paths of a small event may be endless.
-    """
-    found: list[tuple[str, str]] = []
-    for field in fields:
-        name = field.get("name") if isinstance(field, dict) else None
-        if isinstance(name, str) and name and (not above or len(above) + len(name) <= _LONGEST_TEXT):
-            path = f"{above}{name}"
-            found += [(path, _text(field, "type") or ""), *_columns(_list(field, "fields"), f"{path}.")]
-    return found
-
-
-def _version(dataset: dict[str, Any]) -> str:
-    return _text(_mapping(_facets(dataset).get("version")), "datasetVersion") or ""
-
-
-def _format(facets: dict[str, Any]) -> str | None:
-    storage = _mapping(facets.get("storage"))
-    return _text(storage, "fileFormat") or _text(storage, "storageLayer")
+def _edges(said: DatasetOfEvent, name_id: int, job_id: int | None, names: _MentionNames) -> Iterator[Row]:
+    """Yield the edges into an output, and add the names of their sources."""
+    sources: dict[tuple[str, str], int] = {}
+    for source, target, paths in said.edges:
+        source_id = sources.get(source[:2])
+        if source_id is None:
+            source_id = sources[source[:2]] = names.add(source.namespace, source.name)
+        for path in paths:
+            kind = path.kind
+            ends = (name_id, target.column, source_id, source.column, job_id)
+            yield (*ends, kind.type, kind.subtype, int(kind.masking), path.expression)
 
 
 def _latest(values: tuple[str | int | None, ...], time: int) -> list[str | int | None]:
@@ -802,40 +575,9 @@ def _latest(values: tuple[str | int | None, ...], time: int) -> list[str | int |
     return [each for value in values for each in (value, None if value is None else time)]
 
 
-def _named(value: object, where: str) -> dict[str, Any]:
-    if not _is_named(value):
-        raise InvalidEventError(f"`{where}` has no namespace or no name")
-    return value
-
-
-def _is_named(value: object) -> TypeGuard[dict[str, Any]]:
-    return isinstance(value, dict) and isinstance(value.get("namespace"), str) and isinstance(value.get("name"), str)
-
-
-def _facets(value: dict[str, Any]) -> dict[str, Any]:
-    return _mapping(value.get("facets"))
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _list(value: dict[str, Any], key: str) -> list[Any]:
     found = value.get(key)
     return found if isinstance(found, list) else []
-
-
-def _text(value: dict[str, Any], key: str) -> str | None:
-    found = value.get(key)
-    return found if isinstance(found, str) else None
-
-
-def _number(value: dict[str, Any], key: str) -> int | None:
-    found = value.get(key)
-    if isinstance(found, bool) or not isinstance(found, (int, float)):
-        return None
-    # NaN is in no range.
-    return int(found) if -(1 << 63) <= found < 1 << 63 else None
 
 
 def _digest(text: str) -> str:

@@ -90,7 +90,7 @@ class _SecondProcess:
         self._sent = lines
         if self._process is not None and self._process.stdin is not None:
             try:
-                _write(self._process.stdin, [(line.source, line.text) for line in lines])
+                _write(self._process.stdin, [(line.source, line.text, line.problem) for line in lines])
             except OSError:
                 self._give_up(f"ended with {self._end(_PATIENCE_SECONDS)}")
 
@@ -144,7 +144,7 @@ def serve() -> None:
     maker = PortionMaker()
     try:
         while True:
-            portion = maker.portion(EventLine(source, text) for source, text in _read(sys.stdin.buffer))
+            portion = maker.portion(EventLine(*line) for line in _read(sys.stdin.buffer))
             _write(answers, (portion.rows, [_values_of(each) for each in portion.descriptions]))
     except (OSError, EOFError):
         # The other process needs no more, or has ended.
