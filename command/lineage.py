@@ -15,11 +15,9 @@ from openlineage_pyspark.command.store_option import pairs, refuse_schemas
 from openlineage_pyspark.command.view import add_unfold, file_reason_of, opened_from, unfold_refusal
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.model.difference import difference
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
-from openlineage_pyspark.workbench.page.formats import text_of_graph
-from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
 from openlineage_pyspark.workbench.predict import cache
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, name_of
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
@@ -290,7 +288,7 @@ def _drawn(found: Sequence[StatementLineage], format_: str, *, unfold: bool = Fa
 
 def _drawn_diff(earlier: Sequence[StatementLineage], found: Sequence[StatementLineage], format_: str) -> str:
     before, after = _graph(earlier, by_file=True), _graph(found, by_file=True)
-    return page_of(after, before=before) if format_ == "html" else text_of_graph(difference(before, after), format_)
+    return text_of_comparison(before, after, format_)
 
 
 # Format -> what writes the statements in words.

@@ -10,7 +10,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
-from openlineage_pyspark.workbench.model.graph import kind_text
+from openlineage_pyspark.workbench.model.kinds import Kind
 from openlineage_pyspark.workbench.questions.told import ways_of_output
 from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames
 from openlineage_pyspark.workbench.store.events.rows import remarks_of
@@ -278,7 +278,7 @@ def _edge(document: EventJson, column: str, told: Mapping[_Way, Certainty], cert
         masking = step.get("masking") is True
         way = (column, dataset.namespace, dataset.name, field, type_, subtype, masking)
         certainties.append(told.get(way, certainty))
-        kinds[kind_text(subtype or type_, masked=masking)] = None
+        kinds[str(Kind(type_, subtype, masking))] = None
         if subtype != "IDENTITY":
             expression = expression or _text(step, "description", default="")
     return ReportedColumn(dataset, field, tuple(kinds), expression, min(certainties, default=certainty))

@@ -118,7 +118,7 @@ def _label(node: AnswerNode, kinds: set[str]) -> str:
 
 def _how_of_column(link: AnswerLink) -> tuple[str, ...]:
     doubts = [] if link.certainty == "exact" else [link.certainty]
-    expressions = (edge.expression for edge in link.edges if edge.subtype != "IDENTITY")
+    expressions = (path.expression for path in link.paths if path.kind.subtype != "IDENTITY")
     words = ", ".join(filter(None, dict.fromkeys([*link.kind_texts, *doubts])))
     return (f"{words}  {next(filter(None, expressions), '')}".rstrip(),)
 

@@ -65,7 +65,7 @@ def test_the_store_may_be_named_by_the_environment(machine, store, run, monkeypa
 
 def test_a_page_can_compare_with_an_earlier_time(machine, events, run):
     assert run("view", events, "--compare", "2026-01-01T12:00:00Z")[0] == 0
-    assert ' id="before">{"version":"1-1-0","time":"2026-01-01T12:00:00Z"' in (machine / "lineage.html").read_text()
+    assert ' id="before">{"version":"2-0-0","time":"2026-01-01T12:00:00Z"' in (machine / "lineage.html").read_text()
 
 
 def test_a_page_can_compare_with_another_store_or_with_other_files(machine, tmp_path, store, run):

@@ -89,9 +89,9 @@ def _end_of(node: str) -> End:
 def _of_graph(document: dict[str, Any]) -> set[Edge]:
     """Return the edges between columns of a graph's JSON."""
     return {
-        (_end_of(edge["from"]), _end_of(edge["to"]), edge.get("openlineage", {}).get("subtype", ""), "masking" in edge)
+        (_end_of(edge["source"]), _end_of(edge["target"]), path["subtype"], path["masking"])
         for edge in document["edges"]
-        if edge["from"].startswith("column|")
+        for path in edge.get("paths", ())
     }
 
 
@@ -211,7 +211,7 @@ def in_notebook(told: Told) -> set[Edge]:
     return {
         (_named(row[0], names), _named(row[1].removesuffix(" (every row)"), names), "", "masked" in row[2])
         for row in cells
-        if row[2] not in ("READ", "WRITE")
+        if row[2] not in ("read", "written")
     }
 
 

@@ -193,15 +193,17 @@ def test_each_edge_of_each_graph_names_the_operators_from_its_source_to_its_sink
         columns = dict(re.findall(r"^ *(?:in a subquery: )?(\S+#\d+) \[(.*)\]$", found.plan, re.MULTILINE))
         sink = next(iter(columns))
         ids = [node["id"] for node in document["nodes"]]
-        ends = {end for edge in document["edges"] for end in (edge["from"], edge["to"])}
+        ends = {end for edge in document["edges"] for end in (edge["source"], edge["target"])}
         wrong += [f"{name}: {error.message}" for error in validator.iter_errors(_of_each_shape(document))]
         wrong += [f"{name}: {id_}" for id_ in ends - set(ids)]
         for edge in document["edges"]:
-            field, path = edge["from"].rpartition("|")[2], edge["operatorPath"]
+            field = edge["source"].rpartition("|")[2]
+            steps = [step["operator"] for step in edge["paths"][0]["steps"] if "operator" in step]
+            path = list(dict.fromkeys(steps))
             if field not in columns[path[0]].split(", ") or path[-1] != sink or len(path) != len(set(path)):
                 wrong.append(f"{name}: {edge}")
         assert len(ids) == len(set(ids))
-        assert {edge["confidence"] for edge in document["edges"]} <= {1.0}
+        assert {edge["certainty"] for edge in document["edges"]} <= {"exact"}
     assert wrong == []
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.model.change import changed_graph, difference
+from openlineage_pyspark.workbench.model.graph import Edge
 from openlineage_pyspark.workbench.page.html import page_of
 from openlineage_pyspark.workbench.pictures.diagrams import dot, mermaid, picture_of_graph
 from openlineage_pyspark.workbench.pictures.svg import svg
@@ -22,8 +24,6 @@ GRAPH_FORMATS: dict[str, Callable[[Graph], str]] = {
     "svg": lambda graph: svg(graph) + "\n",
 }
 """The formats of a graph, by their names."""
-
-
 UNFOLDED_FORMATS = ("mermaid", "dot", "svg", "html")
 """The formats that can show CTEs, views and subqueries."""
 
@@ -48,6 +48,26 @@ def text_of_graph(graph: Graph, format: str, *, unfold: bool = False) -> str:  #
     if reason:
         raise ValueError(f"unfold {reason}")
     return page_of(graph, unfold=True) if format == "html" else GRAPH_FORMATS[format](unfolded(graph))
+
+
+def text_of_comparison(before: Graph, after: Graph, format: str) -> str:  # noqa: A002 (the word of the command line)
+    """
+    Return what is different between two graphs as a picture; as a page, which shows both sides whole.
+
+    Args:
+        before: the earlier graph.
+        after: the later graph.
+        format: `mermaid`, `dot`, `svg` or `html`.
+    """
+    if format == "html":
+        return page_of(after, before=before)
+    changes = difference(before, after)
+    graph = changed_graph(before, after, changes)
+    signs = {change.one.key: change.sign for change in changes if isinstance(change.one, Edge)}
+    if format == "svg":
+        return svg(graph, signs=signs) + "\n"
+    picture = picture_of_graph(graph, signs)
+    return mermaid(picture) if format == "mermaid" else dot(picture)
 
 
 def why_not_unfolded(format: str) -> str:  # noqa: A002 (the word of the command line)

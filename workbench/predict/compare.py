@@ -6,7 +6,8 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.model.graph import kind_text
+from openlineage_pyspark.workbench.model.graph import Path
+from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
 from openlineage_pyspark.workbench.questions.diff import Diff, LineageState, differences
 from openlineage_pyspark.workbench.report import table_of
 
@@ -44,10 +45,8 @@ def lineage_state_of(found: Iterable[StatementLineage]) -> LineageState:
             for edge in attrs.evolve(each.lineage, outputs=((dataset, lineage),)).edges:
                 source = _source(edge.source_namespace, edge.source, names)
                 ends = ((source, edge.source_column), (target, edge.column or ""))
-                doubt = "" if edge.certainty == "exact" else f", {edge.certainty}"
-                edges.setdefault(ends, set()).add(
-                    f"{kind_text(edge.subtype, masked=edge.masking)}{doubt} {edge.expression}".strip()
-                )
+                path = Path(Kind(edge.type, edge.subtype, edge.masking), edge.expression, certainty_of(edge.certainty))
+                edges.setdefault(ends, set()).add(path.text)
     return LineageState(columns, {ends: "; ".join(sorted(texts)) for ends, texts in edges.items()}, tables)
 
 

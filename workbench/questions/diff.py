@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
-from openlineage_pyspark.workbench.model.graph import column_id, kind_text, node_id
+from openlineage_pyspark.workbench.model.graph import column_id, node_id
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from openlineage_pyspark.workbench.model.graph import GraphEdge
+    from openlineage_pyspark.workbench.model.graph import Edge
     from openlineage_pyspark.workbench.questions.reach import Place
     from openlineage_pyspark.workbench.store.events.portions import EventLine
     from openlineage_pyspark.workbench.store.events.rows import Rows
@@ -295,8 +295,7 @@ def _state(tables: QueriedTables, texts: Iterable[str], time: int) -> LineageSta
     lineage = list(_typed(rows.get("column_lineage", ())))
     for row, edge in zip(lineage, _explained(tables, lineage, ids, time), strict=True):
         ends = ((ids[row[2]], row[3]), (ids[row[0]], row[1]))
-        doubt = "" if edge.confidence.certainty == "exact" else f", {edge.confidence.certainty}"
-        made.setdefault(ends, set()).add(f"{kind_text(row[6] or row[5], masked=bool(row[7]))}{doubt} {row[8]}".strip())
+        made.setdefault(ends, set()).add(edge.paths[0].text)
     reads: dict[int, set[int]] = {}
     for row in _typed(rows.get("source_job_lineage", ())):
         reads.setdefault(row[0], set()).add(ids[row[1]])
@@ -308,7 +307,7 @@ def _state(tables: QueriedTables, texts: Iterable[str], time: int) -> LineageSta
     return LineageState(columns, {ends: "; ".join(sorted(texts)) for ends, texts in made.items()}, between)
 
 
-def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, int], time: int) -> list[GraphEdge]:
+def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, int], time: int) -> list[Edge]:
     """Return the edges of the graph that rows of column lineage stand for, as the events of their runs tell them."""
     named = datasets(tables, ids.values())
     nodes = {id_: node_id("dataset", named[id_].namespace, named[id_].name) for id_ in ids.values() if id_ in named}

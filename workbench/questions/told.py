@@ -11,19 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.workbench.model.graph import (
-    NOT_SAID_HOW,
-    READ_FROM_PLAN,
-    EdgeKind,
-    EdgeStep,
-    GraphEdge,
-    GraphWarning,
+    Edge,
     OperatorNode,
+    Path,
+    Step,
     column_id,
-    edge_kind_of,
-    in_part,
     node_id,
-    sure,
+    steps_of,
 )
+from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, certainty_of
 from openlineage_pyspark.workbench.store.events.rows import InvalidEventError, identity, parse_event, remarks_of
 from openlineage_pyspark.workbench.store.names import datasets
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
@@ -57,14 +53,12 @@ class ToldWay:
     How a value gets to its target, as an event tells it.
 
     Args:
-        certainty: `exact`, `opaque`, `guessed` or `unknown`.
-        operators: the operators, from the source to the target.
-        steps: those of them that do more than pass the value on.
+        certainty: how sure that is.
+        steps: the operators, from the source to the target.
     """
 
-    certainty: str
-    operators: tuple[str, ...]
-    steps: tuple[EdgeStep, ...]
+    certainty: Certainty
+    steps: tuple[Step, ...]
 
 
 @attrs.frozen
@@ -113,9 +107,9 @@ def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, 
 
 def stored_edge(
     source: str, target: str, type_: str, subtype: str, text: str, *, masking: bool, job: str, run: str
-) -> GraphEdge:
+) -> Edge:
     """
-    Return the edge of the graph that a row of column lineage stands for.
+    Return the edge of the graph that a row of column lineage stands for. It has one path.
 
     Args:
         source: the id of the node of the source column.
@@ -127,25 +121,17 @@ def stored_edge(
         job: the id of the job's node.
         run: the last run that said so; empty if it is not known.
     """
-    kind = edge_kind_of(type_, subtype)
-    last_run = node_id("run", run) if run else ""
-    return GraphEdge(
-        *(source, target, kind, NOT_SAID_HOW if kind is EdgeKind.UNKNOWN else READ_FROM_PLAN, type_, subtype),
-        masking=masking,
-        expression=text,
-        job=job,
-        last_run=last_run,
-    )
+    kind = Kind(type_, subtype, masking)
+    path = Path(kind, text, "exact" if kind.is_stated else "unstated")
+    return Edge(source, target, (path,), job, node_id("run", run) if run else "")
 
 
-def explained(
-    edges: Iterable[GraphEdge], told: dict[str, ToldByRun], earlier: Mapping[str, Sequence[str]]
-) -> list[GraphEdge]:
+def explained(edges: Iterable[Edge], told: dict[str, ToldByRun], earlier: Mapping[str, Sequence[str]]) -> list[Edge]:
     """
-    Return edges with the ways that events tell and with their confidence, in the same order.
+    Return edges with the steps that events tell and with their certainty, in the same order.
 
     Args:
-        edges: the edges.
+        edges: the edges, each with one path.
         told: what the events of their last runs tell, by the id of the run.
         earlier: what `earlier_runs` returned. An edge that such a run told is told by the latest of the others that
             tells its way.
@@ -153,11 +139,11 @@ def explained(
     known = {node_id("run", run): each for run, each in told.items()}
     made = []
     for edge in edges:
-        runs = earlier.get(edge.last_run)
+        runs = earlier.get(edge.run)
         if runs is not None:
             telling = (run for run in runs if _key(edge) in known.get(run, _NOTHING).ways)
-            edge = attrs.evolve(edge, last_run=next(telling, runs[0] if runs else ""))  # noqa: PLW2901 (as it was then)
-        made.append(_explained(edge, known.get(edge.last_run, _NOTHING)))
+            edge = attrs.evolve(edge, run=next(telling, runs[0] if runs else ""))  # noqa: PLW2901 (as it was then)
+        made.append(_explained(edge, known.get(edge.run, _NOTHING)))
     return made
 
 
@@ -208,27 +194,27 @@ def earlier_runs(
     return {node_id("run", run): [node_id("run", each) for each in until.get(job_of_run[run], ())] for run in late}
 
 
-def operators_of_edges(edges: Iterable[GraphEdge]) -> list[OperatorNode]:
+def operators_of_edges(edges: Iterable[Edge]) -> list[OperatorNode]:
     """Return the operators that edges pass, each once."""
     found: dict[tuple[str, str], OperatorNode] = {}
     for edge in edges:
-        for operator in edge.operator_path:
-            name, _, index = operator.rpartition("#")
-            if index.isdecimal() and (edge.job, operator) not in found:
-                found[edge.job, operator] = OperatorNode(edge.job, int(index), name, _ROLES.get(name, ""))
+        for step in (step for path in edge.paths for step in path.steps):
+            name, _, index = step.operator.rpartition("#")
+            if index.isdecimal() and (edge.job, step.operator) not in found:
+                found[edge.job, step.operator] = OperatorNode(edge.job, int(index), name, _ROLES.get(name, ""))
     return list(found.values())
 
 
-def warnings_of(told: dict[str, ToldByRun], jobs: dict[str, str]) -> tuple[GraphWarning, ...]:
+def diagnostics_of(told: dict[str, ToldByRun], jobs: dict[str, str]) -> tuple[Diagnostic, ...]:
     """
-    Return what was not understood as warnings.
+    Return what was not understood as diagnostics.
 
     Args:
         told: what the events of runs tell.
         jobs: run -> the id of its job's node.
     """
     return tuple(
-        GraphWarning(message, operator, jobs.get(run, ""), node_id("run", run))
+        Diagnostic("unknown-operator", message, node=jobs.get(run, ""), run=node_id("run", run), operator=operator)
         for run in sorted(told)
         for operator, message in told[run].remarks
     )
@@ -272,25 +258,20 @@ def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[st
     return found
 
 
-def _key(edge: GraphEdge) -> _Key:
-    return edge.source, edge.target, edge.type, edge.subtype, edge.masking
+def _key(edge: Edge) -> _Key:
+    kind = edge.paths[0].kind
+    return edge.source, edge.target, kind.type, kind.subtype, kind.masking
 
 
-def _explained(edge: GraphEdge, told: ToldByRun) -> GraphEdge:
+def _explained(edge: Edge, told: ToldByRun) -> Edge:
+    path = edge.paths[0]
     way = told.ways.get(_key(edge))
     if way is not None:
-        edge = attrs.evolve(
-            edge,
-            kind=edge_kind_of(edge.type, edge.subtype, way.certainty),
-            operator_path=way.operators,
-            steps=way.steps,
-        )
-        if way.certainty != "exact":
-            return attrs.evolve(edge, confidence=sure(way.certainty, way.steps))
-    if told.remarks and edge.confidence.value == 1:
-        operators = dict.fromkeys(operator or message for operator, message in told.remarks)
-        return attrs.evolve(edge, confidence=in_part(", ".join(operators)))
-    return edge
+        certainty = path.certainty if way.certainty == "exact" else way.certainty
+        path = attrs.evolve(path, steps=way.steps, certainty=certainty)
+    if told.remarks and path.certainty == "exact":
+        path = attrs.evolve(path, certainty="guessed")
+    return edge if path is edge.paths[0] else Edge(edge.source, edge.target, (path,), edge.job, edge.run, edge.batch)
 
 
 def _lists(runs: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -363,19 +344,19 @@ def ways_of_output(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool],
 def _way(
     told: dict[str, Any], target: _End, facet: dict[str, Any]
 ) -> tuple[_End, _End, tuple[str, str, bool], ToldWay]:
-    steps = tuple(
-        EdgeStep(
+    steps = [
+        Step(
             _text(facet["operators"][step["operator"]]),
             _text(facet["expressions"][step["expression"]]) if "expression" in step else "",
-            _text(step.get("certainty", "exact")),
-            _text(step.get("callSite", "")),
+            certainty=certainty_of(_text(step.get("certainty", "exact"))),
+            call_site=_text(step.get("callSite", "")),
         )
         for step in told["steps"][:_MOST_TOLD]
-    )
+    ]
     operators = tuple(_text(facet["operators"][each]) for each in told["operators"][:_MOST_TOLD])
     source = (_text(told["namespace"]), _text(told["name"]), _text(told["field"]))
     how = (_text(told["type"]), _text(told["subtype"]), told["masking"] is True)
-    return source, target, how, ToldWay(_text(told["certainty"]), operators, steps)
+    return source, target, how, ToldWay(certainty_of(_text(told["certainty"])), steps_of(operators, steps))
 
 
 def _text(value: object) -> str:

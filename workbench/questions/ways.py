@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.model.graph import node_id
+from openlineage_pyspark.workbench.model.graph import node_id, united
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, between, datasets_of_job, reach, reach_all
 from openlineage_pyspark.workbench.questions.reached import (
     Answer,
@@ -37,7 +37,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openlineage_pyspark.workbench.model.graph import GraphEdge
+    from openlineage_pyspark.workbench.model.graph import Edge
     from openlineage_pyspark.workbench.questions.reach import Closure, Place, PlaceEdge
     from openlineage_pyspark.workbench.questions.things import Asked
     from openlineage_pyspark.workbench.questions.versions import VersionClosure, VersionKey
@@ -207,25 +207,25 @@ class _Maker:
     def _links(self, edges: Iterable[PlaceEdge], shown: dict[Place, AnswerNode]) -> list[AnswerLink]:
         every = list(edges)
         jobs = self._jobs(edge.job_id for edge in every)
-        told = iter(self._explained(every, shown, jobs))
+        explained_edges = self._explained(every, shown, jobs)
         return [
             AnswerLink(
                 shown[edge.source],
                 shown[edge.target],
                 *jobs[edge.job_id],
                 last_run=max((kind.last_run for kind in edge.kinds), default=""),
-                edges=tuple(islice(told, len(edge.kinds))),
+                edge=made,
             )
-            for edge in every
+            for edge, made in zip(every, explained_edges, strict=True)
         ]
 
     def _explained(
         self, edges: list[PlaceEdge], shown: dict[Place, AnswerNode], jobs: dict[int | None, tuple[str, str]]
-    ) -> list[GraphEdge]:
-        """Return an edge of the graph for each kind of each edge between columns, as the events of the runs tell it."""
+    ) -> list[Edge | None]:
+        """Return the edge of the graph for each edge between columns, as the events of the runs tell it; else None."""
         job_of_run = {kind.last_run: edge.job_id for edge in edges for kind in edge.kinds if kind.last_run}
-        if not any(edge.kinds for edge in edges):
-            return []
+        if not job_of_run and not any(edge.kinds for edge in edges):
+            return [None] * len(edges)
         time, earlier, until = self.limits.time, {}, {}
         if self.limits.as_of is not None:
             until = runs_until(self.tables, job_of_run.values(), time)
@@ -239,7 +239,9 @@ class _Maker:
                 stored_edge(*ends, kind.type, kind.subtype, kind.text, masking=kind.masked, job=job, run=kind.last_run)
                 for kind in edge.kinds
             ]
-        return explained(made, told, earlier)
+        paths = iter(explained(made, told, earlier))
+        each = (united(islice(paths, len(edge.kinds))) for edge in edges)
+        return [same[0] if same else None for same in each]
 
     def _versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, AnswerNode]:
         named = datasets(self.tables, (dataset_id for dataset_id, _ in reached.depths))

@@ -56,7 +56,7 @@ def test_an_edge_that_is_in_doubt_says_so() -> None:
     doubtful = ColumnLineage((OutputColumn("x", (attrs.evolve(edge, transformations=(taken,)),)),))
     unsure = attrs.evolve(sure, lineage=attrs.evolve(sure.lineage, outputs=((target, doubtful),)))
     diff, _ = compared(lineage_state_of([sure]), lineage_state_of([unsure]), None)
-    assert diff.changes == (Change("edge", "changed", "d.a.a -> d.b.x", "IDENTITY", "IDENTITY, unknown"),)
+    assert diff.changes == (Change("edge", "changed", "d.a.a -> d.b.x", "IDENTITY", "IDENTITY, text"),)
 
 
 def test_columns_and_tables_come_and_go() -> None:

@@ -313,7 +313,7 @@ flowchart LR
   subgraph d1["s"]
     n1["a"]
   end
-  n1 -->|"DIRECT"| n0
+  n1 -->|"IDENTITY"| n0
 """,
     "dot": """\
 digraph lineage {
@@ -327,7 +327,7 @@ digraph lineage {
     label="s";
     n1 [label="a"];
   }
-  n1 -> n0 [label="DIRECT"];
+  n1 -> n0 [label="IDENTITY"];
 }
 """,
     "csv": "depth,source,source_column,target,target_column,kinds,expression,job,last_run,certainty\n"
