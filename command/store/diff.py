@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, opened, refuse_missing_file
 from openlineage_pyspark.command.view import file_reason_of, opened_from
+from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.page.formats import text_of_comparison
 from openlineage_pyspark.workbench.questions.diff import diff_of_files, markdown_of_diff, text_of_diff
@@ -59,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
     if picture:
         sys.stdout.write(picture)
     elif options.format == "json":
-        Screen().json(found.to_dict())
+        arguments = {"before": options.before, "after": options.after}
+        Screen().json(Answer("diff", arguments, Values("diff", found.to_dict())).to_dict())
     else:
         sys.stdout.write(markdown_of_diff(found) if options.format == "markdown" else text_of_diff(found))
     return int(bool(found.changes))

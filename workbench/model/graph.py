@@ -1,5 +1,5 @@
 """
-The values of a lineage graph, and their JSON. `lineage-graph.schema.json` beside this module describes that.
+The values of a lineage graph, and their JSON. `lineage-answer.schema.json` beside this module describes that.
 
 A graph has nodes (datasets, their columns and versions, operators of plans, jobs and runs), edges between them, and
 diagnostics. Nothing in it depends on where it was made: from a store, from event files, or from a plan.
@@ -7,8 +7,6 @@ diagnostics. Nothing in it depends on where it was made: from a store, from even
 
 from __future__ import annotations
 
-import json
-from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -17,10 +15,6 @@ from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kin
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-GRAPH_VERSION = "2-0-0"
-"""The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
-
-_SCHEMA = "lineage-graph.schema.json"
 _ROLES = {"CTE": "CTE", "VIEW": "View", "SUBQUERY": "Subquery"}
 
 
@@ -525,16 +519,12 @@ class Graph:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, as the JSON Schema describes them."""
         return {
-            "version": GRAPH_VERSION,
+            "type": "graph",
             **({"time": self.time} if self.time else {}),
             "nodes": [node.to_dict() for node in self.nodes],
             "edges": [edge.to_dict() for edge in self.edges],
-            "diagnostics": [each.to_dict() for each in self.diagnostics],
+            **({"diagnostics": [each.to_dict() for each in self.diagnostics]} if self.diagnostics else {}),
         }
-
-    def to_json(self) -> str:
-        """Return its JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Graph:
@@ -542,7 +532,7 @@ class Graph:
         return cls(
             tuple(map(node_of, document["nodes"])),
             tuple(map(Edge.from_dict, document["edges"])),
-            tuple(map(Diagnostic.from_dict, document["diagnostics"])),
+            tuple(map(Diagnostic.from_dict, document.get("diagnostics", ()))),
             document.get("time", ""),
         )
 
@@ -594,10 +584,3 @@ def column_id(dataset: str, name: str) -> str:
         return dataset
     owner = dataset.removeprefix("dataset|")
     return f"column|{owner}|{node_id('', name)[1:]}"
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a graph's JSON."""
-    text = resources.files(__package__).joinpath(_SCHEMA).read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found

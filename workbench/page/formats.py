@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.answer import answer_of_graph
 from openlineage_pyspark.workbench.model.change import changed_graph, difference
 from openlineage_pyspark.workbench.model.graph import Edge
 from openlineage_pyspark.workbench.page.html import page_of
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph
 
 GRAPH_FORMATS: dict[str, Callable[[Graph], str]] = {
-    "json": lambda graph: graph.to_json() + "\n",
+    "json": lambda graph: answer_of_graph(graph).to_json() + "\n",
     "mermaid": lambda graph: mermaid(picture_of_graph(graph)),
     "dot": lambda graph: dot(picture_of_graph(graph)),
     "html": page_of,

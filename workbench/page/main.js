@@ -7,7 +7,7 @@ const UNREADABLE = 0.35;
 
 class Page {
   constructor() {
-    const now = flattened(/** @type {GraphJson} */ (dataOf("graph")));
+    const now = flattened(/** @type {AnswerJson} */ (dataOf("graph")));
     const before = dataOf("before");
     this.lineage = new Lineage(before ? united(flattened(before), now) : now);
     this.compared = Boolean(before);

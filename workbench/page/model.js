@@ -18,7 +18,8 @@
  * @typedef {{source: string, target: string, job?: string, run?: string, certainty: string, paths?: Path[]}} EdgeJson
  * @typedef {Path & {from: string, to: string, job: string, change?: Change, was?: string, wasSure?: string}} Edge
  *   One path of an edge of the JSON. Between a dataset and a job, its type is READ or WRITE.
- * @typedef {{nodes: any[], edges: EdgeJson[], diagnostics: Diagnostic[], time?: string}} GraphJson
+ * @typedef {{nodes: any[], edges: EdgeJson[], time?: string}} GraphJson
+ * @typedef {{result: GraphJson, diagnostics: Diagnostic[]}} AnswerJson
  * @typedef {{nodes: any[], edges: Edge[], diagnostics: Diagnostic[], time?: string}} FlatGraph
  */
 
@@ -106,18 +107,18 @@ function reasonOf({ certainty, steps = [] }) {
 }
 
 /**
- * Return a graph with an edge for each path.
- * @param {GraphJson} graph
+ * Return the graph of an answer with an edge for each path.
+ * @param {AnswerJson} answer
  * @returns {FlatGraph}
  */
-function flattened(graph) {
+function flattened({ result: graph, diagnostics }) {
   const edges = graph.edges.flatMap((edge) => {
     const ends = { from: edge.source, to: edge.target, job: edge.job || "" };
     const type = edge.target.startsWith("job|") ? "READ" : edge.source.startsWith("job|") ? "WRITE" : "";
     const paths = edge.paths || [{ type, subtype: "", masking: false, certainty: edge.certainty }];
     return paths.map((path) => ({ ...path, ...ends }));
   });
-  return { ...graph, edges };
+  return { ...graph, edges, diagnostics };
 }
 
 /** @param {Edge} edge */

@@ -36,7 +36,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph, Node
-    from openlineage_pyspark.workbench.questions.reached import Answer
+    from openlineage_pyspark.workbench.questions.reached import LinkedNodes
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
@@ -62,7 +62,7 @@ def whole_graph(tables: QueriedTables, limits: Limits, around: str = "") -> Grap
     return _Builder(tables, limits).build(up | down, up, down)
 
 
-def graph_of_answer(tables: QueriedTables, limits: Limits, answer: Answer) -> Graph:
+def graph_of_answer(tables: QueriedTables, limits: Limits, answer: LinkedNodes) -> Graph:
     """
     Return an answer as a graph, with all that the store knows of its nodes and edges.
 

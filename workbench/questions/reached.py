@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.workbench.answer import Reach
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
@@ -147,7 +148,7 @@ class AnswerLink:
 
 
 @attrs.frozen
-class Answer:
+class LinkedNodes:
     """
     What is upstream or downstream of something.
 
@@ -168,29 +169,6 @@ class Answer:
         """Return the start, what is reached, and what else links end at: all rows of a dataset, parts of structs."""
         ends = sorted({node for link in self.links for node in (link.source, link.target)}, key=closest)
         return tuple(dict.fromkeys((self.start, *self.nodes, *ends)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answer as plain values, for JSON: `start`, `nodes` and `edges`, which name nodes by their ids."""
-        ids = {node: node.id for node in self.all_nodes}
-        return {
-            "question": self.question,
-            "start": ids[self.start],
-            "nodes": [{"id": id_, **attrs.asdict(node)} for node, id_ in ids.items()],
-            "edges": [
-                {
-                    "from": ids[link.source],
-                    "to": ids[link.target],
-                    "job": {"namespace": link.job_namespace, "name": link.job},
-                    "kinds": list(link.kinds),
-                    "masked": list(link.masked),
-                    "expressions": list(link.expressions),
-                    **({"certainty": link.certainty} if link.certainty else {}),
-                    "lastRun": link.last_run or None,
-                    **({} if link.target.kind != "version" else _of_version(link)),
-                }
-                for link in self.links
-            ],
-        }
 
     def graph(self) -> Graph:
         """Return the answer as a graph. A run stands as its job."""
@@ -258,7 +236,7 @@ _COLUMNS = (
 _VERSION_COLUMNS = ("source_version", "target_version", "batch", "kept", "inferred")
 
 
-def coarser(answer: Answer, grain: Grain) -> Answer:
+def coarser(answer: LinkedNodes, grain: Grain) -> LinkedNodes:
     """
     Return an answer by tables or by jobs.
 
@@ -279,7 +257,7 @@ def closest_link(link: AnswerLink) -> tuple[object, ...]:
     return link.depth, closest(link.source), closest(link.target), link.job, link.last_run
 
 
-def _by_table(answer: Answer) -> Answer:
+def _by_table(answer: LinkedNodes) -> LinkedNodes:
     every = answer.all_nodes
     tables: dict[tuple[str, str, str, str], AnswerNode] = {}
     for node in sorted(every, key=lambda each: each.depth):
@@ -300,7 +278,7 @@ def _by_table(answer: Answer) -> Answer:
     return _sorted(answer.question, start, reached, merged)
 
 
-def _by_job(answer: Answer) -> Answer:
+def _by_job(answer: LinkedNodes) -> LinkedNodes:
     """Return the jobs of an answer: one comes after another if it reads what that one writes."""
     by_table = _by_table(answer)
     start = by_table.start
@@ -337,15 +315,23 @@ def _table_key(node: AnswerNode) -> tuple[str, str, str, str]:
     return (node.run or node.kind if not node.dataset else "", node.namespace, node.name, node.dataset)
 
 
-def _sorted(question: str, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> Answer:
-    return Answer(question, start, tuple(sorted(nodes, key=closest)), tuple(sorted(links, key=closest_link)))
+def _sorted(question: str, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> LinkedNodes:
+    return LinkedNodes(question, start, tuple(sorted(nodes, key=closest)), tuple(sorted(links, key=closest_link)))
 
 
-def _of_version(link: AnswerLink) -> dict[str, Any]:
-    return {"batch": link.batch, "kept": link.kept, "inferred": link.inferred}
+def reach_of(found: LinkedNodes, graph: Graph) -> Reach:
+    """
+    Return what is reached as a result.
+
+    Args:
+        found: what is reached.
+        graph: it as a graph, or one that has more of the same nodes.
+    """
+    depths = {id_of(node): node.depth for node in sorted(found.all_nodes, key=closest, reverse=True)}
+    return Reach(graph, (id_of(found.start),), dict(sorted(depths.items(), key=lambda each: (each[1], each[0]))))
 
 
-def graph_of_links(answer: Answer) -> Graph:
+def graph_of_links(answer: LinkedNodes) -> Graph:
     """
     Return an answer as a graph.
 

@@ -10,10 +10,10 @@ from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import node_id, united
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, between, datasets_of_job, reach, reach_all
 from openlineage_pyspark.workbench.questions.reached import (
-    Answer,
     AnswerLink,
     AnswerNode,
     Grain,
+    LinkedNodes,
     closest,
     closest_link,
     coarser,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 def reached_from(
     tables: QueriedTables, text: str, direction: Direction, limits: Limits, by: Grain | None = None
-) -> Answer:
+) -> LinkedNodes:
     """
     Return what is upstream or downstream of a thing.
 
@@ -81,7 +81,7 @@ def reached_from(
     return coarser(answer, grain) if grain in (Grain.TABLE, Grain.JOB) else answer
 
 
-def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> Answer:
+def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> LinkedNodes:
     """
     Return the ways from one dataset or column to another.
 
@@ -129,16 +129,16 @@ class _Maker:
     direction: Direction
     limits: Limits
 
-    def of_dataset(self, dataset: DatasetName, *, by_columns: bool) -> Answer:
+    def of_dataset(self, dataset: DatasetName, *, by_columns: bool) -> LinkedNodes:
         start = (dataset.id, "")
         found = reach_all(self.tables, [start], self.direction, self.limits, by_columns=by_columns)
         return self._of_edges(start, *found)
 
-    def of_places(self, reached: Closure) -> Answer:
+    def of_places(self, reached: Closure) -> LinkedNodes:
         depths = {reached.start: 0, **reached.depths}
         return self._of_edges(reached.start, depths, reached.passed, reached.edges)
 
-    def of_job(self, job: JobThing) -> Answer:
+    def of_job(self, job: JobThing) -> LinkedNodes:
         limits = self.limits
         start = AnswerNode("", "", job.namespace, job.name, 0, kind="job")
         within = {
@@ -157,7 +157,7 @@ class _Maker:
                 links.append(AnswerLink(*ends, *named[each], ""))
         return self._answer(start, shown.values(), links)
 
-    def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing) -> Answer:
+    def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing) -> LinkedNodes:
         limits = self.limits
         down = self.direction is Direction.DOWNSTREAM
         if isinstance(asked, VersionThing):
@@ -192,7 +192,7 @@ class _Maker:
 
     def _of_edges(
         self, start: Place, depths: dict[Place, int], passed: dict[Place, int], edges: Iterable[PlaceEdge]
-    ) -> Answer:
+    ) -> LinkedNodes:
         shown = self._places({**passed, **depths})
         nodes = [shown[place] for place in depths if place != start]
         return self._answer(shown[start], nodes, self._links(edges, shown))
@@ -265,9 +265,9 @@ class _Maker:
             for edge in reached.edges
         ]
 
-    def _answer(self, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> Answer:
+    def _answer(self, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> LinkedNodes:
         ordered = tuple(sorted(links, key=closest_link))
-        return Answer(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
+        return LinkedNodes(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
 
     def _jobs(self, ids: Iterable[int | None]) -> dict[int | None, tuple[str, str]]:
         """Return the name and the namespace of jobs."""

@@ -11,7 +11,8 @@ import pytest
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
-from openlineage_pyspark.workbench.model.graph import DatasetNode, schema
+from openlineage_pyspark.workbench.answer import answer_of_graph, schema
+from openlineage_pyspark.workbench.model.graph import DatasetNode
 from openlineage_pyspark.workbench.page.formats import GRAPH_FORMATS, text_of_graph
 from openlineage_pyspark.workbench.report import lineage_of
 from support import recorded_plans
@@ -71,7 +72,7 @@ def test_the_page_holds_the_same_graph() -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_json_of_the_worked_example_is_as_its_schema_says(case: str) -> None:
-    jsonschema.validate(asked(case).graph().to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(answer_of_graph(asked(case).graph()).to_dict(), schema(), cls=jsonschema.Draft202012Validator)
 
 
 def test_kinds_expressions_and_certainty_of_the_worked_example() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from openlineage_pyspark.workbench.answer import answer_of_graph, schema
 from openlineage_pyspark.workbench.errors import NameNotFoundError
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
@@ -19,7 +20,6 @@ from openlineage_pyspark.workbench.model.graph import (
     RunNode,
     column_id,
     node_id,
-    schema,
 )
 from openlineage_pyspark.workbench.model.kinds import Kind
 from openlineage_pyspark.workbench.store_api import Store
@@ -145,12 +145,12 @@ def test_direct_leaves_out_what_decides_about_rows(store: Store) -> None:
 
 @pytest.mark.parametrize("around", ["", "guessed", "clean.amount"])
 def test_the_json_is_as_its_schema_says_and_each_end_of_an_edge_is_a_node(store: Store, around: str) -> None:
-    document = store.graph(around).to_dict()
+    document = answer_of_graph(store.graph(around)).to_dict()
 
     jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
-    ids = [node["id"] for node in document["nodes"]]
+    ids = [node["id"] for node in document["result"]["nodes"]]
     assert len(ids) == len(set(ids))
-    assert {end for edge in document["edges"] for end in (edge["source"], edge["target"])} <= set(ids)
+    assert {end for edge in document["result"]["edges"] for end in (edge["source"], edge["target"])} <= set(ids)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -160,7 +160,7 @@ def test_any_company_gives_a_graph_with_the_edges_of_its_events(tmp_path: Path, 
     with Store.open(tmp_path / "store.db") as made:
         graph = made.graph()
 
-    jsonschema.validate(graph.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(answer_of_graph(graph).to_dict(), schema(), cls=jsonschema.Draft202012Validator)
     said = {
         (f"column|lake|{source['name']}|{source['field']}", f"column|lake|{event['outputs'][0]['name']}|{column}")
         for event in events
@@ -212,11 +212,19 @@ def test_an_operator_and_a_path_of_operators_have_their_place_in_the_json() -> N
     operator = OperatorNode("", 3, "Aggregate")
     source, target = DatasetNode("n", "a", "a"), DatasetNode("n", "b", "b")
     edge = Edge(source.id, target.id, (path("IDENTITY", "", "guessed", ("Relation#4", "Aggregate#3")),))
-    document = Graph((source, target, operator), (edge,)).to_dict()
+    document = answer_of_graph(Graph((source, target, operator), (edge,))).to_dict()
 
     jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
-    assert document["nodes"][2] == {"id": "operator||Aggregate#3", "type": "operator", "index": 3, "name": "Aggregate"}
-    assert document["edges"][0]["paths"][0]["steps"] == [{"operator": "Relation#4"}, {"operator": "Aggregate#3"}]
+    assert document["result"]["nodes"][2] == {
+        "id": "operator||Aggregate#3",
+        "type": "operator",
+        "index": 3,
+        "name": "Aggregate",
+    }
+    assert document["result"]["edges"][0]["paths"][0]["steps"] == [
+        {"operator": "Relation#4"},
+        {"operator": "Aggregate#3"},
+    ]
 
 
 def test_what_events_say_of_errors_in_another_shape_is_left_out(tmp_path: Path) -> None:

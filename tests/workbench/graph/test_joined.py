@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 import jsonschema
+from openlineage_pyspark.workbench.answer import answer_of_graph, schema
 from openlineage_pyspark.workbench.model.change import changed_graph, difference
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
@@ -12,7 +13,6 @@ from openlineage_pyspark.workbench.model.graph import (
     Graph,
     JobNode,
     OperatorNode,
-    schema,
 )
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
@@ -45,7 +45,7 @@ def test_each_statement_is_a_job_and_what_queries_give_is_told_apart() -> None:
         (JOBS[0].id, first.id, "WRITE"),
         (ColumnNode(SOURCE.id, "a").id, ColumnNode(first.id, "x").id, "TRANSFORMATION"),
     ]
-    jsonschema.validate(graph.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(answer_of_graph(graph).to_dict(), schema(), cls=jsonschema.Draft202012Validator)
 
 
 def test_a_statement_reads_and_writes_tables_from_which_no_edge_leads() -> None:
@@ -83,4 +83,4 @@ def test_the_difference_is_the_edges_that_came_went_or_changed() -> None:
     assert difference(kept, kept) == ()
     found = changed_graph(kept, new, difference(kept, new))
     assert [node for node in found.nodes if isinstance(node, DatasetNode)] == [SOURCE, QUERY]
-    jsonschema.validate(found.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(answer_of_graph(found).to_dict(), schema(), cls=jsonschema.Draft202012Validator)

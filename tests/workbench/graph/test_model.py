@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openlineage_pyspark.workbench.answer import Answer, Reach, Rows, Values, answer_of_graph, schema
 from openlineage_pyspark.workbench.model.chains import MOST_PATHS, Segment, paths_of
 from openlineage_pyspark.workbench.model.change import Change, difference
 from openlineage_pyspark.workbench.model.graph import (
@@ -22,7 +24,6 @@ from openlineage_pyspark.workbench.model.graph import (
     RunNode,
     Step,
     VersionNode,
-    schema,
     steps_of,
     united,
 )
@@ -57,18 +58,46 @@ NODE = st.one_of(
 DIAGNOSTIC = st.builds(
     Diagnostic, st.sampled_from(CODES), TEXT, st.sampled_from(LEVELS), st.booleans(), TEXT, TEXT, TEXT, TEXT
 )
+BARE = st.builds(Graph, st.lists(NODE, max_size=4), st.lists(EDGE, max_size=3))
+REACH = st.builds(
+    Reach, BARE, st.lists(NAME, max_size=2).map(tuple), st.dictionaries(NAME, st.integers(0, 9), max_size=3)
+)
+JSON = st.none() | st.booleans() | st.integers() | TEXT | st.lists(TEXT, max_size=2)
+OBJECT = st.dictionaries(NAME.filter(lambda name: name != "type"), JSON, max_size=3)
+RESULT = st.one_of(
+    BARE,
+    REACH,
+    st.builds(Rows, NAME, st.lists(OBJECT, max_size=2)),
+    st.builds(Values, st.sampled_from(("diff", "plan", "statements")), OBJECT),
+)
+ANSWER = st.builds(Answer, NAME, OBJECT, RESULT, TEXT, TEXT, st.lists(DIAGNOSTIC, max_size=2).map(tuple))
 GRAPH = st.builds(
     Graph, st.lists(NODE, max_size=4), st.lists(EDGE, max_size=3), st.lists(DIAGNOSTIC, max_size=2), st.just("")
 )
 
 
 @given(GRAPH)
-def test_a_graph_is_the_same_after_its_json_and_that_is_as_its_schema_says(graph: Graph) -> None:
-    document = json.loads(graph.to_json())
+def test_a_graph_is_the_same_after_its_json(graph: Graph) -> None:
+    assert Graph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
 
-    assert Graph.from_dict(document) == graph
-    # Ids are texts of their own, which made-up ones are not.
+
+@given(ANSWER)
+def test_an_answer_is_the_same_after_its_json_and_that_is_as_its_schema_says(answer: Answer[Any]) -> None:
+    document = json.loads(answer.to_json())
+
+    assert Answer.from_dict(document) == answer
+    assert document["complete"] == answer.complete == (not any(each.missing for each in answer.diagnostics))
     jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_an_answer_of_another_version_is_refused() -> None:
+    document = answer_of_graph(Graph([], [])).to_dict()
+
+    with pytest.raises(ValueError, match="this is no answer of version 2-0-0, but of 1-1-0"):
+        Answer.from_dict({**document, "schema": "1-1-0"})
+    with pytest.raises(ValueError, match="but of none"):
+        Answer.from_dict({"nodes": []})
+    assert Answer.from_dict({**document, "schema": "2-7-0"}).question == "graph"
 
 
 @given(EDGE, EDGE)

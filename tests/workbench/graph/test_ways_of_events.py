@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from openlineage_pyspark.workbench.model.graph import Edge, Graph, OperatorNode, RunNode, Step, schema
+from openlineage_pyspark.workbench.answer import answer_of_graph, schema
+from openlineage_pyspark.workbench.model.graph import Edge, Graph, OperatorNode, RunNode, Step
 from openlineage_pyspark.workbench.pictures.words import reason_of
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, lineage, run_event, symlink, taken
@@ -76,7 +77,7 @@ def test_edges_name_their_operators_and_steps_and_the_preferred_kind_comes_first
         OperatorNode(JOB, 1, "Project"),
         OperatorNode(JOB, 0, "Insert"),
     ]
-    jsonschema.validate(graph.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(answer_of_graph(graph).to_dict(), schema(), cls=jsonschema.Draft202012Validator)
 
 
 def test_an_earlier_time_is_told_by_the_runs_until_then(tmp_path: Path) -> None:

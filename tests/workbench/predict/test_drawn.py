@@ -45,7 +45,7 @@ def test_what_changed_is_drawn_though_its_line_moved() -> None:
     signs = re.findall(r"([-+~]) ([A-Z_]+)", _drawn_diff(earlier, now, "mermaid"))
     assert signs == [("~", "AGGREGATION")]
     assert _drawn_diff(earlier, earlier, "mermaid") == "flowchart LR\n"
-    assert ' id="before">{"version"' in _drawn_diff(earlier, now, "html")
+    assert ' id="before">{"schema"' in _drawn_diff(earlier, now, "html")
 
 
 def test_each_statement_has_its_own_ctes_and_a_job_makes_what_comes_out_of_them() -> None:

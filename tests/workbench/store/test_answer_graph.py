@@ -12,7 +12,7 @@ from openlineage_pyspark.workbench.model.graph import (
     JobNode,
     VersionNode,
 )
-from openlineage_pyspark.workbench.questions.reached import Answer
+from openlineage_pyspark.workbench.questions.reached import LinkedNodes
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import taken
 from support.lineage_paths import hows
@@ -27,7 +27,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield opened
 
 
-def edges(answer: Answer) -> list[tuple[str, ...]]:
+def edges(answer: LinkedNodes) -> list[tuple[str, ...]]:
     """Return the ends of each edge, without their namespaces, and its kind."""
     return [(plain(edge.source), plain(edge.target), *hows(edge)) for edge in answer.graph().edges]
 
