@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.model.graph import kind_text
+from openlineage_pyspark.workbench.model.kinds import Kind
 from openlineage_pyspark.workbench.predict.query import lineage
 from openlineage_pyspark.workbench.report import Lineage, ShortNames
 
@@ -147,7 +147,7 @@ def _sources(edges: Iterable[Edge], names: ShortNames, *, kinds: bool, all_types
     sources: set[str] = set()
     for edge in edges:
         told = [t for t in edge.transformations if kinds or all_types or t.type == _DIRECT]
-        words = [f" {kind_text(t.subtype, masked=t.masking)}" if kinds else "" for t in told]
+        words = [f" {Kind(t.type, t.subtype, t.masking)}" if kinds else "" for t in told]
         sources |= {f"{names.of(edge.dataset)}.{edge.field}{word}" for word in words}
     return sorted(sources)
 

@@ -14,12 +14,11 @@ from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import pairs, refuse_schemas
 from openlineage_pyspark.command.view import add_unfold, file_reason_of, opened_from, unfold_refusal
 from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.model.difference import difference
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
-from openlineage_pyspark.workbench.page.formats import text_of_graph
-from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
 from openlineage_pyspark.workbench.predict import cache
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, name_of
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
@@ -134,7 +133,9 @@ def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage]
         diff, _ = compared(*states, None)
     problems_now = [each.problem for each in found if each.problem is not None]
     if options.format == "json":
-        Screen().json({**diff.to_dict(), "problems": [attrs.asdict(each) for each in problems_now]})
+        values = {**diff.to_dict(), "problems": [attrs.asdict(each) for each in problems_now]}
+        arguments = {"files": list(map(str, options.files)), "base": options.diff}
+        Screen().json(Answer("diff", arguments, Values("diff", values)).to_dict())
     elif options.format in _PICTURES:
         sys.stdout.write(_drawn_diff(earlier, found, options.format))
     else:
@@ -214,7 +215,7 @@ def _json(found: Sequence[StatementLineage]) -> str:
             for each in found
         ],
     }
-    return f"{json.dumps(document, indent=2)}\n"
+    return f"{json.dumps(Answer('lineage', {}, Values('statements', document)).to_dict(), indent=2)}\n"
 
 
 def _markdown(found: Sequence[StatementLineage]) -> str:
@@ -290,7 +291,7 @@ def _drawn(found: Sequence[StatementLineage], format_: str, *, unfold: bool = Fa
 
 def _drawn_diff(earlier: Sequence[StatementLineage], found: Sequence[StatementLineage], format_: str) -> str:
     before, after = _graph(earlier, by_file=True), _graph(found, by_file=True)
-    return page_of(after, before=before) if format_ == "html" else text_of_graph(difference(before, after), format_)
+    return text_of_comparison(before, after, format_)
 
 
 # Format -> what writes the statements in words.

@@ -12,7 +12,7 @@ import zlib
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.command.store_option import (
@@ -24,6 +24,7 @@ from openlineage_pyspark.command.store_option import (
     refuse_spark_options,
     refuse_stores,
 )
+from openlineage_pyspark.workbench.answer import answer_of_graph
 from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode
@@ -124,10 +125,13 @@ def run(options: argparse.Namespace) -> int:
             graph = _graph(store, options, options.as_of)
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
+            last_seen = store.last_seen() if options.format == "json" else ""
         page = options.format == "html"
         text = (
             page_of(graph, before=before, around=options.around, unfold=options.unfold)
             if page
+            else f"{answer_of_graph(graph, 'graph', _arguments(options), last_seen).to_json()}\n"
+            if options.format == "json"
             else text_of_graph(graph, options.format, unfold=options.unfold)
         )
         _write(text, graph, output, opens=options.open)
@@ -156,6 +160,12 @@ def unfold_refusal(options: argparse.Namespace) -> str:
 
 def _graph(store: Store, options: argparse.Namespace, as_of: str) -> Graph:
     return store.graph(options.around, depth=options.depth, as_of=as_of, ever=options.ever)
+
+
+def _arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what was asked for, without what was left out."""
+    given = {"around": options.around, "depth": options.depth, "asOf": options.as_of, "ever": options.ever}
+    return {name: value for name, value in given.items() if value}
 
 
 def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> Graph:

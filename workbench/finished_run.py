@@ -9,10 +9,8 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.listener.errors import RegistrationError
 from openlineage_pyspark.listener.start.register import handle_of
 from openlineage_pyspark.workbench.model.graph import (
-    STATED,
     DatasetNode,
-    EdgeKind,
-    GraphEdge,
+    Edge,
     JobNode,
     RunNode,
     node_id,
@@ -59,17 +57,17 @@ class FinishedRun:
         of_lineage = self.lineage.graph()
         job = JobNode(self.job_namespace, self.job)
         run = RunNode(self.run_id, job.id, self.state, ended=self._time, error=self.error or "")
-        edges = [attrs.evolve(edge, job=job.id, last_run=run.id) for edge in of_lineage.edges]
+        edges = [attrs.evolve(edge, job=job.id, run=run.id) for edge in of_lineage.edges]
         written = {_id(dataset) for dataset, _ in self.lineage.outputs if dataset is not None}
         read = {_id(dataset) for dataset in self.lineage.inputs}
         for node in of_lineage.nodes:
             if isinstance(node, DatasetNode):
                 if node.id in read or node.id not in written:
-                    edges.append(GraphEdge(node.id, job.id, EdgeKind.READ, STATED, job=job.id, last_run=run.id))
+                    edges.append(Edge(node.id, job.id, job=job.id, run=run.id))
                 if node.id in written:
-                    edges.append(GraphEdge(job.id, node.id, EdgeKind.WRITE, STATED, job=job.id, last_run=run.id))
-        warnings = tuple(attrs.evolve(each, job=job.id, run=run.id) for each in of_lineage.warnings)
-        return ShownGraph((*of_lineage.nodes, job, run), tuple(edges), warnings)
+                    edges.append(Edge(job.id, node.id, job=job.id, run=run.id))
+        diagnostics = tuple(attrs.evolve(each, node=job.id, run=run.id) for each in of_lineage.diagnostics)
+        return ShownGraph((*of_lineage.nodes, job, run), tuple(edges), diagnostics)
 
     @property
     def _time(self) -> str:

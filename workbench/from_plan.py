@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.facets.model.lineage import Certainty
 from openlineage_pyspark.facets.model.plan import (
     CTE_DEFINITION,
     SUBQUERY_ALIAS,
@@ -15,34 +14,35 @@ from openlineage_pyspark.facets.model.plan import (
 )
 from openlineage_pyspark.facets.model.schema import fields_of
 from openlineage_pyspark.facets.part_columns import PassingEdge
+from openlineage_pyspark.workbench.model.chains import Segment, paths_of
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
-    EdgeKind,
-    EdgeStep,
-    GraphEdge,
-    GraphWarning,
-    Leg,
+    Edge,
     OperatorColumn,
     OperatorNode,
-    Passage,
+    Path,
+    Step,
     column_id,
-    edge_kind_of,
     node_id,
-    preferred,
-    sure,
+    steps_of,
+    united,
 )
+from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, certainty_of, rank
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Step, Transformation
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Transformation
+    from openlineage_pyspark.facets.model.lineage import Edge as TracedEdge
+    from openlineage_pyspark.facets.model.lineage import Step as TracedStep
     from openlineage_pyspark.facets.model.plan import Operator, Plan
     from openlineage_pyspark.facets.model.run import Gap
     from openlineage_pyspark.facets.part_columns import LegWay, Passages, PassedLeg
     from openlineage_pyspark.workbench.model.graph import Graph
+    from openlineage_pyspark.workbench.model.kinds import Code
 
     Outputs = Sequence[tuple[Dataset | None, ColumnLineage]]
 
@@ -50,10 +50,9 @@ _QUERY = "(query)"
 """The name of what a query gives that writes nothing."""
 _MADE_UP = "__auto_generated_subquery_name"
 _MOST_COLUMNS = 500
-_MOST_PASSAGES = 50
-_NOT_READ = {
-    "opaque": "can't be read: its result is taken to depend on all of its arguments",
-    "unknown": "was taken from the text of the statement, which was not analyzed",
+_NOT_READ: dict[str, tuple[Code, str]] = {
+    "opaque": ("opaque-code", "can't be read: its result is taken to depend on all of its arguments"),
+    "text": ("text-only", "was taken from the text of the statement, which was not analyzed"),
 }
 
 
@@ -77,11 +76,14 @@ def graph_of_plan(
         passages: for each output, the columns of CTEs, views and subqueries through which its edges come, by the names
             of its columns; empty if they are not known.
     """
+    nodes = tuple(operators)
+    relations = {node.text: node.label or node.text for node in nodes if node.role}
     each_passed = (*passages, *({} for _ in outputs[len(passages) :]))
-    edges = tuple(
+    limits: list[Diagnostic] = []
+    edges = united(
         edge
         for (dataset, lineage), passed in zip(outputs, each_passed, strict=True)
-        for edge in _edges(_output_id(dataset), lineage, passed)
+        for edge in _edges(_output_id(dataset), lineage, _PathMaker(passed, relations, limits))
     )
     written = [dataset for dataset, _ in outputs if dataset is not None]
     datasets = {_id(each.identifier): _dataset(each, label) for each in (*inputs, *written)}
@@ -94,8 +96,9 @@ def graph_of_plan(
     columns: dict[str, ColumnNode] = {}
     for column in _columns((*inputs, *written), outputs):
         columns.setdefault(column.id, column)
-    warnings = dict.fromkeys((*(GraphWarning(gap.message, gap.task) for gap in gaps), *_unread(edges)))
-    return ShownGraph((*datasets.values(), *columns.values(), *operators), edges, tuple(warnings))
+    unknown = (Diagnostic("unknown-operator", gap.message, operator=gap.task) for gap in gaps)
+    diagnostics = dict.fromkeys((*unknown, *_unread(edges), *limits))
+    return ShownGraph((*datasets.values(), *columns.values(), *nodes), edges, tuple(diagnostics))
 
 
 def operators_of_plan(plan: Plan) -> tuple[OperatorNode, ...]:
@@ -176,96 +179,103 @@ def _fields(dataset: str, prefix: str, fields: Iterable[Field]) -> Iterator[Colu
             yield from _fields(dataset, f"{prefix}{field.name}.", field.fields)
 
 
-def _edges(output: str, lineage: ColumnLineage, passed: Mapping[str, Passages]) -> Iterator[GraphEdge]:
+def _edges(output: str, lineage: ColumnLineage, maker: _PathMaker) -> Iterator[Edge]:
     """Yield the edges of an output, those of its columns in order, then those on all rows; preferred kinds first."""
     for column, edges in (*((column.name, column.edges) for column in lineage.columns), ("", lineage.dataset)):
-        target = column_id(output, column)
-        known = passed.get(column, {})
-        yield from sorted((made for edge in edges for made in _made(edge, target, known)), key=preferred)
-
-
-def _made(edge: Edge, target: str, passed: Passages) -> Iterator[GraphEdge]:
-    for each in edge.transformations:
-        certainty = each.way.certainty.word
-        steps = _steps(each.way.steps)
-        asked = PassingEdge(
-            next(iter(each.way.operators), ""), edge.field, each.type, each.subtype, masking=each.masking
+        made = (
+            Edge(
+                column_id(_id(edge.dataset), edge.field),
+                column_id(output, column),
+                tuple(path for each in edge.transformations for path in maker.paths(column, edge, each)),
+            )
+            for edge in edges
         )
-        made = GraphEdge(
-            column_id(_id(edge.dataset), edge.field),
-            target,
-            edge_kind_of(each.type, each.subtype, certainty),
-            sure(certainty, steps),
-            each.type,
-            each.subtype,
-            each.masking,
-            expression=each.description,
-            operator_path=each.way.operators,
-            steps=steps,
-            through=_through(asked, each, passed),
-        )
-        legs = _legs(made, asked, edge.dataset, passed)
-        yield attrs.evolve(made, legs=legs) if legs else made
+        yield from sorted(made, key=lambda edge: edge.order)
 
 
-def _steps(steps: Iterable[Step]) -> tuple[EdgeStep, ...]:
-    return tuple(EdgeStep(step.operator, step.expression, step.certainty.word, step.call_site) for step in steps)
-
-
-def _through(asked: PassingEdge, each: Transformation, passed: Passages) -> tuple[Passage, ...]:
-    """Return the columns through which an edge comes, as far as they lie on the path that it names."""
-    path = {operator: place for place, operator in enumerate(each.way.operators)}
-    here = passed.get(asked)
-    found = set(here.columns) if here is not None else set()
-    if not found and each.type == "DIRECT":
-        # The field of a struct comes through the struct, whose own kind may be another.
-        found = {one for key, all_ in passed.items() if key[:3] == asked[:3] for one in all_.columns}
-    known = sorted((path[operator], operator, column) for operator, column in found if operator in path)
-    return tuple(Passage(operator, column) for _, operator, column in known[:_MOST_PASSAGES])
-
-
-def _legs(edge: GraphEdge, asked: PassingEdge, dataset: Identifier, passed: Passages) -> tuple[Leg, ...]:
+@attrs.frozen
+class _PathMaker:
     """
-    Return the parts of the way of an edge, from all places where the plan reads its source; empty if it passes nothing.
+    Makes the paths of edges.
 
     Args:
-        edge: the edge.
-        asked: the edge, as the plan knows it.
+        passed: the columns of relations that edges pass, by the names of the columns that they lead to.
+        relations: the operators that give the rows of CTEs, views and subqueries, each with the name of that.
+        limits: gets what is left out.
+    """
+
+    passed: Mapping[str, Passages]
+    relations: Mapping[str, str]
+    limits: list[Diagnostic]
+
+    def paths(self, column: str, edge: TracedEdge, each: Transformation) -> tuple[Path, ...]:
+        """Return the paths of one way of an edge: several if it passes several relations beside each other."""
+        path = Path(
+            Kind(each.type, each.subtype, each.masking),
+            each.description,
+            certainty_of(each.way.certainty.word),
+            _steps(each.way.operators, each.way.steps),
+        )
+        leaf = next(iter(each.way.operators), "")
+        key = PassingEdge(leaf, edge.field, each.type, each.subtype, masking=each.masking)
+        paths, left_out = paths_of(
+            path, _segments(path, key, edge.dataset, self.passed.get(column, {})), self.relations
+        )
+        if left_out:
+            message = f"{left_out} parts of paths from {edge.field} to {column or 'all rows'} are left out"
+            self.limits.append(Diagnostic("limit", message))
+        return paths
+
+
+def _steps(operators: Iterable[str], steps: Iterable[TracedStep]) -> tuple[Step, ...]:
+    """Return all operators of a path, with what those do that do more than pass the value on."""
+    made = [
+        Step(each.operator, each.expression, certainty=certainty_of(each.certainty.word), call_site=each.call_site)
+        for each in steps
+    ]
+    return steps_of(operators, made)
+
+
+def _segments(path: Path, key: PassingEdge, dataset: Identifier, passed: Passages) -> tuple[Segment, ...]:
+    """
+    Return the parts of a path, from all places where the plan reads its source; empty if it passes nothing.
+
+    Args:
+        path: the path.
+        key: the edge, as the plan knows it.
         dataset: the dataset of its source.
         passed: what all edges to its target pass.
     """
-    same = [(key, one) for key, one in passed.items() if key[:2] == asked[:2] or one.dataset == dataset]
-    here = [one for key, one in same if key[1:] == asked[1:]]
-    if not here and edge.type == "DIRECT":
-        # The field of a struct comes through the struct, as above.
-        here = [one for key, one in same if key[1:3] == asked[1:3]]
-    legs = [_leg(leg, way) for one in here for leg, ways in one.legs.items() for way in ways]
-    if not any(leg.source or leg.target or leg.passing for leg in legs):
+    same = [(other, one) for other, one in passed.items() if other[:2] == key[:2] or one.dataset == dataset]
+    here = [one for other, one in same if other[1:] == key[1:]]
+    if not here and not path.kind.is_influence:
+        # The field of a struct comes through the struct, whose own kind may be another.
+        here = [one for other, one in same if other[1:3] == key[1:3]]
+    found = [_segment(leg, way) for one in here for leg, ways in one.legs.items() for way in ways]
+    if not any(each.source or each.target or each.passing for each in found):
         return ()
     # What no other part accounts for happens where the source is read, such as by a query that can't be read.
-    if all(leg.confidence.value > edge.confidence.value for leg in legs):
-        legs = [leg if leg.source else attrs.evolve(leg, confidence=edge.confidence) for leg in legs]
-    if all(leg.kind is EdgeKind.DIRECT for leg in legs):
-        legs = [leg if leg.source else attrs.evolve(leg, kind=edge.kind) for leg in legs]
-    return tuple(dict.fromkeys(legs))
+    if all(rank(each.certainty) < rank(path.certainty) for each in found):
+        found = [each if each.source else attrs.evolve(each, certainty=path.certainty) for each in found]
+    if all(each.kind == Kind("DIRECT", "IDENTITY") for each in found):
+        found = [each if each.source else attrs.evolve(each, kind=path.kind) for each in found]
+    return tuple(dict.fromkeys(found))
 
 
-def _leg(leg: PassedLeg, way: LegWay) -> Leg:
-    type_ = "DIRECT" if leg.kind.direct else "INDIRECT"
-    certainty = way.last.least.word if way.last is not None else Certainty.EXACT.word
-    source, target = (Passage(*place) if place is not None else None for place in (leg.source, leg.target))
-    steps = _steps(tuple(way.last)[::-1]) if way.last is not None else ()
-    kind = edge_kind_of(type_, leg.kind.subtype, certainty)
-    return Leg(source, target, kind, sure(certainty, steps), leg.kind.masking, way.composed, way.passing)
+def _segment(leg: PassedLeg, way: LegWay) -> Segment:
+    kind = Kind("DIRECT" if leg.kind.direct else "INDIRECT", leg.kind.subtype, leg.kind.masking)
+    word = way.last.least.word if way.last is not None else "exact"
+    return Segment(leg.source, leg.target, kind, certainty_of(word), way.composed, way.passing)
 
 
-def _unread(edges: Iterable[GraphEdge]) -> Iterator[GraphWarning]:
-    """Yield what is not read on the ways of edges, each once. Operators without a rule are gaps of the plan already."""
-    for edge in edges:
-        for step in edge.steps:
-            if step.certainty in _NOT_READ:
-                what = " ".join(step.expression.split()) or step.operator
-                yield GraphWarning(f"{what} {_NOT_READ[step.certainty]}", step.operator)
+def _unread(edges: Iterable[Edge]) -> Iterator[Diagnostic]:
+    """Yield what is not read on the paths of edges. Operators without a rule are gaps of the plan already."""
+    for step in (step for edge in edges for path in edge.paths for step in path.steps if not step.relation):
+        if step.certainty in _NOT_READ:
+            code, reason = _NOT_READ[step.certainty]
+            yield Diagnostic(
+                code, f"{' '.join(step.expression.split()) or step.operator} {reason}", operator=step.operator
+            )
 
 
 def _output_id(dataset: Dataset | None) -> str:

@@ -17,7 +17,8 @@ from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.part_columns import PartColumns, Passages
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.workbench.from_plan import graph_of_plan, operators_of_plan
-from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode, kind_text
+from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode
+from openlineage_pyspark.workbench.model.kinds import Kind
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
 from openlineage_pyspark.workbench.pictures.unfolded import unfolded
 
@@ -365,7 +366,7 @@ def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, st
         if not edges:
             yield column, "-", NO_SOURCE
         for place, edge in enumerate(edges):
-            kinds = dict.fromkeys(kind_text(t.subtype, masked=t.masking) for t in edge.transformations)
+            kinds = dict.fromkeys(str(Kind(t.type, t.subtype, t.masking)) for t in edge.transformations)
             if edge.certainty is not Certainty.EXACT:
                 kinds[edge.certainty.word] = None
             found = ((t.subtype, t.masking, t.description) for t in edge.transformations)

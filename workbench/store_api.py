@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import WORKBENCH, require
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.model.times import micros_of_time, time_of
+from openlineage_pyspark.workbench.model.times import known_time, micros_of_time, time_of
 from openlineage_pyspark.workbench.questions.diff import diff_of_runs, diff_of_times, downstream_of
 from openlineage_pyspark.workbench.questions.graph import graph_of_answer, whole_graph
 from openlineage_pyspark.workbench.questions.history_graph import history_graph
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.questions.diff import Diff
     from openlineage_pyspark.workbench.questions.lists import DatasetLine, JobLine, RunLine, VersionLine
-    from openlineage_pyspark.workbench.questions.reached import Answer
+    from openlineage_pyspark.workbench.questions.reached import LinkedNodes
     from openlineage_pyspark.workbench.questions.table_schemas import TableSchema
     from openlineage_pyspark.workbench.recovery.facts import Facts
     from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
@@ -110,7 +110,7 @@ class Store:
         as_of: str = "",
         ever: bool = False,
         by: str = "",
-    ) -> Answer:
+    ) -> LinkedNodes:
         """
         Return where a thing comes from.
 
@@ -140,7 +140,7 @@ class Store:
         as_of: str = "",
         ever: bool = False,
         by: str = "",
-    ) -> Answer:
+    ) -> LinkedNodes:
         """
         Return what is made from a thing.
 
@@ -158,7 +158,9 @@ class Store:
         how_far = limits(depth, as_of, direct=direct, ever=ever)
         return reached_from(self._tables, thing, Direction.DOWNSTREAM, how_far, Grain(by) if by else None)
 
-    def between(self, source: str, target: str, *, direct: bool = False, as_of: str = "", ever: bool = False) -> Answer:
+    def between(
+        self, source: str, target: str, *, direct: bool = False, as_of: str = "", ever: bool = False
+    ) -> LinkedNodes:
         """
         Return the ways from one thing to another, and nothing else.
 
@@ -193,7 +195,7 @@ class Store:
         """
         return whole_graph(self._tables, limits(depth, as_of, direct=direct, ever=ever), around)
 
-    def graph_of(self, answer: Answer, *, direct: bool = False, as_of: str = "", ever: bool = False) -> Graph:
+    def graph_of(self, answer: LinkedNodes, *, direct: bool = False, as_of: str = "", ever: bool = False) -> Graph:
         """
         Return an answer as a graph, with the ways of its edges, how sure they are, and the runs of its jobs.
 
@@ -207,6 +209,12 @@ class Store:
             StoreError: the time can't be read.
         """
         return graph_of_answer(self._tables, limits(None, as_of, direct=direct, ever=ever), answer)
+
+    def last_seen(self) -> str:
+        """Return the newest time that the store knows of, ISO 8601; empty if it is empty."""
+        [(newest,)] = self._tables.query("SELECT max(last_time) FROM job")
+        time = known_time(newest)
+        return "" if time is None else time.isoformat().replace("+00:00", "Z")
 
     def datasets(self, *, containing: str = "") -> list[DatasetLine]:
         """Return the datasets of which a name contains a text."""

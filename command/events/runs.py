@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
-from openlineage_pyspark.workbench.model.graph import kind_text
+from openlineage_pyspark.workbench.model.kinds import Kind, rank
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames, shown_expression
 
@@ -23,8 +23,6 @@ NO_END = "no end"
 
 _TABLE = "TABLE"
 # The least sure first, with the words that people read.
-_CERTAINTIES = {"text": "unknown", "unstated": "not said", "guessed": "guessed", "opaque": "opaque", "exact": "exact"}
-_LEAST_FIRST = (*_CERTAINTIES,)
 # A CREATE with columns is that of a query, which has made the table.
 _REPLACING = frozenset(("CREATE", "DROP", "OVERWRITE", "TRUNCATE"))
 
@@ -40,7 +38,7 @@ class ReportedColumn:
         kinds: its transformations, such as `AGGREGATION`; empty if the event does not say.
         expression: the text of the first expression that is not a plain copy, and those of the other paths of its
             kind; empty if there is none.
-        certainty: how sure the least sure of them is: `exact`, `opaque`, `guessed`, `not said` or `unknown`.
+        certainty: how sure the least sure of them is: `exact`, `opaque`, `guessed`, `unstated` or `text`.
     """
 
     dataset: Identifier
@@ -241,10 +239,8 @@ def _columns(said: DatasetOfEvent, event: EventFacts) -> Iterator[tuple[str, tup
 
 
 def _column(edge: StatedEdge) -> ReportedColumn:
-    kinds = [kind_text(path.kind.subtype or path.kind.type, masked=path.kind.masking) for path in edge.paths]
+    kinds = [str(Kind(*path.kind)) for path in edge.paths]
     text = shown_expression([(path.kind.subtype, path.kind.masking, path.expression) for path in edge.paths])
-    least = min((path.certainty for path in edge.paths), key=_LEAST_FIRST.index)
+    least = max((path.certainty for path in edge.paths), key=rank)
     dataset = Identifier(edge.source.namespace, edge.source.name)
-    return ReportedColumn(
-        dataset, edge.source.column, (*filter(None, dict.fromkeys(kinds)),), text, _CERTAINTIES[least]
-    )
+    return ReportedColumn(dataset, edge.source.column, (*filter(None, dict.fromkeys(kinds)),), text, least)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
+from openlineage_pyspark.workbench.answer import answer_of_reach
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.questions.pictures import PICTURE_FORMATS, picture_of_answer, table_of_csv
-from openlineage_pyspark.workbench.questions.reached import Grain, id_of
+from openlineage_pyspark.workbench.questions.reached import Grain, reach_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openlineage_pyspark.workbench.questions.reached import Answer, AnswerLink, AnswerNode
+    from openlineage_pyspark.workbench.questions.reached import AnswerLink, AnswerNode, LinkedNodes
     from openlineage_pyspark.workbench.store_api import Store
 
 _PLACE = """a dataset, or DATASET.COLUMN; the end of a name is enough, such as `orders` for `s3://lake/sales/orders`"""
@@ -70,31 +71,39 @@ def _between(store: Store, options: argparse.Namespace) -> int:
     return _print(store, answer, options)
 
 
-def _print(store: Store, answer: Answer, options: argparse.Namespace) -> int:
+def _print(store: Store, answer: LinkedNodes, options: argparse.Namespace) -> int:
     if options.format == "table":
         _print_table(Screen(), answer)
     elif options.format == "csv":
         sys.stdout.write(table_of_csv(answer))
-    elif options.format == "json" and not _is_graph(answer, options):
-        Screen().json(answer.to_dict())
+    elif options.format == "json":
+        Screen().json(_json(store, answer, options))
     elif options.format in PICTURE_FORMATS and not _is_graph(answer, options):
         sys.stdout.write(PICTURE_FORMATS[options.format](picture_of_answer(answer)))
     else:
         graph = store.graph_of(answer, direct=options.direct, as_of=options.as_of, ever=options.ever)
-        if options.format == "json":
-            Screen().json({"question": answer.question, "start": id_of(answer.start), **graph.to_dict()})
-        else:
-            sys.stdout.write(text_of_graph(graph, options.format))
+        sys.stdout.write(text_of_graph(graph, options.format))
     return 0
 
 
-def _is_graph(answer: Answer, options: argparse.Namespace) -> bool:
+def _json(store: Store, found: LinkedNodes, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the answer as JSON: with all that the store knows of its nodes and edges, unless it is one by jobs."""
+    graph = found.graph()
+    if _is_graph(found, options):
+        graph = store.graph_of(found, direct=options.direct, as_of=options.as_of, ever=options.ever)
+    names = {"thing": "ref", "source": "source", "target": "target", "depth": "depth", "by": "by"}
+    names |= {"direct": "direct", "as_of": "asOf", "ever": "ever"}
+    given = {text: value for name, text in names.items() if (value := getattr(options, name, None))}
+    return answer_of_reach(reach_of(found, graph), found.question, given, store.last_seen()).to_dict()
+
+
+def _is_graph(answer: LinkedNodes, options: argparse.Namespace) -> bool:
     """Return whether the graph says all: it has no versions, and no edges between jobs."""
     by_job = getattr(options, "by", "") == Grain.JOB.value
     return not by_job and not any(node.kind in ("version", "run") for node in answer.all_nodes)
 
 
-def _print_table(screen: Screen, answer: Answer) -> None:
+def _print_table(screen: Screen, answer: LinkedNodes) -> None:
     if not answer.links:
         screen.line(f"nothing in the store is {answer.question} of {answer.start.label}")
         return
@@ -118,7 +127,7 @@ def _label(node: AnswerNode, kinds: set[str]) -> str:
 
 def _how_of_column(link: AnswerLink) -> tuple[str, ...]:
     doubts = [] if link.certainty == "exact" else [link.certainty]
-    expressions = (edge.expression for edge in link.edges if edge.subtype != "IDENTITY")
+    expressions = (path.expression for path in link.paths if path.kind.subtype != "IDENTITY")
     words = ", ".join(filter(None, dict.fromkeys([*link.kind_texts, *doubts])))
     return (f"{words}  {next(filter(None, expressions), '')}".rstrip(),)
 

@@ -10,6 +10,7 @@ from openlineage_pyspark.command.events.runs import NO_END
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
+from openlineage_pyspark.workbench.answer import Answer, Rows, camel_case
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.questions.lists import as_plain
 
@@ -28,6 +29,8 @@ _LATE_RUNS = (
     """only those that took, or take already, more than three times as long as the runs of the job usually do"""
 )
 _LATE_JOBS = "only those that have not begun for more than twice their usual pause"
+# Option -> the name of the argument, where that is another.
+_NAMES = {"thing": "ref", "text": "containing", "state": "states"}
 _DRAWN = ("mermaid", "dot", "html", "svg")
 _HISTORY = "Lists the versions of a dataset with the runs that wrote them, the latest first."
 
@@ -36,12 +39,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the commands to the command line."""
     datasets = commands.add_parser("datasets", description="Lists datasets.")
     datasets.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with this text in a name")
-    datasets.set_defaults(run=asking(_datasets))
+    datasets.set_defaults(run=asking(_datasets), question="datasets", of="dataset")
     jobs = commands.add_parser("jobs", description="Lists jobs with their last runs.")
     jobs.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with this text in their names")
     jobs.add_argument("--failed", action="store_true", help="only those whose last run failed or was stopped")
     jobs.add_argument("--late", action="store_true", help=_LATE_JOBS)
-    jobs.set_defaults(run=asking(_jobs))
+    jobs.set_defaults(run=asking(_jobs), question="jobs", of="job")
     runs = commands.add_parser("runs", description="Lists runs, the latest first.")
     runs.add_argument("text", nargs="?", default="", metavar="JOB", help="only those of jobs with this text in a name")
     runs.add_argument("--state", action="append", choices=_STATES, default=[], help="only those in this state")
@@ -52,10 +55,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     runs.add_argument(
         "--limit", type=count_of_one_or_more, default=_RUNS, metavar="N", help=f"at most N; default: {_RUNS}"
     )
-    runs.set_defaults(run=asking(_runs))
+    runs.set_defaults(run=asking(_runs), question="runs", of="run")
     history = commands.add_parser("history", description=_HISTORY)
     history.add_argument("thing", metavar="DATASET", help="its name, or the end of it")
-    history.set_defaults(run=asking(_history))
+    history.set_defaults(run=asking(_history), question="history", of="version")
     for parser in (datasets, jobs, runs, history):
         formats = ("table", "json", *(_DRAWN if parser is history else ()))
         parser.add_argument("--format", choices=formats, default="table", help="default: table")
@@ -72,7 +75,7 @@ def _datasets(store: Store, options: argparse.Namespace) -> int:
         *(TableColumn("dataset"), TableColumn("readers", right=True), TableColumn("writers", right=True)),
         *(TableColumn("last written", _TIME), TableColumn("own name")),
     )
-    return _print(options, found, columns, rows)
+    return _print(store, options, found, columns, rows)
 
 
 def _jobs(store: Store, options: argparse.Namespace) -> int:
@@ -86,7 +89,7 @@ def _jobs(store: Store, options: argparse.Namespace) -> int:
         *(TableColumn("namespace"), TableColumn("runs", right=True), TableColumn("last")),
         *(TableColumn("began", _TIME), TableColumn("job")),
     )
-    return _print(options, found, columns, rows)
+    return _print(store, options, found, columns, rows)
 
 
 def _runs(store: Store, options: argparse.Namespace) -> int:
@@ -102,7 +105,7 @@ def _runs(store: Store, options: argparse.Namespace) -> int:
         *(TableColumn("began", _TIME), TableColumn("state"), TableColumn("took", right=True)),
         *(TableColumn("run", 13), TableColumn("job", 24, wrap=True)),
     )
-    return _print(options, found, columns, rows)
+    return _print(store, options, found, columns, rows)
 
 
 def _history(store: Store, options: argparse.Namespace) -> int:
@@ -123,19 +126,38 @@ def _history(store: Store, options: argparse.Namespace) -> int:
         *(TableColumn("rows", right=True), TableColumn("columns")),
         TableColumn("job, and what it read", 24, wrap=True),
     )
-    return _print(options, found, columns, rows)
+    return _print(store, options, found, columns, rows)
 
 
 def _print(
-    options: argparse.Namespace, found: Iterable[Any], columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]
+    store: Store,
+    options: argparse.Namespace,
+    found: Iterable[Any],
+    columns: Sequence[TableColumn],
+    rows: Sequence[Sequence[str]],
 ) -> int:
     if options.format == "json":
-        Screen().json([as_plain(each) for each in found])
+        rows_of = Rows(options.of, [_camel_case(as_plain(each)) for each in found])
+        Screen().json(Answer(options.question, _arguments(options), rows_of, last_seen=store.last_seen()).to_dict())
     elif rows:
         Screen().table(columns, rows)
     else:
         Screen().line("nothing found")
     return 0
+
+
+def _arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what was asked for, without what was left out."""
+    names = ("thing", "text", "since", "limit", "late", "failed", "open", "state")
+    given = {name: getattr(options, name, None) for name in names}
+    return {_NAMES.get(name, name): value for name, value in given.items() if value}
+
+
+def _camel_case(value: Any) -> Any:
+    """Return a plain value with the names of its keys as JSON has them."""
+    if isinstance(value, dict):
+        return {camel_case(key): _camel_case(each) for key, each in value.items()}
+    return [_camel_case(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _state(state: str) -> str:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, opened, refuse_missing_file
 from openlineage_pyspark.command.view import file_reason_of, opened_from
+from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
-from openlineage_pyspark.workbench.model.difference import difference
-from openlineage_pyspark.workbench.page.formats import text_of_graph
-from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.page.formats import text_of_comparison
 from openlineage_pyspark.workbench.questions.diff import diff_of_files, markdown_of_diff, text_of_diff
 
 if TYPE_CHECKING:
@@ -61,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
     if picture:
         sys.stdout.write(picture)
     elif options.format == "json":
-        Screen().json(found.to_dict())
+        arguments = {"before": options.before, "after": options.after}
+        Screen().json(Answer("diff", arguments, Values("diff", found.to_dict())).to_dict())
     else:
         sys.stdout.write(markdown_of_diff(found) if options.format == "markdown" else text_of_diff(found))
     return int(bool(found.changes))
@@ -101,9 +101,7 @@ def _graph(options: argparse.Namespace) -> str:
         with opened(options) as store:
             sides = [store.graph(as_of="" if each == "now" else each) for each in (options.before, options.after)]
     before, after = sides
-    if options.format == "html":
-        return page_of(after, before=before)
-    return text_of_graph(difference(before, after), options.format)
+    return text_of_comparison(before, after, options.format)
 
 
 def _diff(options: argparse.Namespace) -> Diff:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.recovery.formats import as_text, in_folder
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session, told
@@ -80,7 +81,7 @@ def _of_a_person(plan: RecoveryPlan, begin: int) -> int:
 def _kept(plan: RecoveryPlan) -> str:
     """Write a plan to a file of its own, and return the file's name."""
     with tempfile.NamedTemporaryFile("w", prefix="recovery-", suffix=".json", delete=False, encoding="utf-8") as file:
-        json.dump(plan.to_dict(), file, indent=2)
+        json.dump(Answer("recover", {}, Values("plan", plan.to_dict())).to_dict(), file, indent=2)
     return file.name
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen
 from openlineage_pyspark.command.store.execution import execute
 from openlineage_pyspark.command.store_option import add_store, asking, pairs
+from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
@@ -68,7 +69,11 @@ def _recover(store: Store, options: argparse.Namespace) -> int:
         begin = 1 if options.from_step is None else options.from_step
         return execute(plan, conf, ask=not options.yes, begin=begin)
     if options.format == "json":
-        Screen().json(plan.to_dict())
+        given = {"mode": options.mode, "column": options.column, "run": options.made_by, "time": options.time}
+        given |= {"batch": options.batch, "expired": options.expired}
+        given = {name: value for name, value in given.items() if value not in ("", None, [])}
+        found = Values("plan", plan.to_dict())
+        Screen().json(Answer("recover", {"ref": options.thing, **given}, found, last_seen=store.last_seen()).to_dict())
     else:
         sys.stdout.write(PLAN_FORMATS[options.format](plan))
     return 0
@@ -77,7 +82,7 @@ def _recover(store: Store, options: argparse.Namespace) -> int:
 def _plan_of(file: Path) -> RecoveryPlan:
     """Return the plan in a file."""
     try:
-        return RecoveryPlan.of_dict(json.loads(file.read_text("utf-8")))
+        return RecoveryPlan.of_dict(Answer.from_dict(json.loads(file.read_text("utf-8"))).result.values)
     except OSError as problem:
         raise StoreError(f"{file} can't be read: {problem.strerror}") from None
     except (AttributeError, KeyError, TypeError, ValueError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking
+from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.pictures.plain import csv_of
 from openlineage_pyspark.workbench.store.tables.views import PROPOSAL
 
@@ -34,7 +35,9 @@ def _sql(store: Store, options: argparse.Namespace) -> int:
     text = sys.stdin.read() if options.query == "-" else options.query
     columns, rows = store.sql(text, dialect=options.dialect)
     if options.format == "json":
-        Screen().json([dict(zip(columns, row, strict=True)) for row in rows])
+        found = Rows("row", [dict(zip(columns, row, strict=True)) for row in rows])
+        arguments = {"query": text, "dialect": options.dialect}
+        Screen().json(Answer("sql", arguments, found, last_seen=store.last_seen()).to_dict())
     elif options.format == "csv":
         sys.stdout.write(csv_of([columns, *rows]))
     elif rows:

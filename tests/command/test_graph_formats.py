@@ -6,7 +6,7 @@ import json
 
 import jsonschema
 import pytest
-from openlineage_pyspark.workbench.model.graph import schema
+from openlineage_pyspark.workbench.answer import schema
 from support.lineage_events import text_of_events
 from support.shop import later, shop
 
@@ -99,15 +99,19 @@ def test_events_without_ctes_look_the_same_unfolded(events, run, format_):
 def test_the_json_of_an_answer_is_the_graph_of_what_it_names(store, run):
     document = json.loads(run("upstream", "guessed.score", "--store", store, "--format", "json")[1])
 
-    assert (document["question"], document["start"]) == ("upstream", "column|lake|guessed|score")
-    edges = [(edge["from"], edge["to"], edge["type"], edge["confidence"]) for edge in document["edges"]]
-    assert edges == [
-        ("column|file|/lake/orders|amount", "column|lake|clean|amount", "DIRECT", 1.0),
-        ("column|lake|clean|amount", "column|lake|daily|total", "AGG", 1.0),
-        ("column|lake|daily|total", "column|lake|guessed|score", "DERIVED", 0.5),
+    assert (document["question"], document["arguments"]) == ("upstream", {"ref": "guessed.score"})
+    assert document["result"]["start"] == ["column|lake|guessed|score"]
+    edges = [
+        (edge["source"], edge["target"], edge["paths"][0]["subtype"], edge["certainty"])
+        for edge in document["result"]["edges"]
     ]
-    assert [warning["operator"] for warning in document["warnings"]] == ["MapInPandas"]
-    assert {node["name"] for node in document["nodes"] if node["type"] == "job"} == {
+    assert edges == [
+        ("column|file|/lake/orders|amount", "column|lake|clean|amount", "IDENTITY", "exact"),
+        ("column|lake|clean|amount", "column|lake|daily|total", "AGGREGATION", "exact"),
+        ("column|lake|daily|total", "column|lake|guessed|score", "TRANSFORMATION", "guessed"),
+    ]
+    assert [each["operator"] for each in document["diagnostics"]] == ["MapInPandas"]
+    assert {node["name"] for node in document["result"]["nodes"] if node["type"] == "job"} == {
         *("shop.clean", "shop.daily", "shop.guess"),
     }
 
@@ -117,10 +121,10 @@ def test_the_json_of_an_answer_is_the_graph_of_what_it_names(store, run):
     [
         ("table", "TRANSFORMATION, guessed  TRANSFORMATION of total"),
         ("csv", "TRANSFORMATION of total,shop.guess,r3,guessed\n"),
-        ("mermaid", '-.->|"DERIVED (0.5) TRANSFORMATION of total"|'),
-        ("dot", '[label="DERIVED (0.5) TRANSFORMATION of total", style=dashed]'),
-        ("svg", "a part of its plan was not understood: MapInPandas"),
-        ("html", "a part of its plan was not understood: MapInPandas"),
+        ("mermaid", '-.->|"TRANSFORMATION (guessed) TRANSFORMATION of total"|'),
+        ("dot", '[label="TRANSFORMATION (guessed) TRANSFORMATION of total", style=dashed]'),
+        ("svg", "a part of its plan was not understood."),
+        ("html", '"certainty":"guessed","expression":"TRANSFORMATION of total"'),
     ],
 )
 def test_each_format_of_an_answer_says_that_an_edge_is_uncertain(store, run, format_, doubt):
@@ -132,17 +136,21 @@ def test_each_format_of_an_answer_says_that_an_edge_is_uncertain(store, run, for
 def test_an_answer_of_tables_has_the_jobs_between_them(store, run):
     document = json.loads(run("downstream", "daily", "--depth", "1", "--store", store, "--format", "json")[1])
 
-    assert {(edge["from"], edge["to"]) for edge in document["edges"] if edge["type"] == "READ"} == {
+    assert {(edge["source"], edge["target"]) for edge in document["result"]["edges"] if "|jobs|" in edge["target"]} == {
         ("dataset|lake|daily", f"job|jobs|shop.{name}") for name in ("guess", "late", "new", "report")
     }
-    assert {edge["type"] for edge in document["edges"]} == {"READ", "WRITE"}
+    assert [edge for edge in document["result"]["edges"] if "paths" in edge] == []
 
 
 @pytest.mark.parametrize("by", ["snapshot", "job"])
-def test_the_json_of_versions_and_of_jobs_is_the_answer_itself(store, run, by):
+def test_the_json_of_versions_and_of_jobs_is_of_the_same_schema(store, run, by):
     document = json.loads(run("upstream", "daily", "--by", by, "--store", store, "--format", "json")[1])
 
-    assert {"question", "start", "nodes", "edges"} == document.keys()
+    jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
+    assert (document["question"], document["arguments"], document["complete"]) == (
+        *("upstream", {"ref": "daily", "by": by}, True),
+    )
+    assert document["result"].keys() == {"type", "start", "depths", "nodes", "edges"}
 
 
 def test_what_changed_is_drawn(tmp_path, events, run):
@@ -153,16 +161,15 @@ def test_what_changed_is_drawn(tmp_path, events, run):
     assert code == 1
     labels = sorted(line.split("|")[1] for line in shown.splitlines() if "|" in line)
     assert labels == [
-        *['"+ DIRECT"'] * 2,
-        '"- DIRECT"',
-        '"- DIRECT"',
+        *['"+ IDENTITY"'] * 2,
         '"- GROUP_BY GROUP_BY of day"',
-        '"~ AGG sum(net)"',
+        *['"- IDENTITY"'] * 2,
+        '"~ AGGREGATION sum(net)"',
     ]
-    assert run("diff", events, str(after), "--format", "html")[1].count(' id="before">{"version"') == 1
+    assert run("diff", events, str(after), "--format", "html")[1].count(' id="before">{"schema":"2-0-0"') == 1
     assert run("diff", events, str(after), "--format", "dot")[1].count(" -> ") == shown.count(">|")
     drawn = run("diff", events, str(after), "--format", "svg")[1]
-    assert [f">{change}</text>" in drawn for change in ("came", "went", "changed")] == [True] * 3
+    assert [f">{change}</text>" in drawn for change in ("added", "removed", "changed")] == [True] * 3
 
 
 def test_what_can_not_be_drawn_is_said(events, store, run):

@@ -20,19 +20,20 @@ def passed(graph: Graph) -> dict[tuple[str, str, str], list[str]]:
     """Return the columns through which each edge comes, by the names of its ends and its kind."""
     labels = {node.text: node.label or node.name for node in graph.nodes if isinstance(node, OperatorNode)}
     return {
-        (edge.source.rpartition("|")[2], edge.target.rpartition("|")[2], edge.kind.value): [
-            f"{labels[each.operator]}.{each.column}" for each in edge.through
+        (edge.source.rpartition("|")[2], edge.target.rpartition("|")[2], str(path.kind)): [
+            f"{labels[each.operator]}.{each.column}" for each in path.steps if each.column
         ]
         for edge in graph.edges
+        for path in edge.paths
     }
 
 
 @pytest.mark.parametrize("version", recorded_plans.versions())
 def test_an_edge_comes_through_the_column_of_the_cte_that_computes_its_value(version: str) -> None:
     assert passed(graph_of(version, "graph", "cte-grouped")) == {
-        ("user_id", "user_id", "DIRECT"): ["x.user_id"],
-        ("amount", "total_amt", "AGG"): ["x.amount"],
-        ("ts", "max_ts", "AGG"): ["x.ts_u64"],
+        ("user_id", "user_id", "IDENTITY"): ["x.user_id"],
+        ("amount", "total_amt", "AGGREGATION"): ["x.amount"],
+        ("ts", "max_ts", "AGGREGATION"): ["x.ts_u64"],
         ("user_id", "(query)", "GROUP_BY"): ["x.user_id"],
     }
 
@@ -52,6 +53,6 @@ def test_a_filter_inside_a_subquery_comes_through_none_of_its_columns() -> None:
     found = passed(graph_of("4.3", "subquery", "scalar-in-select"))
 
     assert {key: columns for key, columns in found.items() if key[1] == "top"} == {
-        ("budget", "top", "AGG"): ["Aggregate.max(budget)"],
+        ("budget", "top", "AGGREGATION"): ["Aggregate.max(budget)"],
         ("city", "top", "FILTER"): [],
     }

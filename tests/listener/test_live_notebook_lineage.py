@@ -111,8 +111,8 @@ def test_the_picture_of_a_statement_has_its_tables_and_columns_and_a_table_benea
     assert [part for part in statement["parts"][1:] if "default." in part] == [
         "Table default.orders",
         "Table default.totals, every row: FILTER of default.orders.id, GROUP_BY of default.orders.country",
-        "Column country string, DIRECT of default.orders.country",
-        "Column total double, AGG of default.orders.amount",
+        "Column country string, IDENTITY of default.orders.country",
+        "Column total double, AGGREGATION of default.orders.amount",
     ]
     assert sorted(statement["looks"]) == ["influence", "influence", "value", "value"]
     assert [row.rpartition("\t")[0] for row in statement["rows"]] == [

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import random
 
-from openlineage_pyspark.workbench.model.graph import (
-    READ_FROM_PLAN,
-    STATED,
-    ColumnNode,
-    DatasetNode,
-    EdgeKind,
-    Graph,
-    GraphEdge,
-    JobNode,
-    RunNode,
-)
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, Edge, Graph, JobNode, RunNode
+
+from support.lineage_paths import path
 
 _COLUMNS = 10
 _SOURCES = 3
@@ -34,14 +26,14 @@ def large_graph(tables: int, seed: int = 1) -> Graph:
         jobs.append(job)
         runs.append(RunNode(f"run-{number}", job.id, "COMPLETE", "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"))
         sources = chance.sample(datasets[max(0, number - 200) : number], _SOURCES)
-        edges.append(GraphEdge(job.id, target.id, EdgeKind.WRITE, STATED, job=job.id))
-        edges += [GraphEdge(source.id, job.id, EdgeKind.READ, STATED, job=job.id) for source in sources]
+        edges.append(Edge(job.id, target.id, job=job.id))
+        edges += [Edge(source.id, job.id, job=job.id) for source in sources]
         for column in columns[target.id]:
             source = chance.choice(columns[chance.choice(sources).id])
-            kind = chance.choice((EdgeKind.DIRECT, EdgeKind.DERIVED, EdgeKind.AGG))
+            kind = chance.choice(("IDENTITY", "TRANSFORMATION", "AGGREGATION"))
             text = f"expression of {source.name} in the statement of job {number}"
-            edges.append(GraphEdge(source.id, column.id, kind, READ_FROM_PLAN, expression=text, job=job.id))
+            edges.append(Edge(source.id, column.id, (path(kind, text),), job.id))
         key = chance.choice(columns[sources[0].id])
-        edges.append(GraphEdge(key.id, target.id, EdgeKind.JOIN, READ_FROM_PLAN, "INDIRECT", "JOIN", job=job.id))
+        edges.append(Edge(key.id, target.id, (path("JOIN"),), job.id))
     every = [column for found in columns.values() for column in found]
     return Graph((*datasets, *every, *jobs, *runs), tuple(edges))

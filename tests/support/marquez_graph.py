@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, EdgeKind, Graph, JobNode
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, Graph, JobNode
 
 Edges = set[tuple[str, str]]
 DEPTH = 20
@@ -30,9 +30,7 @@ def columns_told(answer: Any) -> Edges:
 def flows_of(graph: Graph) -> Edges:
     """Return the edges between jobs and datasets of a graph, as pairs of Marquez's node ids."""
     names = {node.id: node_id(node) for node in graph.nodes if isinstance(node, (DatasetNode, JobNode))}
-    return {
-        (names[edge.source], names[edge.target]) for edge in graph.edges if edge.kind in (EdgeKind.READ, EdgeKind.WRITE)
-    }
+    return {(names[edge.source], names[edge.target]) for edge in graph.edges if edge.is_flow}
 
 
 def columns_of(graph: Graph) -> Edges:

@@ -89,9 +89,9 @@ def _end_of(node: str) -> End:
 def _of_graph(document: dict[str, Any]) -> set[Edge]:
     """Return the edges between columns of a graph's JSON."""
     return {
-        (_end_of(edge["from"]), _end_of(edge["to"]), edge.get("openlineage", {}).get("subtype", ""), "masking" in edge)
-        for edge in document["edges"]
-        if edge["from"].startswith("column|")
+        (_end_of(edge["source"]), _end_of(edge["target"]), path["subtype"], path["masking"])
+        for edge in document["result"]["edges"]
+        for path in edge.get("paths", ())
     }
 
 
@@ -120,7 +120,7 @@ def in_view(told: Told) -> set[Edge]:
 def in_graph(told: Told) -> set[Edge]:
     """Read `Store.graph`."""
     with Store.open(told.store) as store:
-        return _of_graph(store.graph().to_dict())
+        return _of_graph({"result": store.graph().to_dict()})
 
 
 def in_page(told: Told) -> set[Edge]:
@@ -130,22 +130,13 @@ def in_page(told: Told) -> set[Edge]:
     return _of_graph(json.loads(document))
 
 
-def _of_answer(document: dict[str, Any]) -> Iterator[Edge]:
-    """Give the edges between columns of an answer's JSON."""
-    ends = {each["id"]: (f"{each['namespace']}|{each['name']}", each["column"]) for each in document["nodes"]}
-    for edge in document["edges"]:
-        for kind, masked in zip(edge["kinds"] or [""], edge["masked"] or [False], strict=True):
-            if ends[edge["from"]][1]:
-                yield ends[edge["from"]], ends[edge["to"]], kind, masked
-
-
 def _in_answers(told: Told, question: str, names: Iterable[str]) -> set[Edge]:
     """Return the edges of the answers about some datasets, no further than one job."""
     found: set[Edge] = set()
     with Store.open(told.store) as store:
         for name in sorted({*names}):
             answer = getattr(store, question)(name.replace("|", "/", 1), by="column", depth=1)
-            found.update(_of_answer(answer.to_dict()))
+            found.update(_of_graph({"result": answer.graph().to_dict()}))
     return found
 
 
@@ -161,7 +152,7 @@ def in_downstream(told: Told) -> set[Edge]:
 
 def in_diff(told: Told) -> set[Edge]:
     """Read `diff NOTHING EVENTS --format json`."""
-    changes = json.loads(told.asked("diff", str(told.nothing), str(told.file), "--format", "json"))["changes"]
+    changes = json.loads(told.asked("diff", str(told.nothing), str(told.file), "--format", "json"))["result"]["changes"]
     rows = [(each["name"], each["after"]) for each in changes if each["what"] == "edge"]
     return _of_rows(told, rows)
 
@@ -211,7 +202,7 @@ def in_notebook(told: Told) -> set[Edge]:
     return {
         (_named(row[0], names), _named(row[1].removesuffix(" (every row)"), names), "", "masked" in row[2])
         for row in cells
-        if row[2] not in ("READ", "WRITE")
+        if row[2] not in ("read", "written")
     }
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 from openlineage_pyspark import lineage, register
-from openlineage_pyspark.workbench.model.graph import schema
+from openlineage_pyspark.workbench.answer import answer_of_graph, schema
 from openlineage_pyspark.workbench.page.html import page_of
 from openlineage_pyspark.workbench.store_api import Store
 from support import browser
@@ -133,7 +133,7 @@ def test_a_file_of_the_queries_has_the_lineage_of_the_run(runs: dict[str, Any], 
     done = subprocess.run([*command, "--format", "json"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     found: dict[str, set[tuple[str, ...]]] = {}
-    for statement in json.loads(done.stdout)["statements"]:
+    for statement in json.loads(done.stdout)["result"]["statements"]:
         for edge in statement["lineage"]["edges"]:
             source = (edge["source"].rpartition(".")[2], edge["source_column"])
             how = (edge["type"], edge["subtype"], str(edge["masking"]))
@@ -178,7 +178,7 @@ def test_every_event_is_valid(runs: dict[str, Any], violations: Any, specificati
 def _of_each_shape(document: dict[str, Any]) -> dict[str, Any]:
     """Return a graph with one node and one edge of each shape: all others say the same to the schema."""
     some = {
-        part: list({(*each, each["type"], str(each.get("openlineage"))): each for each in document[part]}.values())
+        part: list({(*each, str(each.get("type"))): each for each in document[part]}.values())
         for part in ("nodes", "edges")
     }
     return {**document, **some}
@@ -189,19 +189,25 @@ def test_each_edge_of_each_graph_names_the_operators_from_its_source_to_its_sink
     validator = jsonschema.Draft202012Validator(schema())
     wrong = []
     for name, found in runs["asked"].items():
-        document = found.graph().to_dict()
+        answer = answer_of_graph(found.graph()).to_dict()
+        document = answer["result"]
         columns = dict(re.findall(r"^ *(?:in a subquery: )?(\S+#\d+) \[(.*)\]$", found.plan, re.MULTILINE))
         sink = next(iter(columns))
         ids = [node["id"] for node in document["nodes"]]
-        ends = {end for edge in document["edges"] for end in (edge["from"], edge["to"])}
-        wrong += [f"{name}: {error.message}" for error in validator.iter_errors(_of_each_shape(document))]
+        ends = {end for edge in document["edges"] for end in (edge["source"], edge["target"])}
+        wrong += [
+            f"{name}: {error.message}"
+            for error in validator.iter_errors({**answer, "result": _of_each_shape(document)})
+        ]
         wrong += [f"{name}: {id_}" for id_ in ends - set(ids)]
         for edge in document["edges"]:
-            field, path = edge["from"].rpartition("|")[2], edge["operatorPath"]
+            field = edge["source"].rpartition("|")[2]
+            steps = [step["operator"] for step in edge["paths"][0]["steps"] if "operator" in step]
+            path = list(dict.fromkeys(steps))
             if field not in columns[path[0]].split(", ") or path[-1] != sink or len(path) != len(set(path)):
                 wrong.append(f"{name}: {edge}")
         assert len(ids) == len(set(ids))
-        assert {edge["confidence"] for edge in document["edges"]} <= {1.0}
+        assert {edge["certainty"] for edge in document["edges"]} <= {"exact"}
     assert wrong == []
 
 

@@ -7,14 +7,14 @@ import re
 import attrs
 from openlineage_pyspark.facets.model.run import RunInput, RunState
 from openlineage_pyspark.workbench.finished_run import finished_run
-from openlineage_pyspark.workbench.model.graph import EdgeKind, GraphEdge, JobNode, RunNode
+from openlineage_pyspark.workbench.model.graph import Edge, JobNode, RunNode
 
 NAME = "nightly.insert_into_hadoop_fs_relation_command.data_totals"
 TITLE = f"{NAME} failed at 2026-01-02T03:04:07.678000Z: no space left"
 
 
-def flows(edges: tuple[GraphEdge, ...]) -> list[tuple[str, str]]:
-    return [(edge.source, edge.target) for edge in edges if edge.kind in (EdgeKind.READ, EdgeKind.WRITE)]
+def flows(edges: tuple[Edge, ...]) -> list[tuple[str, str]]:
+    return [(edge.source, edge.target) for edge in edges if edge.is_flow]
 
 
 def test_it_says_how_it_ended_and_what_it_read_and_wrote(full_run: tuple[RunState, RunState]) -> None:
@@ -50,7 +50,7 @@ def test_its_graph_has_its_job_between_what_it_read_and_what_it_wrote(full_run: 
     (run,) = [node for node in graph.nodes if isinstance(node, RunNode)]
     assert (run.job, run.state, run.error) == (job, "FAIL", "no space left")
     assert [node.name for node in graph.nodes if isinstance(node, JobNode)] == [NAME]
-    assert {warning.job for warning in graph.warnings} == {job}
+    assert {each.node for each in graph.diagnostics} == {job}
 
 
 def test_a_table_that_a_run_reads_and_writes_stands_on_both_sides(full_run: tuple[RunState, RunState]) -> None:

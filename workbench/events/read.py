@@ -817,7 +817,8 @@ def _ways(odd: _Odd, facet: EventJson) -> dict[tuple[str, str, str, str, str, st
     """
     Return the ways of edges: column, namespace, name and field of the source, type, subtype, masking -> ways.
 
-    Each has the description of the path that it belongs to, which may be empty. A facet of another shape has none: numbers stand in it for texts, and none of them can be trusted then.
+    Each has the description of the path that it belongs to, which may be empty. A facet of another shape has none:
+    numbers stand in it for texts, and none of them can be trusted then.
     """
     try:
         found: dict[tuple[str, str, str, str, str, str, bool], list[tuple[str, _Way]]] = {}

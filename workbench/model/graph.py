@@ -1,162 +1,21 @@
 """
-The values of a lineage graph, and their JSON. `lineage-graph.schema.json` beside this module describes that.
+The values of a lineage graph, and their JSON. `lineage-answer.schema.json` beside this module describes that.
 
-A graph has nodes (datasets, their columns, operators of plans, jobs and runs), edges between them, and warnings. It
-says nothing of where it was made: from a store, from event files, or from a plan.
+A graph has nodes (datasets, their columns and versions, operators of plans, jobs and runs), edges between them, and
+diagnostics. Nothing in it depends on where it was made: from a store, from event files, or from a plan.
 """
 
 from __future__ import annotations
 
-import enum
-import json
-from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, NodeId, best, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-GRAPH_VERSION = "1-1-0"
-"""The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
-
-_SCHEMA = "lineage-graph.schema.json"
 _ROLES = {"CTE": "CTE", "VIEW": "View", "SUBQUERY": "Subquery"}
-
-
-class EdgeKind(enum.Enum):
-    """
-    How an edge makes its target from its source, in plain words; in the order in which they are preferred.
-
-    The first five are edges of values. Those from `JOIN` on decide which rows there are, or which value is taken; the
-    last two lead from a dataset to a job, and from there to a dataset.
-    """
-
-    DIRECT = "DIRECT"
-    """The value arrives as it is."""
-    DERIVED = "DERIVED"
-    """It is computed from the value."""
-    AGG = "AGG"
-    """It is computed from the values of several rows."""
-    EXTERNAL = "EXTERNAL"
-    """It is computed by code that can't be read."""
-    UNKNOWN = "UNKNOWN"
-    """It arrives, and nothing says how."""
-    CONDITIONAL = "CONDITIONAL"
-    JOIN = "JOIN"
-    FILTER = "FILTER"
-    GROUP_BY = "GROUP_BY"
-    SORT = "SORT"
-    WINDOW = "WINDOW"
-    INFLUENCE = "INFLUENCE"
-    """It decides, and nothing says how."""
-    READ = "READ"
-    WRITE = "WRITE"
-
-
-FLOWS = (EdgeKind.READ, EdgeKind.WRITE)
-"""The kinds of edges between a dataset and a job."""
-PREFERENCE = {kind: place for place, kind in enumerate(EdgeKind)}
-"""The place of each kind where one target has edges of several: the first is shown first."""
-
-_OF_VALUES = {"IDENTITY": EdgeKind.DIRECT, "TRANSFORMATION": EdgeKind.DERIVED, "AGGREGATION": EdgeKind.AGG}
-_OF_DOUBT = {"opaque": EdgeKind.EXTERNAL, "guessed": EdgeKind.UNKNOWN}
-_OF_ROWS = {
-    kind.value: kind
-    for kind in EdgeKind
-    if PREFERENCE[EdgeKind.CONDITIONAL] <= PREFERENCE[kind] < PREFERENCE[EdgeKind.READ]
-}
-
-
-def edge_kind_of(type_: str, subtype: str, certainty: str = "") -> EdgeKind:
-    """
-    Return the plain word for a transformation of OpenLineage.
-
-    Args:
-        type_: DIRECT or INDIRECT; empty if the event does not say.
-        subtype: such as IDENTITY or FILTER; empty if the event does not say.
-        certainty: how sure its way is, such as `opaque`; empty if nothing says so.
-    """
-    if type_ == "INDIRECT":
-        return _OF_ROWS.get(subtype, EdgeKind.INFLUENCE)
-    return _OF_DOUBT.get(certainty) or _OF_VALUES.get(subtype, EdgeKind.UNKNOWN)
-
-
-@attrs.frozen
-class Confidence:
-    """
-    How sure an edge is.
-
-    Args:
-        value: from 0 to 1.
-        reason: why, for people.
-        certainty: the same in a word: `exact`, `opaque`, `guessed`, `not said` or `unknown`.
-    """
-
-    value: float
-    reason: str
-    certainty: str = "exact"
-
-
-READ_FROM_PLAN = Confidence(1.0, "It was read from the plan.")
-STATED = Confidence(1.0, "The run states it.")
-NOT_SAID_HOW = Confidence(0.3, "The run states it, but does not say how the value arrives.", "not said")
-# A version that was guessed is no surer than an operator that was: if it is wrong, so is the edge. Code that can't be
-# read is surer, because the value does pass it.
-INFERRED_VERSION = Confidence(
-    0.5, "No event names the version that was read: this one was current when the run began to read.", "guessed"
-)
-
-
-def in_part(operator: str) -> Confidence:
-    """Return the confidence of what a run states that did not understand an operator of its plan."""
-    return Confidence(0.5, f"The run states it, but a part of its plan was not understood: {operator}.", "guessed")
-
-
-_OF_CERTAINTY = {
-    "opaque": (0.7, "It passes code that can't be read"),
-    "guessed": (0.5, "It passes an operator that is not understood"),
-    "unknown": (0.1, "It was taken from the text of the statement, which was not analyzed"),
-}
-
-
-def sure(certainty: str, steps: Iterable[EdgeStep] = ()) -> Confidence:
-    """
-    Return the confidence of an edge whose way is known.
-
-    Args:
-        certainty: how sure the way is: `exact`, `opaque`, `guessed` or `unknown`.
-        steps: its steps; those of this certainty are named in the reason.
-    """
-    if certainty not in _OF_CERTAINTY:
-        return READ_FROM_PLAN
-    value, reason = _OF_CERTAINTY[certainty]
-    operators = ", ".join(dict.fromkeys(step.operator for step in steps if step.certainty == certainty))
-    return Confidence(value, f"{reason}: {operators}." if operators else f"{reason}.", certainty)
-
-
-@attrs.frozen
-class EdgeStep:
-    """
-    What one operator does to a value on its way.
-
-    Args:
-        operator: its class and its index in the plan, such as `Aggregate#1`.
-        expression: the text of the expression there; empty if there is none.
-        certainty: how sure the step is: `exact`, `opaque`, `guessed` or `unknown`.
-        call_site: the line of the user's Python that made it, such as `jobs/daily.py:12`; empty if it is not known.
-    """
-
-    operator: str
-    expression: str = ""
-    certainty: str = "exact"
-    call_site: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        known = {"expression": self.expression, "callSite": self.call_site}
-        doubt = {"certainty": self.certainty} if self.certainty != "exact" else {}
-        return {"operator": self.operator, **{key: value for key, value in known.items() if value}, **doubt}
 
 
 @attrs.frozen
@@ -374,139 +233,270 @@ class RunNode:
         }
 
 
-Node: TypeAlias = DatasetNode | ColumnNode | OperatorNode | JobNode | RunNode
-
-
 @attrs.frozen
-class Passage:
+class VersionNode:
     """
-    A column of a CTE, a view or a subquery through which an edge comes.
+    A version of a dataset.
 
     Args:
-        operator: the operator whose rows these are, such as `SubqueryAlias#4`.
-        column: the name of the column.
+        dataset: the id of the dataset.
+        version: the version; empty for what was there before the first version that is known.
+        made: by which run, when and how it was made, for people; empty if it is not known.
     """
 
-    operator: str
-    column: str
+    dataset: NodeId
+    version: str
+    made: str = ""
+
+    @property
+    def id(self) -> NodeId:
+        """Return its id."""
+        return f"version|{self.dataset.removeprefix('dataset|')}|{node_id('', self.version)[1:]}"
+
+    @property
+    def name(self) -> str:
+        """Return its name beneath that of its dataset."""
+        return f"@{self.version}" if self.version else "before the first version"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {"operator": self.operator, "column": self.column}
-
-
-@attrs.frozen
-class Leg:
-    """
-    A part of the way of an edge: from one of its ends, or from a column that it comes through, to the next.
-
-    Args:
-        source: the column of a CTE, a view or a subquery where it begins; None if that is the source of the edge.
-        target: the column where it ends; None if that is the target of the edge.
-        kind: how.
-        confidence: how sure that is.
-        masking: whether the value can't be recognized afterwards.
-        expression: the text that makes its end; empty without one.
-        passing: the operators of the CTEs, views and subqueries that it passes by none of their columns, in order.
-    """
-
-    source: Passage | None
-    target: Passage | None
-    kind: EdgeKind
-    confidence: Confidence
-    masking: bool = False
-    expression: str = ""
-    passing: tuple[str, ...] = ()
-
-
-@attrs.frozen
-class GraphEdge:
-    """
-    One node is made from another.
-
-    Args:
-        source: the id of the node where the data come from: a column, or a dataset.
-        target: the id of the node where they go. A dataset stands for all of its rows.
-        kind: how.
-        confidence: how sure that is.
-        type: OpenLineage's type of the transformation; empty if there is none.
-        subtype: its subtype.
-        masking: whether the value can't be recognized afterwards.
-        expression: the text that makes the target; empty without one.
-        operator_path: the operators on the way from the source to the target, each with its index in the plan, such as
-            `Aggregate#1`; empty if it is not known.
-        job: the id of the job that does it; empty for a query that is not run.
-        last_run: the id of the last run that said so.
-        steps: those of the operators that do more than pass the value on, in order; empty if they are not known.
-        change: `came`, `went` or `changed` in a graph of differences; else empty.
-        through: the columns of CTEs, views and subqueries through which it comes, in the order of `operator_path`;
-            empty if there are none, or if they are not known.
-        legs: the parts of its way, if it comes through any of these; empty if they are not known. The JSON leaves them
-            out.
-    """
-
-    source: str
-    target: str
-    kind: EdgeKind
-    confidence: Confidence
-    type: str = ""
-    subtype: str = ""
-    masking: bool = False
-    expression: str = ""
-    operator_path: tuple[str, ...] = ()
-    job: str = ""
-    last_run: str = ""
-    steps: tuple[EdgeStep, ...] = ()
-    change: str = ""
-    through: tuple[Passage, ...] = ()
-    legs: tuple[Leg, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        known = {"type": self.type, "subtype": self.subtype}
-        openlineage = {key: value for key, value in known.items() if value}
-        texts = {"expression": self.expression, "job": self.job, "lastRun": self.last_run, "change": self.change}
+        known = {"version": self.version, "made": self.made}
         return {
-            "from": self.source,
-            "to": self.target,
-            "type": self.kind.value,
-            **({"openlineage": openlineage} if openlineage else {}),
-            **{key: value for key, value in texts.items() if value},
-            **({"operatorPath": list(self.operator_path)} if self.operator_path else {}),
-            **({"steps": [step.to_dict() for step in self.steps]} if self.steps else {}),
-            **({"through": [passage.to_dict() for passage in self.through]} if self.through else {}),
-            **({"masking": True} if self.masking else {}),
-            "confidence": self.confidence.value,
-            "reason": self.confidence.reason,
+            "id": self.id,
+            "type": "version",
+            "dataset": self.dataset,
+            **{key: value for key, value in known.items() if value},
         }
 
 
-def preferred(edge: GraphEdge) -> tuple[int, float]:
-    """Return what sorts the edges to one target: by their kinds, and the surest of a kind first."""
-    return PREFERENCE[edge.kind], -edge.confidence.value
+Node: TypeAlias = DatasetNode | ColumnNode | VersionNode | OperatorNode | JobNode | RunNode
 
 
 @attrs.frozen
-class GraphWarning:
+class Step:
     """
-    Something that was not understood.
+    One operator on a path.
 
     Args:
-        message: what, for people.
-        operator: the operator or the part of the event that it is about; empty if none is named.
-        job: the id of the job; empty for a query that is not run.
-        run: the id of the run.
+        operator: its class and its index in the plan, such as `Aggregate#1`; empty for the last step of a path through
+            relations, which is how the target comes from the last of these.
+        expression: the text of the expression there; empty if the value passes as it is.
+        relation: the CTE, view or subquery whose rows these are; empty for another operator.
+        column: the column of the relation; empty if the path passes it by none, as that of a filter inside.
+        kind: at a relation, and at the end of a path through relations: how the value comes from the relation before.
+        certainty: how sure the step is.
+        call_site: the line of the user's Python that made it, such as `jobs/daily.py:12`; empty if it is not known.
     """
 
-    message: str
-    operator: str = ""
-    job: str = ""
-    run: str = ""
+    operator: str
+    expression: str = ""
+    relation: str = ""
+    column: str = ""
+    kind: Kind | None = None
+    certainty: Certainty = "exact"
+    call_site: str = ""
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the operator only passes the value on."""
+        return not (self.expression or self.relation or self.call_site) and self.certainty == "exact"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {"operator": self.operator, "job": self.job, "run": self.run}
-        return {"message": self.message, **{key: value for key, value in known.items() if value}}
+        known = {
+            "operator": self.operator,
+            "expression": self.expression,
+            "relation": self.relation,
+            "column": self.column,
+            "callSite": self.call_site,
+        }
+        return {
+            **{key: value for key, value in known.items() if value},
+            **(self.kind.to_dict() if self.kind is not None else {}),
+            **({"certainty": self.certainty} if self.certainty != "exact" else {}),
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Step:
+        """Return the step that `to_dict` wrote."""
+        texts = {key: document.get(key, "") for key in ("operator", "expression", "relation", "column")}
+        return cls(
+            **texts,
+            kind=Kind.from_dict(document) if "masking" in document else None,
+            certainty=document.get("certainty", "exact"),
+            call_site=document.get("callSite", ""),
+        )
+
+
+def _steps(steps: Iterable[Step]) -> tuple[Step, ...]:
+    return tuple(steps)
+
+
+@attrs.frozen
+class Path:
+    """
+    One way in which a target is made of a source.
+
+    Args:
+        kind: how the value arrives.
+        expression: the text that makes the target, in terms of columns of sources; empty without one.
+        certainty: how sure it is: as sure as the least sure of its steps.
+        steps: the operators on it, from the source to the target; empty if they are not known.
+    """
+
+    kind: Kind
+    expression: str = ""
+    certainty: Certainty = "exact"
+    steps: tuple[Step, ...] = attrs.field(default=(), converter=_steps)
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Return what sorts the paths of an edge: values before influences, and the surest of these first."""
+        steps = tuple((step.operator, step.relation, step.column, step.expression) for step in self.steps)
+        return self.kind.is_influence, rank(self.certainty), self.kind.order, self.expression, steps
+
+    @property
+    def text(self) -> str:
+        """Return its kind, its certainty unless it is exact, and its expression, for people."""
+        doubt = "" if self.certainty == "exact" else f"{', ' if str(self.kind) else ''}{self.certainty}"
+        return f"{self.kind}{doubt} {self.expression}".strip()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            **self.kind.to_dict(),
+            "certainty": self.certainty,
+            **({"expression": self.expression} if self.expression else {}),
+            **({"steps": [step.to_dict() for step in self.steps]} if self.steps else {}),
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Path:
+        """Return the path that `to_dict` wrote."""
+        steps = tuple(map(Step.from_dict, document.get("steps", ())))
+        return cls(Kind.from_dict(document), document.get("expression", ""), document["certainty"], steps)
+
+
+def _sorted_set(paths: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(sorted(dict.fromkeys(paths), key=lambda path: path.order))
+
+
+@attrs.frozen
+class Edge:
+    """
+    One node is made from another, by one job.
+
+    Args:
+        source: the id of the node where the data come from.
+        target: the id of the node where they go. A dataset stands for all of its rows.
+        paths: how, each once, the preferred first; empty between a dataset and a job, and between versions.
+        job: the id of the job that does it; empty for a query that is not run.
+        run: the id of the last run that stated it; empty if it is not known.
+        batch: the micro-batch of that run; None if there is none.
+        certainty: that of the best path; without paths, `guessed` if the version is inferred.
+    """
+
+    source: NodeId
+    target: NodeId
+    paths: tuple[Path, ...] = attrs.field(default=(), converter=_sorted_set)
+    job: NodeId = ""
+    run: NodeId = ""
+    batch: int | None = None
+    certainty: Certainty = attrs.field()
+
+    @certainty.default
+    def _best(self) -> Certainty:
+        return best(tuple(path.certainty for path in self.paths))
+
+    @property
+    def key(self) -> tuple[NodeId, NodeId, NodeId]:
+        """Return what tells it from the other edges of a graph."""
+        return self.source, self.target, self.job
+
+    @property
+    def is_influence(self) -> bool:
+        """Whether its source only decides about rows or a choice."""
+        return bool(self.paths) and all(path.kind.is_influence for path in self.paths)
+
+    @property
+    def is_flow(self) -> bool:
+        """Whether it leads from a dataset to the job that reads it, or from a job to the dataset that it writes."""
+        return any(end.startswith(("job|", "run|")) for end in (self.source, self.target))
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Return what sorts the edges to one target: by the preferred path of each."""
+        return self.paths[0].order[:3] if self.paths else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        known = {"job": self.job, "run": self.run}
+        return {
+            "source": self.source,
+            "target": self.target,
+            **{key: value for key, value in known.items() if value},
+            **({"batch": self.batch} if self.batch is not None else {}),
+            "certainty": self.certainty,
+            **({"paths": [path.to_dict() for path in self.paths]} if self.paths else {}),
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Edge:
+        """Return the edge that `to_dict` wrote."""
+        return cls(
+            document["source"],
+            document["target"],
+            tuple(map(Path.from_dict, document.get("paths", ()))),
+            document.get("job", ""),
+            document.get("run", ""),
+            document.get("batch"),
+            document["certainty"],
+        )
+
+
+def steps_of(operators: Iterable[str], steps: Iterable[Step]) -> tuple[Step, ...]:
+    """
+    Return the steps of a path: each operator in order, with what it does.
+
+    Args:
+        operators: all operators of the path, from the source to the target.
+        steps: those that do more than pass the value on, in the same order.
+    """
+    known: dict[str, list[Step]] = {}
+    for step in steps:
+        known.setdefault(step.operator, []).append(step)
+    found = [step for operator in dict.fromkeys(operators) for step in known.pop(operator, [Step(operator)])]
+    return (*found, *(step for each in known.values() for step in each))
+
+
+def united(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Return edges with one for each pair of nodes and each job, which has all paths of these and their last run."""
+    same: dict[tuple[NodeId, NodeId, NodeId], list[Edge]] = {}
+    for edge in edges:
+        same.setdefault(edge.key, []).append(edge)
+    return tuple(
+        each[0]
+        if len(each) == 1
+        else attrs.evolve(
+            each[0],
+            paths=tuple(path for edge in each for path in edge.paths),
+            run=max(edge.run for edge in each),
+            certainty=best(tuple(edge.certainty for edge in each)),
+        )
+        for each in same.values()
+    )
+
+
+def _nodes(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    return tuple(nodes)
+
+
+def _edges(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    return tuple(edges)
+
+
+def _diagnostics(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(diagnostics)
 
 
 @attrs.frozen
@@ -517,28 +507,60 @@ class Graph:
     Args:
         nodes: its nodes. Ids are unique.
         edges: its edges; both ends are among the nodes.
-        warnings: what was not understood.
+        diagnostics: what somebody should know of it.
         time: the time for which it holds, ISO 8601; empty for a query that is not run.
     """
 
-    nodes: tuple[Node, ...]
-    edges: tuple[GraphEdge, ...]
-    warnings: tuple[GraphWarning, ...] = ()
+    nodes: tuple[Node, ...] = attrs.field(converter=_nodes)
+    edges: tuple[Edge, ...] = attrs.field(converter=_edges)
+    diagnostics: tuple[Diagnostic, ...] = attrs.field(default=(), converter=_diagnostics)
     time: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, as the JSON Schema describes them."""
         return {
-            "version": GRAPH_VERSION,
+            "type": "graph",
             **({"time": self.time} if self.time else {}),
             "nodes": [node.to_dict() for node in self.nodes],
             "edges": [edge.to_dict() for edge in self.edges],
-            "warnings": [warning.to_dict() for warning in self.warnings],
+            **({"diagnostics": [each.to_dict() for each in self.diagnostics]} if self.diagnostics else {}),
         }
 
-    def to_json(self) -> str:
-        """Return its JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Graph:
+        """Return the graph that `to_dict` wrote."""
+        return cls(
+            tuple(map(node_of, document["nodes"])),
+            tuple(map(Edge.from_dict, document["edges"])),
+            tuple(map(Diagnostic.from_dict, document.get("diagnostics", ()))),
+            document.get("time", ""),
+        )
+
+
+_NODES: dict[str, type[Any]] = {
+    "dataset": DatasetNode,
+    "column": ColumnNode,
+    "version": VersionNode,
+    "operator": OperatorNode,
+    "job": JobNode,
+    "run": RunNode,
+}
+_TEXTS = {"otherNames": "other_names", "dataType": "data_type", "runId": "run_id", "callSite": "call_site"}
+
+
+def node_of(document: dict[str, Any]) -> Node:
+    """Return the node that its `to_dict` wrote."""
+    class_ = _NODES[document["type"]]
+    values = {_TEXTS.get(key, key): value for key, value in document.items() if key not in ("id", "type")}
+    if class_ is DatasetNode:
+        values["other_names"] = tuple(values.get("other_names", ()))
+    elif class_ is OperatorNode:
+        columns = (OperatorColumn(each["name"], each.get("dataType", "")) for each in values.get("columns", ()))
+        values |= {"job": values.get("job", ""), "columns": tuple(columns)}
+    elif class_ is VersionNode:
+        values.setdefault("version", "")
+    made: Node = class_(**values)
+    return made
 
 
 def node_id(type_: str, *names: str) -> str:
@@ -562,15 +584,3 @@ def column_id(dataset: str, name: str) -> str:
         return dataset
     owner = dataset.removeprefix("dataset|")
     return f"column|{owner}|{node_id('', name)[1:]}"
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a graph's JSON."""
-    text = resources.files(__package__).joinpath(_SCHEMA).read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
-
-
-def kind_text(subtype: str, *, masked: bool) -> str:
-    """Return the text for a kind of transformation, such as `AGGREGATION (masked)`."""
-    return f"{subtype} (masked)" if masked else subtype

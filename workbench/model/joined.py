@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.model.graph import (
-    STATED,
     ColumnNode,
     DatasetNode,
-    EdgeKind,
+    Edge,
     Graph,
-    GraphEdge,
     OperatorNode,
+    united,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openlineage_pyspark.workbench.model.graph import GraphWarning, JobNode, Node
+    from openlineage_pyspark.workbench.model.graph import JobNode, Node
+    from openlineage_pyspark.workbench.model.kinds import Diagnostic
 
 _NO_NAMESPACE = ""
 
@@ -49,8 +49,8 @@ def join_statements(statements: Iterable[StatementGraph]) -> Graph:
         statements: the statements, each with its graph.
     """
     nodes: dict[str, Node] = {}
-    edges: list[GraphEdge] = []
-    warnings: list[GraphWarning] = []
+    edges: list[Edge] = []
+    diagnostics: list[Diagnostic] = []
     for statement in statements:
         own = _of_job(statement)
         for node in own.nodes:
@@ -58,8 +58,8 @@ def join_statements(statements: Iterable[StatementGraph]) -> Graph:
             if known is None or (isinstance(known, ColumnNode) and not known.data_type):
                 nodes[node.id] = node
         edges += own.edges
-        warnings += own.warnings
-    return Graph(tuple(nodes.values()), tuple(edges), tuple(warnings))
+        diagnostics += own.diagnostics
+    return Graph(tuple(nodes.values()), united(edges), tuple(diagnostics))
 
 
 def _of_job(statement: StatementGraph) -> Graph:
@@ -86,8 +86,8 @@ def _of_job(statement: StatementGraph) -> Graph:
     writes = dict.fromkeys([renamed[each] for each in statement.writes])
     writes |= dict.fromkeys(owner.get(edge.target, edge.target) for edge in edges)
     flows = [
-        *(GraphEdge(each, job.id, EdgeKind.READ, STATED, job=job.id) for each in reads),
-        *(GraphEdge(job.id, each, EdgeKind.WRITE, STATED, job=job.id) for each in writes),
+        *(Edge(each, job.id, job=job.id) for each in reads),
+        *(Edge(job.id, each, job=job.id) for each in writes),
     ]
-    warnings = (attrs.evolve(warning, job=job.id) for warning in graph.warnings)
-    return Graph(tuple(nodes), (*flows, *edges), tuple(warnings))
+    diagnostics = (attrs.evolve(each, node=job.id) for each in graph.diagnostics)
+    return Graph(tuple(nodes), (*flows, *edges), tuple(diagnostics))

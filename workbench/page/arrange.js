@@ -262,7 +262,7 @@ function sized(lineage, asked, id, wanted, way) {
   const part = lineage.parts.get(id);
   const dataset = part?.columns.length ? part : lineage.datasets.get(id);
   if (!dataset) {
-    const room = widthOf(lineage.headOf(id), FONT) + (lineage.jobs.get(id)?.warnings.length ? 50 : 36);
+    const room = widthOf(lineage.headOf(id), FONT) + (lineage.jobs.get(id)?.diagnostics.length ? 50 : 36);
     return { id, isJob: true, x: 0, y: 0, w: between(room, WIDTHS.job), h: HEAD, rows: [], more: 0, fewer: false };
   }
   const { columns } = dataset;

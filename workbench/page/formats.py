@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.answer import answer_of_graph
+from openlineage_pyspark.workbench.model.change import changed_graph, difference
+from openlineage_pyspark.workbench.model.graph import Edge
 from openlineage_pyspark.workbench.page.html import page_of
 from openlineage_pyspark.workbench.pictures.diagrams import dot, mermaid, picture_of_graph
 from openlineage_pyspark.workbench.pictures.svg import svg
@@ -15,15 +18,13 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph
 
 GRAPH_FORMATS: dict[str, Callable[[Graph], str]] = {
-    "json": lambda graph: graph.to_json() + "\n",
+    "json": lambda graph: answer_of_graph(graph).to_json() + "\n",
     "mermaid": lambda graph: mermaid(picture_of_graph(graph)),
     "dot": lambda graph: dot(picture_of_graph(graph)),
     "html": page_of,
     "svg": lambda graph: svg(graph) + "\n",
 }
 """The formats of a graph, by their names."""
-
-
 UNFOLDED_FORMATS = ("mermaid", "dot", "svg", "html")
 """The formats that can show CTEs, views and subqueries."""
 
@@ -48,6 +49,26 @@ def text_of_graph(graph: Graph, format: str, *, unfold: bool = False) -> str:  #
     if reason:
         raise ValueError(f"unfold {reason}")
     return page_of(graph, unfold=True) if format == "html" else GRAPH_FORMATS[format](unfolded(graph))
+
+
+def text_of_comparison(before: Graph, after: Graph, format: str) -> str:  # noqa: A002 (the word of the command line)
+    """
+    Return what is different between two graphs as a picture; as a page, which shows both sides whole.
+
+    Args:
+        before: the earlier graph.
+        after: the later graph.
+        format: `mermaid`, `dot`, `svg` or `html`.
+    """
+    if format == "html":
+        return page_of(after, before=before)
+    changes = difference(before, after)
+    graph = changed_graph(before, after, changes)
+    signs = {change.one.key: change.sign for change in changes if isinstance(change.one, Edge)}
+    if format == "svg":
+        return svg(graph, signs=signs) + "\n"
+    picture = picture_of_graph(graph, signs)
+    return mermaid(picture) if format == "mermaid" else dot(picture)
 
 
 def why_not_unfolded(format: str) -> str:  # noqa: A002 (the word of the command line)

@@ -14,6 +14,8 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.answer import answer_of_graph
+
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph
 
@@ -45,9 +47,9 @@ def page_of(graph: Graph, *, before: Graph | None = None, around: str = "", unfo
             "form-action 'none'",
         )
     )
-    data = _data("graph", graph.to_json())
+    data = _data("graph", answer_of_graph(graph).to_json())
     if before is not None:
-        data += _data("before", before.to_json())
+        data += _data("before", answer_of_graph(before).to_json())
     if around:
         data += _data("around", json.dumps(around))
     if unfold:

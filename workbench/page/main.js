@@ -7,9 +7,9 @@ const UNREADABLE = 0.35;
 
 class Page {
   constructor() {
-    const now = /** @type {GraphJson} */ (dataOf("graph"));
+    const now = flattened(/** @type {AnswerJson} */ (dataOf("graph")));
     const before = dataOf("before");
-    this.lineage = new Lineage(before ? united(before, now) : now);
+    this.lineage = new Lineage(before ? united(flattened(before), now) : now);
     this.compared = Boolean(before);
     this.view = { x: 0, y: 0, scale: 1 };
     /** What is to be said of names in the address: that nothing here has one, or several things. @type {string[]} */
@@ -30,7 +30,7 @@ class Page {
     const canvas = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (byId("canvas")));
     const left = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (byId("left")));
     this.scene = new Scene(canvas, this.lineage, (change) => this.isShown(change));
-    this.past = new Scene(left, this.lineage, (change) => change !== "came");
+    this.past = new Scene(left, this.lineage, (change) => change !== "added");
     this.panel = new Panel(byId("panel"), this.lineage, (id, how) => this.go(id, how));
     this.search = new Search(/** @type {HTMLInputElement} */ (byId("search")), byId("results"), this.lineage, (id) => {
       if (id) this.go(id, "around");
@@ -211,7 +211,7 @@ class Page {
   /** @param {Change} change */
   isShown(change) {
     if (!this.compared || this.asked.time === "changes") return true;
-    return this.asked.time === "before" ? change !== "came" : change !== "went";
+    return this.asked.time === "before" ? change !== "added" : change !== "removed";
   }
 
   /** Set the controls to what is asked for, and say what is not shown. */

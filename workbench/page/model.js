@@ -1,7 +1,7 @@
 /**
  * The graph, indexed: what the page asks of it. Nothing here draws.
  *
- * @typedef {"came" | "went" | "changed" | ""} Change
+ * @typedef {"added" | "removed" | "changed" | ""} Change
  * @typedef {{id: string, label: string, namespace: string, name: string, otherNames: string[], format: string,
  *   columns: Column[], change: Change, writers: Set<string>, readers: Set<string>, sources: Set<string>,
  *   targets: Set<string>}} Dataset
@@ -9,18 +9,34 @@
  * @typedef {{id: string, job: string, runId: string, state: string, started: string, ended: string, error: string,
  *   callSite: string}} Run
  * @typedef {{id: string, namespace: string, name: string, processing: string, kind: string, sql: string, runs: Run[],
- *   reads: Set<string>, writes: Set<string>, warnings: Warning[], change: Change}} Job
- * @typedef {{message: string, operator?: string, job?: string, run?: string}} Warning
+ *   reads: Set<string>, writes: Set<string>, diagnostics: Diagnostic[], change: Change}} Job
+ * @typedef {{code: string, message: string, operator?: string, node?: string, run?: string}} Diagnostic
  * @typedef {{id: string, index: number, name: string, role: string, label: string, job: string, columns: Column[]}} Part
  *   A CTE, a view or a subquery of a statement.
- * @typedef {{operator: string, expression?: string, certainty?: string, callSite?: string}} Step
- * @typedef {{from: string, to: string, type: string, openlineage?: {type?: string, subtype?: string},
- *   expression?: string, operatorPath?: string[], masking?: boolean, job?: string, lastRun?: string,
- *   steps?: Step[], through?: {operator: string, column: string}[], confidence: number, reason: string, change?: Change, was?: string, wasSure?: number}} Edge
- * @typedef {{nodes: any[], edges: Edge[], warnings: Warning[], time?: string}} GraphJson
+ * @typedef {{operator?: string, expression?: string, relation?: string, column?: string, certainty?: string, callSite?: string}} Step
+ * @typedef {{type: string, subtype: string, masking: boolean, certainty: string, expression?: string, steps?: Step[]}} Path
+ * @typedef {{source: string, target: string, job?: string, run?: string, certainty: string, paths?: Path[]}} EdgeJson
+ * @typedef {Path & {from: string, to: string, job: string, change?: Change, was?: string, wasSure?: string}} Edge
+ *   One path of an edge of the JSON. Between a dataset and a job, its type is READ or WRITE.
+ * @typedef {{nodes: any[], edges: EdgeJson[], time?: string}} GraphJson
+ * @typedef {{result: GraphJson, diagnostics: Diagnostic[]}} AnswerJson
+ * @typedef {{nodes: any[], edges: Edge[], diagnostics: Diagnostic[], time?: string}} FlatGraph
  */
 
-const INFLUENCES = new Set(["CONDITIONAL", "JOIN", "FILTER", "GROUP_BY", "SORT", "WINDOW", "INFLUENCE"]);
+/** How sure a path may be, the best first. */
+const CERTAINTIES = ["exact", "opaque", "guessed", "unstated", "text"];
+/** @type {Record<string, string>} */
+const REASONS = {
+  opaque: "It passes code that can't be read",
+  guessed: "It passes an operator that is not understood",
+  text: "It was taken from the text of the statement, which was not analyzed",
+};
+/** @type {Record<string, string>} */
+const REASONS_WITHOUT_STEPS = {
+  exact: "It was read from the plan.",
+  guessed: "The run states it, but a part of its plan was not understood.",
+  unstated: "The run states it, but not how the value arrives.",
+};
 const FAILED = new Set(["FAIL", "ABORT"]);
 /** How many parts of a job's name its box shows at most. */
 const MOST_PARTS = 4;
@@ -66,25 +82,60 @@ function outcome(run) {
 
 /** @param {Edge} edge */
 function isInfluence(edge) {
-  return INFLUENCES.has(edge.type);
+  return edge.type === "INDIRECT";
 }
 
 /** @param {Edge} edge */
 function isDoubtful(edge) {
-  return edge.confidence < 1 || edge.type === "UNKNOWN" || edge.type === "EXTERNAL";
+  return edge.certainty !== "exact";
+}
+
+/** @param {Edge} edge */
+function isFlow(edge) {
+  return edge.type === "READ" || edge.type === "WRITE";
+}
+
+/**
+ * Return why an edge is as sure as it is.
+ * @param {Edge} edge
+ */
+function reasonOf({ certainty, steps = [] }) {
+  const operators = [...new Set(steps.filter((step) => (step.certainty || "exact") === certainty).map((step) => step.operator).filter(Boolean))];
+  const reason = REASONS[certainty];
+  if (reason && (operators.length || !REASONS_WITHOUT_STEPS[certainty])) return operators.length ? `${reason}: ${operators.join(", ")}.` : `${reason}.`;
+  return REASONS_WITHOUT_STEPS[certainty] || "";
+}
+
+/**
+ * Return the graph of an answer with an edge for each path.
+ * @param {AnswerJson} answer
+ * @returns {FlatGraph}
+ */
+function flattened({ result: graph, diagnostics }) {
+  const edges = graph.edges.flatMap((edge) => {
+    const ends = { from: edge.source, to: edge.target, job: edge.job || "" };
+    const type = edge.target.startsWith("job|") ? "READ" : edge.source.startsWith("job|") ? "WRITE" : "";
+    const paths = edge.paths || [{ type, subtype: "", masking: false, certainty: edge.certainty }];
+    return paths.map((path) => ({ ...path, ...ends }));
+  });
+  return { ...graph, edges, diagnostics };
 }
 
 /** @param {Edge} edge */
 function edgeKey(edge) {
-  const { type = "", subtype = "" } = edge.openlineage || {};
-  return [edge.from, edge.to, edge.job || "", edge.type, type, subtype].join("\n");
+  return [edge.from, edge.to, edge.job, edge.type, edge.subtype, edge.masking].join("\n");
+}
+
+/** What an edge states besides its key. @param {Edge} edge */
+function statedBy(edge) {
+  return [edge.expression || "", edge.certainty].join("\n");
 }
 
 /**
- * Return two graphs as one, in which each node and edge says whether it came, went or changed.
- * @param {GraphJson} before
- * @param {GraphJson} now
- * @returns {GraphJson}
+ * Return two graphs as one, in which each node and edge says whether it was added, removed or changed.
+ * @param {FlatGraph} before
+ * @param {FlatGraph} now
+ * @returns {FlatGraph}
  */
 function united(before, now) {
   const old = new Map(before.nodes.map((node) => [node.id, node]));
@@ -93,28 +144,41 @@ function united(before, now) {
   const nodes = now.nodes.map((node) => {
     const was = old.get(node.id);
     const changed = was && ((was.dataType || "") !== (node.dataType || "") || (was.sql || "") !== (node.sql || ""));
-    return { ...node, change: was ? (changed ? "changed" : "") : "came", was: changed ? was.dataType : undefined };
+    return { ...node, change: was ? (changed ? "changed" : "") : "added", was: changed ? was.dataType : undefined };
   });
-  for (const node of before.nodes) if (!young.has(node.id)) nodes.push({ ...node, change: "went" });
-  const oldEdges = new Map(before.edges.map((edge) => [edgeKey(edge), edge]));
-  const seen = new Set();
-  /** @type {Edge[]} */
-  const edges = now.edges.map((edge) => {
-    const key = edgeKey(edge);
-    const was = oldEdges.get(key);
-    seen.add(key);
-    const changed = was && (was.expression || "") !== (edge.expression || "");
-    const surer = was && was.confidence !== edge.confidence;
+  for (const node of before.nodes) if (!young.has(node.id)) nodes.push({ ...node, change: "removed" });
+  return { ...now, nodes, edges: unitedEdges(before.edges, now.edges) };
+}
+
+/**
+ * Return the edges of two graphs: one that is in both with the same text and certainty is unchanged, and of the others
+ * with the same key one has become the other.
+ * @param {Edge[]} before
+ * @param {Edge[]} now
+ * @returns {Edge[]}
+ */
+function unitedEdges(before, now) {
+  /** @type {Map<string, Edge[]>} */
+  const old = new Map();
+  const same = new Set(now.map((edge) => `${edgeKey(edge)}\n${statedBy(edge)}`));
+  const kept = new Set(before.map((edge) => `${edgeKey(edge)}\n${statedBy(edge)}`));
+  for (const edge of before) if (!same.has(`${edgeKey(edge)}\n${statedBy(edge)}`)) push(old, edgeKey(edge), edge);
+  const edges = now.map((edge) => {
+    if (kept.has(`${edgeKey(edge)}\n${statedBy(edge)}`)) return edge;
+    const was = old.get(edgeKey(edge))?.shift();
     /** @type {Change} */
-    const change = was ? (changed || surer ? "changed" : "") : "came";
-    return { ...edge, change, was: changed && was ? was.expression || "" : undefined, wasSure: surer && was ? was.confidence : undefined };
+    const change = was ? "changed" : "added";
+    const changed = was && (was.expression || "") !== (edge.expression || "");
+    const surer = was && was.certainty !== edge.certainty;
+    return { ...edge, change, was: changed ? was.expression || "" : undefined, wasSure: surer ? was.certainty : undefined };
   });
-  for (const edge of before.edges) if (!seen.has(edgeKey(edge))) edges.push({ ...edge, change: "went" });
-  return { ...now, nodes, edges };
+  /** @type {Edge[]} */
+  const gone = [...old.values()].flat().map((edge) => ({ ...edge, change: "removed" }));
+  return [...edges, ...gone];
 }
 
 class Lineage {
-  /** @param {GraphJson} graph */
+  /** @param {FlatGraph} graph */
   constructor(graph) {
     /** @type {Map<string, Dataset>} */
     this.datasets = new Map();
@@ -142,11 +206,11 @@ class Lineage {
     this.outOf = new Map();
     /** @type {Map<string, Change>} */
     this.flows = new Map();
-    this.warnings = graph.warnings;
+    this.diagnostics = graph.diagnostics;
     this.time = graph.time || "";
     for (const node of graph.nodes) this.addNode(node);
     for (const edge of graph.edges) this.addEdge(edge);
-    for (const warning of graph.warnings) this.jobs.get(warning.job || "")?.warnings.push(warning);
+    for (const each of graph.diagnostics) this.jobs.get(each.node || "")?.diagnostics.push(each);
     this.heads = headsOf(this.jobs.values());
     /** @type {{asked: string, edges: Set<Edge> | null}} */
     this.lastPath = { asked: "", edges: null };
@@ -159,13 +223,14 @@ class Lineage {
       const known = { otherNames: [], format: "", ...node, change };
       const [writers, readers, sources, targets] = [0, 1, 2, 3].map(() => new Set());
       this.datasets.set(node.id, { ...known, columns: [], writers, readers, sources, targets });
-    } else if (node.type === "column") {
-      const column = { dataType: "", ...node, change };
+    } else if (node.type === "column" || node.type === "version") {
+      const name = node.type === "column" ? node.name : node.version ? `@${node.version}` : "before the first version";
+      const column = { dataType: node.made || "", ...node, name, change };
       this.columns.set(node.id, column);
       this.datasets.get(node.dataset)?.columns.push(column);
     } else if (node.type === "job") {
       const known = { processing: "", kind: "", sql: "", ...node, change };
-      this.jobs.set(node.id, { ...known, runs: [], reads: new Set(), writes: new Set(), warnings: [] });
+      this.jobs.set(node.id, { ...known, runs: [], reads: new Set(), writes: new Set(), diagnostics: [] });
     } else if (node.type === "run") {
       const run = { started: "", ended: "", error: "", callSite: "", ...node };
       this.runs.set(node.id, run);
@@ -181,7 +246,7 @@ class Lineage {
 
   /** @param {Edge} edge */
   addEdge(edge) {
-    if (edge.type === "READ" || edge.type === "WRITE") {
+    if (isFlow(edge)) {
       const reads = edge.type === "READ";
       this.addFlow(reads ? edge.to : edge.from, this.datasetOf(reads ? edge.from : edge.to), reads, edge.change || "");
       return;
@@ -236,7 +301,7 @@ class Lineage {
    */
   partsOf(edge) {
     if (!this.partIds.size) return [];
-    const found = (edge.operatorPath || []).map((operator) => this.partIds.get(`${edge.job || ""}\n${operator}`) || "");
+    const found = (edge.steps || []).map(({ operator }) => this.partIds.get(`${edge.job}\n${operator}`) || "");
     return [...new Set(found.filter(Boolean))];
   }
 
@@ -245,7 +310,7 @@ class Lineage {
    * @param {Edge} edge
    */
   passagesOf(edge) {
-    const found = (edge.through || []).map(({ operator, column }) => `${this.partIds.get(`${edge.job || ""}\n${operator}`)}|${column}`);
+    const found = (edge.steps || []).map(({ operator, column }) => (column ? `${this.partIds.get(`${edge.job}\n${operator}`)}|${column}` : ""));
     return found.filter((id) => this.partColumns.has(id));
   }
 
@@ -509,6 +574,11 @@ function degree(dataset) {
   return dataset.readers.size + dataset.writers.size + dataset.sources.size + dataset.targets.size;
 }
 
+/** Return the place of an edge's certainty: 0 for the best. @param {Edge} edge */
+function rank(edge) {
+  return CERTAINTIES.indexOf(edge.certainty);
+}
+
 /**
  * Return edges of values and then those that decide, the surest first; those that are equally sure keep their order.
  * @template {Edge} E
@@ -516,7 +586,7 @@ function degree(dataset) {
  * @returns {E[]}
  */
 function surestFirst(edges) {
-  return [...edges].sort((a, b) => Number(isInfluence(a)) - Number(isInfluence(b)) || b.confidence - a.confidence);
+  return [...edges].sort((a, b) => Number(isInfluence(a)) - Number(isInfluence(b)) || rank(a) - rank(b));
 }
 
 /**

@@ -4,19 +4,17 @@ const MOST_EDGES = 60;
 const MOST_LISTED = 40;
 const LONG_CODE = 400;
 const MANY_LINES = 11;
+/** @type {Record<string, string>} */
 const HOW = {
-  DIRECT: "as it is",
-  DERIVED: "computed from it",
-  AGG: "computed from several rows",
-  EXTERNAL: "by code that can't be read",
-  UNKNOWN: "nothing says how",
+  IDENTITY: "as it is",
+  TRANSFORMATION: "computed from it",
+  AGGREGATION: "computed from several rows",
   CONDITIONAL: "decides which value is taken",
   JOIN: "decides which rows are joined",
   FILTER: "decides which rows stay",
   GROUP_BY: "decides which rows are grouped",
   SORT: "decides the order",
   WINDOW: "decides about a window's rows",
-  INFLUENCE: "decides, nothing says how",
 };
 
 /**
@@ -112,7 +110,7 @@ class Panel {
       ...this.changes(),
       ...this.runList(bad, "bad", "Failed runs"),
       ...this.runList(open, "open", "Runs without an end"),
-      ...this.warnings(lineage.warnings),
+      ...this.diagnostics(lineage.diagnostics),
       ...this.listed(`Uncertain edges (${doubtful.length})`, doubtful, (edge) => this.edgeItem([edge]), "doubt"),
       el("h3", {}, "Legend"),
       el("p", {}, "A line is a value that arrives; a dashed one decides about rows; a dotted violet one is uncertain."),
@@ -143,12 +141,12 @@ class Panel {
     return el("span", {}, line, lasted, ...site, ...(run.error ? [code(shownLines(run.error, 600))] : []));
   }
 
-  /** @param {Warning[]} warnings */
-  warnings(warnings) {
-    return this.listed(`Not understood (${warnings.length})`, warnings, (warning) => {
-      const operator = warning.operator ? `${shown(warning.operator, 100)}: ` : "";
-      const job = warning.job && this.lineage.jobs.has(warning.job) ? [this.link(warning.job), " "] : [];
-      return el("li", {}, ...job, el("span", { class: "doubt" }, operator + shown(warning.message, 500)));
+  /** @param {Diagnostic[]} diagnostics */
+  diagnostics(diagnostics) {
+    return this.listed(`Not understood (${diagnostics.length})`, diagnostics, (each) => {
+      const operator = each.operator ? `${shown(each.operator, 100)}: ` : "";
+      const job = each.node && this.lineage.jobs.has(each.node) ? [this.link(each.node), " "] : [];
+      return el("li", {}, ...job, el("span", { class: "doubt" }, operator + shown(each.message, 500)));
     }, "doubt");
   }
 
@@ -179,7 +177,7 @@ class Panel {
       el("small", {}, [job.namespace, job.processing, job.kind].filter(Boolean).map((text) => shown(text, 200)).join(", ")),
       el("p", {}, this.action("What lies around it", job.id, "around")),
       ...this.listed("Last runs", job.runs, (run) => el("li", {}, this.runLine(run), el("br", {}), el("small", {}, shown(run.runId, 80)))),
-      ...this.warnings(job.warnings),
+      ...this.diagnostics(job.diagnostics),
       ...this.listed("Reads", [...job.reads], (id) => el("li", {}, this.link(id))),
       ...this.listed("Writes", [...job.writes], (id) => el("li", {}, this.link(id))),
       ...(job.sql ? [el("h3", {}, "Statement"), code(shownLines(job.sql, 20000), "", "pre")] : []),
@@ -287,19 +285,19 @@ class Panel {
    */
   edgeLines(edge) {
     const tone = isDoubtful(edge) ? "tag doubt" : "tag";
-    const line = el("div", {}, el("span", { class: tone, title: HOW[edge.type] || "" }, edge.type));
+    const kind = edge.subtype || edge.type || (edge.certainty === "unstated" ? "unstated" : "made from it");
+    const line = el("div", {}, el("span", { class: tone, title: HOW[kind] || "" }, shown(kind, 60)));
     if (edge.change) line.append(el("span", { class: `tag ${edge.change}` }, edge.change));
-    const own = [edge.openlineage?.type, edge.openlineage?.subtype].filter(Boolean).join(" ");
-    line.append(el("small", {}, shown(own, 60) + (edge.masking ? ", masked" : "")));
+    line.append(el("small", {}, shown(edge.type, 60) + (edge.masking ? ", masked" : "")));
     const lines = [line];
-    if (edge.was) lines.push(code(shownLines(edge.was, 4000), "went"));
+    if (edge.was) lines.push(code(shownLines(edge.was, 4000), "removed"));
     if (edge.expression) lines.push(code(shownLines(edge.expression, 4000)));
     const passed = this.lineage.passagesOf(edge).slice(0, MOST_LISTED);
     if (passed.length) lines.push(el("div", { class: "through" }, el("small", {}, "through "), ...passed.flatMap((id, place) => [place ? ", " : "", this.link(id)])));
-    const sure = `confidence ${edge.confidence}: ${shown(edge.reason, 500)}`;
-    if (edge.operatorPath?.length) lines.push(this.wayOf(edge, sure));
+    const sure = `${edge.certainty}: ${shown(reasonOf(edge), 500)}`;
+    if (edge.steps?.length) lines.push(this.wayOf(edge, sure));
     if (isDoubtful(edge)) lines.push(el("div", { class: "doubt" }, sure));
-    if (edge.wasSure !== undefined) lines.push(el("div", {}, el("small", {}, `before: confidence ${edge.wasSure}`)));
+    if (edge.wasSure !== undefined) lines.push(el("div", {}, el("small", {}, `before: ${edge.wasSure}`)));
     return lines;
   }
 
@@ -309,9 +307,11 @@ class Panel {
    * @param {string} sure How sure the edge is.
    */
   wayOf(edge, sure) {
-    const path = shown((edge.operatorPath || []).join(" > "), 1000);
-    const steps = (edge.steps || []).slice(0, MOST_LISTED).map((step) => {
-      const item = el("li", {}, el("span", { class: step.certainty ? "doubt" : "" }, shown(step.operator, 100)));
+    const named = (edge.steps || []).filter((step) => step.operator);
+    const path = shown([...new Set(named.map((step) => step.operator))].join(" > "), 1000);
+    const working = named.filter((step) => !step.relation && (step.expression || step.certainty || step.callSite));
+    const steps = working.slice(0, MOST_LISTED).map((step) => {
+      const item = el("li", {}, el("span", { class: step.certainty ? "doubt" : "" }, shown(step.operator || "", 100)));
       if (step.certainty) item.append(el("span", { class: "tag doubt" }, shown(step.certainty, 20)));
       if (step.callSite) item.append(el("small", {}, ` ${shown(step.callSite, 300)}`));
       if (step.expression) item.append(code(shownLines(step.expression, 4000)));
@@ -327,8 +327,8 @@ class Panel {
  * @param {Edge[]} edges
  */
 function parted(edges) {
-  const most = Math.max(...edges.map((edge) => edge.confidence));
-  return [edges.filter((edge) => edge.confidence === most), edges.filter((edge) => edge.confidence < most)];
+  const best = Math.min(...edges.map(rank));
+  return [edges.filter((edge) => rank(edge) === best), edges.filter((edge) => rank(edge) > best)];
 }
 
 /** @param {number} number @param {string} noun */

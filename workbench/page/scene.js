@@ -10,7 +10,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const FAR = 0.4;
 const MARKS = { good: "✓", bad: "✕", open: "…" };
 const PARTS = { CTE: "CTE", VIEW: "View", SUBQUERY: "Subquery" };
-const SIGNS = { came: "+", went: "−", changed: "~" };
+const SIGNS = { added: "+", removed: "−", changed: "~" };
 const STATES = { good: "complete", bad: "failed", open: "not finished" };
 
 /**
@@ -32,7 +32,7 @@ class Scene {
   /**
    * @param {SVGSVGElement} canvas
    * @param {Lineage} lineage
-   * @param {(change: Change) => boolean} isShown Which of what came and went is shown.
+   * @param {(change: Change) => boolean} isShown Which of what was added and removed is shown.
    */
   constructor(canvas, lineage, isShown) {
     this.canvas = canvas;
@@ -146,14 +146,14 @@ class Scene {
     const state = this.lineage.state(job);
     const ended = job.runs[0]?.state === "ABORT" ? "aborted" : state && STATES[state];
     const said = state ? `, its last run: ${ended}` : "";
-    const warned = job.warnings.length ? `, ${job.warnings.length} not understood` : "";
+    const warned = job.diagnostics.length ? `, ${job.diagnostics.length} not understood` : "";
     g.setAttribute("class", this.classes("job", job.id, job.change, state));
     this.nameIt(g, job.id, `Job ${shown(job.name, 200)}${said}${warned}${ofChange(job.change)}`);
     svg("rect", { width: box.w, height: HEAD, rx: 13 }, g);
     if (state) svg("text", { x: 9, y: 17, class: `mark ${state}` }, g, MARKS[state]);
-    const room = box.w - (job.warnings.length ? 46 : 32);
+    const room = box.w - (job.diagnostics.length ? 46 : 32);
     svg("text", { x: 24, y: 17, "clip-path": this.clip(box.w) }, g, fitted(this.lineage.headOf(job.id), room, FONT));
-    if (job.warnings.length) svg("text", { x: box.w - 14, y: 17, class: "doubt" }, g, "!");
+    if (job.diagnostics.length) svg("text", { x: box.w - 14, y: 17, class: "doubt" }, g, "!");
     svg("title", {}, g, shown(job.name, 300) + said + warned);
   }
 

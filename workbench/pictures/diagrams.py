@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.model.graph import (
-    FLOWS,
-    PREFERENCE,
     ColumnNode,
     DatasetNode,
-    EdgeKind,
     JobNode,
     OperatorNode,
-    preferred,
+    VersionNode,
 )
 from openlineage_pyspark.workbench.pictures.plain import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from openlineage_pyspark.workbench.model.graph import Graph, GraphEdge
+    from openlineage_pyspark.workbench.model.change import Sign
+    from openlineage_pyspark.workbench.model.graph import Edge, Graph, Path
+    from openlineage_pyspark.workbench.model.kinds import Certainty
 
 _EVERY_ROW = "every row"
-_SIGNS = {"came": "+", "went": "-", "changed": "~"}
+SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+"""The character for each sign of a change."""
 _LONGEST = 60
 """The most characters of an expression that an arrow shows."""
 _LONGEST_TEXT = 200
@@ -128,64 +128,81 @@ def dot(picture: Picture) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def picture_of_graph(graph: Graph) -> Picture:
+def picture_of_graph(graph: Graph, signs: Mapping[tuple[str, str, str], Sign] | None = None) -> Picture:
     """
     Return the picture of a graph: its datasets with their columns, and the jobs of which no column is known.
 
-    In an unfolded graph, CTEs, views and subqueries are boxes too.
+    In an unfolded graph, CTEs, views and subqueries are boxes too. Of a dataset that is only read, it has the columns
+    that are used.
 
-    Of a dataset that is only read, it has the columns that are used.
+    Args:
+        graph: the graph.
+        signs: what became of edges, by their keys; None in a graph that is no difference.
     """
-    values = [edge for edge in graph.edges if edge.kind not in FLOWS]
-    told = {edge.job for edge in values}
-    flows = [edge for edge in graph.edges if edge.kind in FLOWS and edge.job not in told]
-    arrows = (*_arrows(values), *(Arrow(edge.source, edge.target, _SIGNS.get(edge.change, "")) for edge in flows))
+    marks = {key: SIGNS[sign] for key, sign in (signs or {}).items()}
+    values = [edge for edge in graph.edges if not edge.is_flow]
+    known = {edge.job for edge in values}
+    flows = [edge for edge in graph.edges if edge.is_flow and edge.job not in known]
+    arrows = (
+        *_arrows(values, marks),
+        *(Arrow(edge.source, edge.target, marks.get(edge.key, ""), edge.certainty == "exact") for edge in flows),
+    )
     used = {key for arrow in arrows for key in (arrow.source, arrow.target)}
-    columns: dict[str, list[ColumnNode]] = {}
+    parts: dict[str, list[ColumnNode | VersionNode]] = {}
     for node in graph.nodes:
-        if isinstance(node, ColumnNode):
-            columns.setdefault(node.dataset, []).append(node)
-    owner = {column.id: dataset for dataset, each in columns.items() for column in each}
+        if isinstance(node, (ColumnNode, VersionNode)):
+            parts.setdefault(node.dataset, []).append(node)
+    owner = {part.id: dataset for dataset, each in parts.items() for part in each}
     made = {owner.get(edge.target, edge.target) for edge in values}
     boxes = []
     for node in graph.nodes:
         if isinstance(node, JobNode) and node.id in used:
             boxes.append(Box(f"job {node.name}", key=node.id))
-        if isinstance(node, DatasetNode) or (
-            isinstance(node, OperatorNode) and (node.id in used or node.id in columns)
-        ):
+        if isinstance(node, DatasetNode) or (isinstance(node, OperatorNode) and (node.id in used or node.id in parts)):
             title = node.label if isinstance(node, DatasetNode) else node.title
-            mine = columns.get(node.id, ())
-            shown = [(each.id, each.name) for each in mine if each.id in used or node.id in made]
+            mine = parts.get(node.id, ())
+            shown = [(each.id, _part(each)) for each in mine if each.id in used or node.id in made]
             shown += [(node.id, _EVERY_ROW)] if shown and node.id in used else []
             boxes.append(Box(title, tuple(shown)) if shown else Box(title, key=node.id))
     return Picture(tuple(boxes), arrows)
 
 
-def _arrows(edges: Iterable[GraphEdge]) -> tuple[Arrow, ...]:
-    """Return an arrow for each pair of nodes, with what all edges between them say, the preferred kind first."""
-    between: dict[tuple[str, str], list[GraphEdge]] = {}
+def _part(part: ColumnNode | VersionNode) -> str:
+    return f"{part.name}: {part.made}" if isinstance(part, VersionNode) and part.made else part.name
+
+
+def _arrows(edges: Iterable[Edge], marks: Mapping[tuple[str, str, str], str]) -> tuple[Arrow, ...]:
+    """Return an arrow for each pair of nodes, with the paths of all edges between them, the preferred kind first."""
+    between: dict[tuple[str, str], list[Edge]] = {}
     for edge in edges:
         between.setdefault((edge.source, edge.target), []).append(edge)
     return tuple(
-        Arrow(
-            source,
-            target,
-            ", ".join(dict.fromkeys(map(_label, sorted(same, key=preferred)))),
-            any(PREFERENCE[edge.kind] < PREFERENCE[EdgeKind.EXTERNAL] and edge.confidence.value == 1 for edge in same),
-        )
+        Arrow(source, target, _label(same, marks), any(map(_is_solid, same)))
         for (source, target), same in between.items()
     )
 
 
-def _label(edge: GraphEdge) -> str:
-    text = " ".join(edge.expression.split())
+def _is_solid(edge: Edge) -> bool:
+    if not edge.paths:
+        return edge.certainty == "exact"
+    return any(not path.kind.is_influence and path.certainty == "exact" for path in edge.paths)
+
+
+def _label(edges: list[Edge], marks: Mapping[tuple[str, str, str], str]) -> str:
+    bare = [f"{marks.get(edge.key, '')} {_doubt(edge.certainty)}".strip() for edge in edges if not edge.paths]
+    paths = sorted(((path, marks.get(edge.key, "")) for edge in edges for path in edge.paths), key=lambda x: x[0].order)
+    return ", ".join(dict.fromkeys(filter(None, (*bare, *(_path_label(path, mark) for path, mark in paths)))))
+
+
+def _doubt(certainty: Certainty) -> str:
+    return "" if certainty == "exact" else f"({certainty})"
+
+
+def _path_label(path: Path, mark: str) -> str:
+    text = " ".join(path.expression.split())
     short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-    doubt = f"({edge.confidence.value:g})" if edge.confidence.value < 1 else ""
-    masked = "masked" if edge.masking else ""
-    sign = _SIGNS.get(edge.change, "")
     return " ".join(
-        filter(None, (sign, edge.kind.value, masked, doubt, short if edge.kind is not EdgeKind.DIRECT else ""))
+        filter(None, (mark, str(path.kind), _doubt(path.certainty), short if path.kind.subtype != "IDENTITY" else ""))
     )
 
 

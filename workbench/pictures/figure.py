@@ -15,7 +15,14 @@ import html
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.model.graph import FLOWS, ColumnNode, DatasetNode, Graph, JobNode, OperatorNode
+from openlineage_pyspark.workbench.model.graph import (
+    ColumnNode,
+    DatasetNode,
+    Graph,
+    JobNode,
+    OperatorNode,
+    VersionNode,
+)
 from openlineage_pyspark.workbench.pictures.svg import Bounds, drawing, shown
 
 if TYPE_CHECKING:
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
 
 _BOUNDS = Bounds(boxes=40, rows=12, lines=600)
 _MOST_ROWS = 500
-_HEADINGS = ("from", "to", "how", "expression", "certainty", "job", "change")
+_HEADINGS = ("from", "to", "how", "expression", "certainty", "job")
 _LONGEST_CELL = 2000
 _FRAME = "overflow:auto;max-height:{}px;margin:4px 0"
 # Each in its own output: another cell may be trusted.
@@ -92,23 +99,32 @@ def _edges_of(graph: Graph) -> FigureTable:
     names |= {
         node.id: f"{owners.get(node.dataset, node.dataset)}.{node.name}"
         for node in graph.nodes
-        if isinstance(node, ColumnNode)
+        if isinstance(node, (ColumnNode, VersionNode))
     }
-    told = {edge.job for edge in graph.edges if edge.kind not in FLOWS}
+    known = {edge.job for edge in graph.edges if not edge.is_flow}
     rows = []
     for edge in graph.edges:
-        # What a job reads and writes is said by the edges of its columns, if there are any.
-        if edge.kind in FLOWS and edge.job in told:
+        # What a job reads and writes is in the edges of its columns, if there are any.
+        if edge.is_flow and edge.job in known:
             continue
         ends = [names.get(each, each) for each in (edge.source, edge.target)]
-        if edge.kind not in FLOWS and edge.target in owners:
+        if edge.is_flow:
+            kind = "read" if edge.target.startswith("job|") else "written"
+            rows.append((*ends, kind, "", _doubt(edge.certainty), ""))
+            continue
+        if edge.target in owners:
             ends[1] = f"{ends[1]} (every row)"
-        kind = f"{edge.kind.value}, masked" if edge.masking else edge.kind.value
-        certainty = "" if edge.confidence.certainty == "exact" else edge.confidence.certainty
-        job = names.get(edge.job, "").removeprefix("job ") if edge.kind not in FLOWS else ""
-        rows.append((*ends, kind, edge.expression, certainty, job, edge.change))
+        job = names.get(edge.job, "").removeprefix("job ")
+        if not edge.paths:
+            rows.append((*ends, "", "", _doubt(edge.certainty), job))
+        shown_rows = ((*ends, str(each.kind), each.expression, _doubt(each.certainty), job) for each in edge.paths)
+        rows += dict.fromkeys(shown_rows)
     kept = [at for at in range(len(_HEADINGS)) if any(row[at] for row in rows)]
     return FigureTable([_HEADINGS[at] for at in kept], [[row[at] for at in kept] for row in rows])
+
+
+def _doubt(certainty: str) -> str:
+    return "" if certainty == "exact" else certainty
 
 
 def _picture(graph: Graph, around: str) -> str:

@@ -14,24 +14,31 @@ import itertools
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.model.graph import (
-    FLOWS,
-    PREFERENCE,
     ColumnNode,
     DatasetNode,
-    EdgeKind,
+    Edge,
     Graph,
-    GraphEdge,
-    GraphWarning,
     JobNode,
     Node,
     OperatorNode,
+    Path,
     RunNode,
+    VersionNode,
 )
+from openlineage_pyspark.workbench.model.kinds import Diagnostic, rank
 from openlineage_pyspark.workbench.pictures.layout import Gaps, Layout, Size, layered
+from openlineage_pyspark.workbench.pictures.words import INFERRED, reason_of
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.model.change import Sign
+
+_Row: TypeAlias = ColumnNode | VersionNode
+_Signs: TypeAlias = "Mapping[tuple[str, str, str], Sign]"
 
 _SIGN = 6.6
 """The width of a sign in pixels, in the picture's font of equal widths."""
@@ -60,7 +67,7 @@ _KEY = {
     _INFLUENCE: "decides about rows or values",
     _DOUBT: "uncertain",
 }
-_CHANGES = ("came", "went", "changed")
+_CHANGES = ("added", "removed", "changed")
 """What may have happened to an edge between two times."""
 
 # Notebooks say by these attributes of the page whether their theme is dark; elsewhere the system's choice counts.
@@ -147,7 +154,7 @@ class Drawing:
     summary: str
 
 
-def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None) -> str:
+def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None, signs: _Signs | None = None) -> str:
     """
     Return the picture of a graph.
 
@@ -156,11 +163,12 @@ def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None) -> str:
         around: the id of the node that the picture is about; empty for the box with the most neighbours, if not all
             boxes have room.
         bounds: how much is shown at most.
+        signs: what became of edges, by their keys; None in a graph that is no difference.
     """
-    return drawing(graph, around=around, bounds=bounds).text
+    return drawing(graph, around=around, bounds=bounds, signs=signs).text
 
 
-def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None) -> Drawing:
+def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None, signs: _Signs | None = None) -> Drawing:
     """
     Return the picture of a graph, with what it says in words.
 
@@ -168,8 +176,9 @@ def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None) -> 
         graph: the graph.
         around: as for `svg`.
         bounds: as for `svg`.
+        signs: as for `svg`.
     """
-    drawn = _Drawing(_Scene(graph, around, bounds or Bounds()))
+    drawn = _Drawing(_Scene(graph, around, bounds or Bounds(), signs or {}))
     return Drawing(drawn.text(), drawn.summary())
 
 
@@ -219,7 +228,7 @@ class _PlacedBox:
 
     node: DatasetNode | JobNode | OperatorNode
     label: str
-    rows: tuple[ColumnNode, ...] = ()
+    rows: tuple[_Row, ...] = ()
     more: int = 0
 
     @property
@@ -238,12 +247,13 @@ class _PlacedBox:
         return _HEAD + place * _ROW + _ROW // 2
 
 
-def _name(column: ColumnNode) -> str:
+def _name(column: _Row) -> str:
     return shown(column.name, _LONGEST_NAME)
 
 
-def _type(column: ColumnNode) -> str:
-    return shown(column.data_type, _LONGEST_TYPE)
+def _type(column: _Row) -> str:
+    text, most = (column.data_type, _LONGEST_TYPE) if isinstance(column, ColumnNode) else (column.made, _LONGEST_NAME)
+    return shown(text, most)
 
 
 @attrs.frozen
@@ -255,7 +265,7 @@ class _Leg:
         source: the id of the column, table, job or operator where it begins.
         target: where it ends.
         look: how it looks.
-        change: whether its edges `came`, `went` or `changed`, in a graph of differences; else empty.
+        change: whether its edges are `added`, `removed` or `changed`, in a graph of differences; else empty.
     """
 
     source: str
@@ -288,22 +298,23 @@ def _short_names(jobs: list[JobNode]) -> dict[str, str]:
 class _Scene:
     """What is shown of a graph, before anything has a place."""
 
-    def __init__(self, graph: Graph, around: str, bounds: Bounds) -> None:
+    def __init__(self, graph: Graph, around: str, bounds: Bounds, signs: _Signs) -> None:
         self.graph = graph
+        self.signs = signs
         self.bounds = bounds
         ends = {end for edge in graph.edges for end in (edge.source, edge.target)}
-        owners = {node.dataset for node in graph.nodes if isinstance(node, ColumnNode)}
+        owners = {node.dataset for node in graph.nodes if isinstance(node, (ColumnNode, VersionNode))}
         self._nodes: dict[str, Node] = {node.id: node for node in graph.nodes}
-        self._columns: dict[str, list[ColumnNode]] = {}
+        self._columns: dict[str, list[_Row]] = {}
         self._last_runs: dict[str, RunNode] = {}
         for node in graph.nodes:
-            if isinstance(node, ColumnNode):
+            if isinstance(node, (ColumnNode, VersionNode)):
                 self._columns.setdefault(node.dataset, []).append(node)
             elif isinstance(node, RunNode):
                 self._last_runs.setdefault(node.job, node)
-        self.by_target: dict[str, list[GraphEdge]] = {}
+        self.by_target: dict[str, list[Edge]] = {}
         for edge in graph.edges:
-            if edge.kind not in FLOWS:
+            if not edge.is_flow:
                 self.by_target.setdefault(edge.target, []).append(edge)
         every = [
             node
@@ -329,7 +340,7 @@ class _Scene:
         node = self._nodes.get(id_)
         match node:
             # A column without a name has the id of its dataset.
-            case ColumnNode() if node.name:
+            case ColumnNode() | VersionNode() if node.name:
                 return f"{self.label(node.dataset)}.{node.name}"
             case DatasetNode():
                 return node.label
@@ -345,17 +356,17 @@ class _Scene:
         last = self._last_runs.get(job.id)
         return None if last is None else _STATES.get(last.state, _OPEN)
 
-    def warnings_of(self, job: JobNode) -> list[GraphWarning]:
+    def warnings_of(self, job: JobNode) -> list[Diagnostic]:
         """Return what the runs of a job did not understand."""
-        return [warning for warning in self.graph.warnings if warning.job == job.id]
+        return [each for each in self.graph.diagnostics if each.node == job.id]
 
     def _home(self, id_: str) -> str:
         """Return the box in which a node stands; empty for none."""
         node = self._nodes.get(id_)
-        home = node.dataset if isinstance(node, ColumnNode) else id_
+        home = node.dataset if isinstance(node, (ColumnNode, VersionNode)) else id_
         return home if home in self.all_boxes else ""
 
-    def _links(self, edge: GraphEdge) -> list[tuple[str, str]]:
+    def _links(self, edge: Edge) -> list[tuple[str, str]]:
         """Return the pairs of boxes that an edge connects, which are two if a job stands between."""
         ends = [self._home(edge.source), self._home(edge.target)]
         if not all(ends):
@@ -380,9 +391,9 @@ class _Scene:
         few = {each.id for each in first}
         return _PlacedBox(node, label, tuple(each for each in columns if each.id in few), len(columns) - len(few))
 
-    def _lines(self) -> tuple[dict[tuple[str, str], dict[_Leg, list[GraphEdge]]], int]:
+    def _lines(self) -> tuple[dict[tuple[str, str], dict[_Leg, list[Edge]]], int]:
         """Return the lines between each two boxes, with their edges, and how many edges have no line."""
-        legs: dict[tuple[str, str], dict[_Leg, list[GraphEdge]]] = {}
+        legs: dict[tuple[str, str], dict[_Leg, list[Edge]]] = {}
         count = undrawn = 0
         for edge in sorted(self.graph.edges, key=_surest):
             links = self._links(edge)
@@ -394,7 +405,7 @@ class _Scene:
             anchors = [self._anchor(edge.source), *([edge.job] if len(links) > 1 else []), self._anchor(edge.target)]
             for link, source, target in zip(links, anchors, anchors[1:], strict=False):
                 known = legs.setdefault(link, {})
-                leg = _Leg(source, target, _look(edge), edge.change)
+                leg = _Leg(source, target, _look(edge), self.signs.get(edge.key, ""))
                 # That a job reads a table is seen at the lines of the columns that it reads.
                 if leg.look != _FLOW or (source, target) != link or not known:
                     count += leg not in known
@@ -404,24 +415,24 @@ class _Scene:
     def _anchor(self, id_: str) -> str:
         """Return what a line ends at: a row; for a column that is not shown, the row that stands for the rest."""
         node = self._nodes[id_]
-        if not isinstance(node, ColumnNode):
+        if not isinstance(node, (ColumnNode, VersionNode)):
             return id_
         box = self.boxes[node.dataset]
         return id_ if any(row.id == id_ for row in box.rows) else f"more of {node.dataset}"
 
 
-def _surest(edge: GraphEdge) -> tuple[bool, float, int, str, str]:
+def _surest(edge: Edge) -> tuple[bool, int, tuple[object, ...], str, str]:
     """Return what sorts edges: those of columns first, and the surest of them."""
-    is_flow = edge.kind in FLOWS
-    return is_flow, -edge.confidence.value, PREFERENCE[edge.kind], edge.target, edge.source
+    return edge.is_flow, rank(edge.certainty), edge.order, edge.target, edge.source
 
 
-def _look(edge: GraphEdge) -> str:
-    if edge.confidence.value < 1 or edge.kind in (EdgeKind.UNKNOWN, EdgeKind.EXTERNAL):
+def _look(edge: Edge) -> str:
+    preferred = edge.paths[0].certainty if edge.paths else edge.certainty
+    if preferred != "exact":
         return _DOUBT
-    if edge.kind in FLOWS:
+    if edge.is_flow:
         return _FLOW
-    return _INFLUENCE if PREFERENCE[edge.kind] >= PREFERENCE[EdgeKind.CONDITIONAL] else _VALUE
+    return _INFLUENCE if edge.is_influence else _VALUE
 
 
 def _near(boxes: list[str], links: Iterable[tuple[str, str]], start: str, most: int) -> set[str]:
@@ -509,7 +520,7 @@ class _Drawing:
         tables = sum(isinstance(node, DatasetNode) for node in boxes)
         inner = sum(isinstance(node, OperatorNode) for node in boxes)
         jobs = sum(isinstance(node, JobNode) for node in boxes)
-        edges = sum(edge.kind not in FLOWS for edge in self._scene.graph.edges)
+        edges = sum(not edge.is_flow for edge in self._scene.graph.edges)
         parts = [
             _counted(tables, "table"),
             *([_counted(inner, "CTE, view or subquery", "CTEs, views and subqueries")] if inner else []),
@@ -529,7 +540,7 @@ class _Drawing:
             yield f"shown: the {len(scene.boxes):,} tables and jobs{about}; {left_out:,} more are left out"
         if scene.undrawn:
             yield f"{scene.undrawn:,} edges that are less sure have no line"
-        warnings = list(dict.fromkeys(f"{each.operator}: {each.message}" for each in scene.graph.warnings))
+        warnings = list(dict.fromkeys(f"{each.operator}: {each.message}" for each in scene.graph.diagnostics))
         for warning in warnings[:_MOST_NOTES]:
             yield shown(f"not understood: {warning.removeprefix(': ')}", _LONGEST_NOTE)
         if len(warnings) > _MOST_NOTES:
@@ -605,7 +616,11 @@ class _Drawing:
     def _made(self, id_: str) -> str:
         """Return in words what a column or a table is made from; empty if no edge tells."""
         edges = sorted(self._scene.by_target.get(id_, ()), key=_surest)
-        texts = dict.fromkeys(f"{each.kind.value} of {shown(self._scene.label(each.source), 80)}" for each in edges)
+        texts = dict.fromkeys(
+            f"{kind} of {shown(self._scene.label(each.source), 80)}".lstrip()
+            for each in edges
+            for kind in dict.fromkeys([str(path.kind) for path in each.paths] or [""])
+        )
         return _some(list(texts), ", ")
 
     def _lines(self) -> Iterator[str]:
@@ -650,14 +665,21 @@ class _Drawing:
     def _height(self, box: str, anchor: str) -> int:
         return self._layout.places[box][1] + self._scene.boxes[box].height_of(anchor)
 
-    def _told(self, edge: GraphEdge) -> str:
+    def _told(self, edge: Edge) -> str:
         """Return an edge in words."""
         ends = " → ".join(shown(self._scene.label(each), 80) for each in (edge.source, edge.target))
-        masked = " (masked)" if edge.masking else ""
-        expression = f" {shown(' '.join(edge.expression.split()), _LONGEST_TEXT)}" if edge.expression else ""
-        doubt = f". {shown(edge.confidence.reason, _LONGEST_TEXT)}" if edge.confidence.value < 1 else ""
-        change = f"{edge.change}: " if edge.change else ""
-        return f"{change}{ends}: {edge.kind.value}{masked}{expression}{doubt}"
+        change = self._scene.signs.get(edge.key)
+        doubt = f". {INFERRED}" if not edge.paths and edge.certainty != "exact" else ""
+        how = "; ".join(dict.fromkeys(map(_path_text, edge.paths)))
+        return f"{f'{change}: ' if change else ''}{ends}{f': {how}' if how else ''}{doubt}"
+
+
+def _path_text(path: Path) -> str:
+    """Return a path in words."""
+    expression = shown(" ".join(path.expression.split()), _LONGEST_TEXT) if path.expression else ""
+    why = shown(reason_of(path.certainty, path.steps), _LONGEST_TEXT)
+    text = " ".join(filter(None, (str(path.kind), expression)))
+    return text if path.certainty == "exact" else f"{text}. {why}" if text else why
 
 
 def _curve(points: list[tuple[int, int]]) -> str:

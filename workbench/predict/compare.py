@@ -6,12 +6,22 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.model.graph import kind_text
-from openlineage_pyspark.workbench.questions.diff import Diff, LineageState, differences
+from openlineage_pyspark.workbench.model.graph import (
+    ColumnNode,
+    DatasetNode,
+    Edge,
+    Graph,
+    Path,
+    column_id,
+    node_id,
+    united,
+)
+from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
+from openlineage_pyspark.workbench.questions.diff import Diff, PlacedGraph, differences
 from openlineage_pyspark.workbench.report import table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
     from openlineage_pyspark.workbench.predict.scripts import StatementLineage
@@ -21,11 +31,11 @@ ColumnName = tuple[str, str]
 """A dataset's name and a column; the column is empty for all rows."""
 
 
-def lineage_state_of(found: Iterable[StatementLineage]) -> LineageState:
+def lineage_state_of(found: Iterable[StatementLineage]) -> PlacedGraph:
     """Return the columns that scripts write, and the edges that lead to them, by the names of the datasets."""
     columns: dict[ColumnName, str] = {}
-    edges: dict[tuple[ColumnName, ColumnName], set[str]] = {}
-    tables: dict[tuple[str, str], str] = {}
+    edges: list[tuple[ColumnName, ColumnName, Path]] = []
+    tables: dict[tuple[str, str], None] = {}
     queries: Counter[str] = Counter()
     for each in found:
         if each.lineage is None:
@@ -40,18 +50,31 @@ def lineage_state_of(found: Iterable[StatementLineage]) -> LineageState:
             columns |= {(target, name): type_ for name, type_ in _types(dataset.fields if dataset else ())}
             for column in lineage.columns:
                 columns.setdefault((target, column.name), "")
-            tables |= {(name_of(source), target): "" for source in each.lineage.inputs if name_of(source) != target}
+            tables |= {(name_of(source), target): None for source in each.lineage.inputs if name_of(source) != target}
             for edge in attrs.evolve(each.lineage, outputs=((dataset, lineage),)).edges:
-                source = _source(edge.source_namespace, edge.source, names)
-                ends = ((source, edge.source_column), (target, edge.column or ""))
-                doubt = "" if edge.certainty == "exact" else f", {edge.certainty}"
-                edges.setdefault(ends, set()).add(
-                    f"{kind_text(edge.subtype, masked=edge.masking)}{doubt} {edge.expression}".strip()
-                )
-    return LineageState(columns, {ends: "; ".join(sorted(texts)) for ends, texts in edges.items()}, tables)
+                source = (_source(edge.source_namespace, edge.source, names), edge.source_column)
+                path = Path(Kind(edge.type, edge.subtype, edge.masking), edge.expression, certainty_of(edge.certainty))
+                edges.append((source, (target, edge.column or ""), path))
+    return _placed(columns, edges, tables)
 
 
-def compared(before: LineageState, after: LineageState, store: Store | None) -> tuple[Diff, tuple[str, ...]]:
+def _placed(
+    columns: Mapping[ColumnName, str],
+    edges: Collection[tuple[ColumnName, ColumnName, Path]],
+    tables: Collection[tuple[str, str]],
+) -> PlacedGraph:
+    every = {*columns, *(end for source, target, _ in edges for end in (source, target))}
+    every |= {(each, "") for pair in tables for each in pair}
+    every |= {(table, "") for table, _ in every}
+    ids = {(table, column): column_id(node_id("dataset", "", table), column) for table, column in every}
+    nodes = [DatasetNode("", table, table) for table in dict.fromkeys(table for table, _ in every)]
+    parts = [ColumnNode(ids[table, ""], column, type_) for (table, column), type_ in columns.items() if column]
+    made = (Edge(ids[source], ids[target], (path,)) for source, target, path in edges)
+    between = (Edge(ids[source, ""], ids[target, ""]) for source, target in tables)
+    return PlacedGraph(Graph((*nodes, *parts), united((*made, *between))), {id_: place for place, id_ in ids.items()})
+
+
+def compared(before: PlacedGraph, after: PlacedGraph, store: Store | None) -> tuple[Diff, tuple[str, ...]]:
     """
     Return what is different, with what is downstream of it in the scripts and in a store.
 
@@ -72,7 +95,7 @@ def compared(before: LineageState, after: LineageState, store: Store | None) -> 
         for place, depth in further.items():
             depths[place] = min(depth, depths.get(place, depth))
     labels = {f"{table}{'.' if column else ''}{column}": depth for (table, column), depth in depths.items()}
-    return Diff(found.changes, tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))), doubts
+    return Diff(found.rows, tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))), doubts
 
 
 def name_of(dataset: Dataset) -> str:
@@ -93,16 +116,16 @@ def _types(fields: Iterable[Field], above: str = "") -> Iterable[tuple[str, str]
             yield from _types(field.fields, f"{above}{field.name}.")
 
 
-def _reached(starts: Iterable[ColumnName], states: Iterable[LineageState]) -> dict[ColumnName, int]:
+def _reached(starts: Iterable[ColumnName], states: Iterable[PlacedGraph]) -> dict[ColumnName, int]:
     """Return what the scripts make from some columns -> how many statements lie between. All rows mean each column."""
     below: dict[ColumnName, set[ColumnName]] = {}
     columns: dict[str, set[ColumnName]] = {}
     for state in states:
-        for source, target in state.edges:
+        for edge in state.graph.edges:
+            source, target = state.places[edge.source], state.places[edge.target]
             below.setdefault(source, set()).add(target)
-            columns.setdefault(source[0], set()).add(source)
-        for source_table, target_table in state.tables:
-            below.setdefault((source_table, ""), set()).add((target_table, ""))
+            if edge.paths:
+                columns.setdefault(source[0], set()).add(source)
     started = set(starts)
     depths: dict[ColumnName, int] = {}
     pending = deque((place, 0) for place in sorted(started))

@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
-from openlineage_pyspark.workbench.model.graph import column_id, kind_text, node_id
+from openlineage_pyspark.workbench.model.change import difference
+from openlineage_pyspark.workbench.model.graph import (
+    ColumnNode,
+    DatasetNode,
+    Edge,
+    Graph,
+    column_id,
+    node_id,
+    united,
+)
 from openlineage_pyspark.workbench.model.times import FOREVER
+from openlineage_pyspark.workbench.pictures.diagrams import SIGNS
 from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.workbench.questions.things import runs_within
@@ -22,9 +32,8 @@ from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from openlineage_pyspark.workbench.model.graph import GraphEdge
     from openlineage_pyspark.workbench.questions.reach import Place
     from openlineage_pyspark.workbench.store.events.portions import EventLine
     from openlineage_pyspark.workbench.store.events.rows import Rows
@@ -40,10 +49,13 @@ _COMPLETE_RUNS = (
 )
 
 
+_UNMASKED = "no longer masked"
+
+
 @attrs.frozen
-class Change:
+class ChangeRow:
     """
-    One difference.
+    A change with the names that people know.
 
     Args:
         what: `column`, `edge` between two columns, `table edge` between two datasets.
@@ -51,6 +63,7 @@ class Change:
         name: the column, or both ends of the edge.
         before: its type, or how the target was made; empty if it was not there.
         after: the same afterwards.
+        unmasked: whether a value that could not be recognized arrives as it can be now.
     """
 
     what: str
@@ -58,6 +71,7 @@ class Change:
     name: str
     before: str
     after: str
+    unmasked: bool = False
 
 
 @attrs.frozen
@@ -70,7 +84,7 @@ class Diff:
         downstream: what is made from what changed -> how many jobs lie between, the closest first.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[ChangeRow, ...]
     downstream: tuple[tuple[str, int], ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,61 +96,65 @@ class Diff:
 
 
 @attrs.frozen
-class LineageState:
+class PlacedGraph:
     """
-    Lineage at one time. Datasets stand by a key: in a store by their ids.
+    A graph without jobs, whose nodes have keys of their own.
 
     Args:
-        columns: a dataset and a column -> its type.
-        edges: two columns -> how the second one is made of the first.
-        tables: two datasets.
+        graph: the graph. An edge between two datasets has no paths.
+        places: the id of a node -> the key of its dataset, and the column, which is empty for the dataset itself.
     """
 
-    columns: dict[tuple[Any, str], str]
-    edges: dict[tuple[tuple[Any, str], tuple[Any, str]], str]
-    tables: dict[tuple[Any, Any], str]
+    graph: Graph
+    places: Mapping[str, tuple[Any, str]]
 
 
 @attrs.frozen
 class Differences:
     """
-    What is different between two states.
+    What is different between two graphs.
 
     Args:
-        changes: the differences, by their names.
+        rows: the changes with the names that people know: those of values that are no longer masked first.
         columns: the columns that changed, or are made differently.
         datasets: the datasets that are made of other ones.
     """
 
-    changes: tuple[Change, ...]
+    rows: tuple[ChangeRow, ...]
     columns: frozenset[tuple[Any, str]]
     datasets: frozenset[Any]
 
 
-def differences(old: LineageState, new: LineageState, label: Callable[[Any], str]) -> Differences:
+def differences(before: PlacedGraph, after: PlacedGraph, label: Callable[[Any], str]) -> Differences:
     """
-    Return what is different between two states.
+    Return what is different between two graphs.
 
     Args:
-        old: the earlier one.
-        new: the later one.
+        before: the earlier one.
+        after: the later one.
         label: gives the name of a dataset, by its key.
     """
+    places = {**before.places, **after.places}
 
-    def name(place: tuple[Any, str]) -> str:
-        return f"{label(place[0])}.{place[1]}" if place[1] else label(place[0])
+    def name(id_: str) -> str:
+        dataset, column = places[id_]
+        return f"{label(dataset)}.{column}" if column else label(dataset)
 
-    columns = list(_changes(old.columns, new.columns))
-    edges = list(_changes(old.edges, new.edges))
-    between = list(_changes(old.tables, new.tables))
-    changes = [
-        *(Change("column", sign, name(place), *texts) for place, sign, *texts in columns),
-        *(Change("edge", sign, f"{name(ends[0])} -> {name(ends[1])}", *texts) for ends, sign, *texts in edges),
-        *(Change("table edge", sign, f"{label(a)} -> {label(b)}", *texts) for (a, b), sign, *texts in between),
-    ]
-    touched = {place for place, *_ in columns} | {ends[1] for ends, *_ in edges}
-    made = {ends[1] for ends, *_ in between}
-    return Differences(tuple(sorted(changes, key=_order)), frozenset(touched), frozenset(made))
+    rows, columns, datasets_made = [], set(), set()
+    for change in difference(before.graph, after.graph):
+        one = change.one
+        if not isinstance(one, Edge):
+            text = name(one.id)
+            columns.add(places[one.id])
+        else:
+            text = f"{name(one.source)} -> {name(one.target)}"
+            dataset, column = places[one.target]
+            if one.paths:
+                columns.add((dataset, column))
+            else:
+                datasets_made.add(dataset)
+        rows.append(ChangeRow(change.what, change.sign, text, *change.texts, change.is_unmasked))
+    return Differences(tuple(sorted(rows, key=_order)), frozenset(columns), frozenset(datasets_made))
 
 
 def diff_of_times(tables: QueriedTables, before: int, after: int) -> Diff:
@@ -200,13 +218,11 @@ def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | No
 
 def _diff(tables: QueriedTables, before: tuple[Iterable[str], int], after: tuple[Iterable[str], int]) -> Diff:
     """Return the difference of two states, each as the texts of its events, and the time until which they are told."""
-    old, new = _state(tables, *before), _state(tables, *after)
-    ids = {place[0] for state in (old, new) for place in state.columns}
-    ids |= {place[0] for state in (old, new) for edge in state.edges for place in edge}
-    ids |= {each for state in (old, new) for edge in state.tables for each in edge}
+    old, new = _graph(tables, *before), _graph(tables, *after)
+    ids = {dataset for state in (old, new) for dataset, _ in state.places.values()}
     labels = {id_: dataset.label for id_, dataset in datasets(tables, ids).items()}
     found = differences(old, new, labels.__getitem__)
-    return Diff(found.changes, _downstream(tables, set(found.columns), {(id_, "") for id_ in found.datasets}))
+    return Diff(found.rows, _downstream(tables, set(found.columns), {(id_, "") for id_ in found.datasets}))
 
 
 def downstream_of(
@@ -259,19 +275,8 @@ def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) ->
     return tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))
 
 
-def _changes(old: dict[Any, str], new: dict[Any, str]) -> Iterator[tuple[Any, str, str, str]]:
-    """Yield what came, went or changed: its key, the sign, and its texts before and after."""
-    for key in sorted({*old, *new}):
-        if key not in old:
-            yield key, "added", "", new[key]
-        elif key not in new:
-            yield key, "removed", old[key], ""
-        elif old[key] != new[key]:
-            yield key, "changed", old[key], new[key]
-
-
-def _state(tables: QueriedTables, texts: Iterable[str], time: int) -> LineageState:
-    """Return what events say, with the datasets as the store knows them."""
+def _graph(tables: QueriedTables, texts: Iterable[str], time: int) -> PlacedGraph:
+    """Return the graph of events, with the datasets as the store knows them."""
     rows: Rows = {}
     for part in rows_of_events(texts):
         for table, found in part.items():
@@ -291,30 +296,52 @@ def _state(tables: QueriedTables, texts: Iterable[str], time: int) -> LineageSta
     for name_id, column, type_, _, _, told in _typed(rows.get("dataset_column", ())):
         if told == latest[ids[name_id]]:
             columns[ids[name_id], column] = type_
-    made: dict[tuple[Place, Place], set[str]] = {}
     lineage = list(_typed(rows.get("column_lineage", ())))
-    for row, edge in zip(lineage, _explained(tables, lineage, ids, time), strict=True):
-        ends = ((ids[row[2]], row[3]), (ids[row[0]], row[1]))
-        doubt = "" if edge.confidence.certainty == "exact" else f", {edge.confidence.certainty}"
-        made.setdefault(ends, set()).add(f"{kind_text(row[6] or row[5], masked=bool(row[7]))}{doubt} {row[8]}".strip())
+    edges = _explained(tables, lineage, ids, time)
+    used = {(ids[row[at]], row[at + 1]) for row in lineage for at in (0, 2)}
     reads: dict[int, set[int]] = {}
     for row in _typed(rows.get("source_job_lineage", ())):
         reads.setdefault(row[0], set()).add(ids[row[1]])
     between = {
-        (source, ids[row[1]]): ""
-        for row in _typed(rows.get("sink_job_lineage", ()))
-        for source in reads.get(row[0], ())
+        (source, ids[row[1]]) for row in _typed(rows.get("sink_job_lineage", ())) for source in reads.get(row[0], ())
     }
-    return LineageState(columns, {ends: "; ".join(sorted(texts)) for ends, texts in made.items()}, between)
+    return _placed(tables, columns, used, edges, between)
 
 
-def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, int], time: int) -> list[GraphEdge]:
+def _placed(
+    tables: QueriedTables,
+    columns: Mapping[Place, str],
+    used: Iterable[Place],
+    edges: Iterable[Edge],
+    between: Collection[tuple[int, int]],
+) -> PlacedGraph:
+    """
+    Return a graph of what a store knows by ids.
+
+    Args:
+        tables: the store.
+        columns: the columns of schemas -> their types.
+        used: the columns of edges.
+        edges: the edges between columns, each with one path.
+        between: the datasets that are made from datasets.
+    """
+    every = {*columns, *used, *((id_, "") for pair in between for id_ in pair)}
+    named = datasets(tables, {id_ for id_, _ in every})
+    nodes = {id_: DatasetNode(each.namespace, each.name, each.label) for id_, each in named.items()}
+    parts = [ColumnNode(nodes[id_].id, column, type_) for (id_, column), type_ in columns.items() if column]
+    made = (Edge(nodes[source].id, nodes[target].id) for source, target in between)
+    bare = (attrs.evolve(edge, run="") for edge in edges)
+    graph = Graph((*nodes.values(), *parts), united((*bare, *made)))
+    return PlacedGraph(graph, {column_id(nodes[id_].id, column): (id_, column) for id_, column in every})
+
+
+def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, int], time: int) -> list[Edge]:
     """Return the edges of the graph that rows of column lineage stand for, as the events of their runs tell them."""
     named = datasets(tables, ids.values())
-    nodes = {id_: node_id("dataset", named[id_].namespace, named[id_].name) for id_ in ids.values() if id_ in named}
+    nodes = {id_: node_id("dataset", named[id_].namespace, named[id_].name) for id_ in ids.values()}
     made, runs = [], set()
     for output, column, input_, field, _, type_, subtype, masking, text, _, _, _, run in lineage:
-        ends = column_id(nodes.get(ids[input_], ""), field), column_id(nodes.get(ids[output], ""), column)
+        ends = column_id(nodes[ids[input_]], field), column_id(nodes[ids[output]], column)
         made.append(stored_edge(*ends, type_, subtype, text or "", masking=bool(masking), job="", run=run))
         runs |= {run} if run else set()
     return explained(made, told_by(tables, runs, time), {})
@@ -325,16 +352,16 @@ def _typed(rows: Iterable[Any]) -> Iterator[Any]:
     return iter(rows)
 
 
-def _order(change: Change) -> tuple[str, str, str]:
-    return change.what, change.name, change.sign
-
-
-_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+def _order(row: ChangeRow) -> tuple[bool, str, str, str]:
+    return not row.unmasked, row.what, row.name, row.sign
 
 
 def text_of_diff(diff: Diff) -> str:
     """Return a difference as lines for people."""
-    lines = [f"{_SIGNS[each.sign]} {each.what} {each.name}{_how(each)}" for each in diff.changes]
+    lines = [
+        f"{SIGNS[each.sign]} {each.what} {each.name}{_how(each)}{f', {_UNMASKED}' if each.unmasked else ''}"
+        for each in diff.changes
+    ]
     if diff.downstream:
         lines += ["downstream of it:", *(f"  {depth}  {name}" for name, depth in diff.downstream)]
     return "".join(f"{plain(line)}\n" for line in lines or ["nothing changed"])
@@ -344,10 +371,11 @@ def markdown_of_diff(diff: Diff) -> str:
     """Return a difference as Markdown, for a pull request."""
     if not diff.changes:
         return "No lineage changed.\n"
-    rows = [
-        f"| {each.sign} | {each.what} | {code_of(each.name)} | {code_of(each.before)} | {code_of(each.after)} |"
-        for each in diff.changes
-    ]
+    rows = []
+    for each in diff.changes:
+        sign = f"**{_UNMASKED}**" if each.unmasked else each.sign
+        cells = (code_of(text) for text in (each.name, each.before, each.after))
+        rows.append(f"| {sign} | {each.what} | {' | '.join(cells)} |")
     parts = ["| | what | name | before | after |\n|---|---|---|---|---|", *rows]
     text = "\n".join(parts) + "\n"
     if diff.downstream:
@@ -356,7 +384,7 @@ def markdown_of_diff(diff: Diff) -> str:
     return text
 
 
-def _how(change: Change) -> str:
+def _how(change: ChangeRow) -> str:
     if change.sign == "changed":
         return f": {change.before} => {change.after}"
     text = change.before or change.after

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.workbench.model.graph import (
-    STATED,
     ColumnNode,
     DatasetNode,
-    EdgeKind,
-    GraphEdge,
+    Edge,
     JobNode,
     RunNode,
     column_id,
     node_id,
-    preferred,
+    united,
 )
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
@@ -24,13 +22,13 @@ from openlineage_pyspark.workbench.questions.reach import Direction, Limits, cur
 from openlineage_pyspark.workbench.questions.told import (
     RUNS_OF_A_JOB,
     call_sites_of,
+    diagnostics_of,
     earlier_runs,
     explained,
     latest_runs,
     operators_of_edges,
     stored_edge,
     told_by,
-    warnings_of,
 )
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
@@ -38,7 +36,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph, Node
-    from openlineage_pyspark.workbench.questions.reached import Answer
+    from openlineage_pyspark.workbench.questions.reached import LinkedNodes
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
@@ -64,7 +62,7 @@ def whole_graph(tables: QueriedTables, limits: Limits, around: str = "") -> Grap
     return _Builder(tables, limits).build(up | down, up, down)
 
 
-def graph_of_answer(tables: QueriedTables, limits: Limits, answer: Answer) -> Graph:
+def graph_of_answer(tables: QueriedTables, limits: Limits, answer: LinkedNodes) -> Graph:
     """
     Return an answer as a graph, with all that the store knows of its nodes and edges.
 
@@ -92,7 +90,7 @@ def graph_of_answer(tables: QueriedTables, limits: Limits, answer: Answer) -> Gr
     return ShownGraph(
         (*nodes, *(node for node in base.nodes if node.id not in known)),
         (*edges, *(edge for edge in base.edges if (edge.source, edge.target, edge.job) not in found)),
-        tuple(warning for warning in every.warnings if warning.job in ids),
+        tuple(each for each in every.diagnostics if each.node in ids),
         every.time,
     )
 
@@ -133,12 +131,12 @@ class _Builder:
         nodes: list[Node] = list(self._datasets(named))
         columns = self._columns(named, derived)
         job_of_run = {run.run_id: run.job for run in runs}
-        edges = explained(_column_edges(derived, named, jobs), told, self._earlier(derived, jobs, runs))
-        edges.sort(key=lambda each: (each.target, preferred(each), each.source, each.job))
+        paths = explained(_column_edges(derived, named, jobs), told, self._earlier(derived, jobs, runs))
+        edges = sorted(united(paths), key=lambda each: (each.target, each.order, each.source, each.job))
         nodes += [*columns, *jobs.values(), *runs, *operators_of_edges(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
         time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
-        return ShownGraph(tuple(nodes), every_edge, warnings_of(told, job_of_run), time)
+        return ShownGraph(tuple(nodes), every_edge, diagnostics_of(told, job_of_run), time)
 
     def _earlier(
         self, derived: Iterable[tuple[Any, ...]], jobs: dict[int, JobNode], runs: Sequence[RunNode]
@@ -280,11 +278,11 @@ class _Builder:
 
     def _flow_edges(
         self, flows: Sequence[tuple[int, int, bool]], named: dict[int, DatasetName], jobs: dict[int, JobNode]
-    ) -> Iterator[GraphEdge]:
+    ) -> Iterator[Edge]:
         for job, dataset, writes in flows:
             ends = _dataset_id(named[dataset]), jobs[job].id
             source, target = reversed(ends) if writes else ends
-            yield GraphEdge(source, target, EdgeKind.WRITE if writes else EdgeKind.READ, STATED, job=jobs[job].id)
+            yield Edge(source, target, job=jobs[job].id)
 
 
 def _related(
@@ -301,7 +299,7 @@ def _related(
 
 def _column_edges(
     derived: Iterable[tuple[Any, ...]], named: dict[int, DatasetName], jobs: dict[int, JobNode]
-) -> Iterator[GraphEdge]:
+) -> Iterator[Edge]:
     ids = {dataset: _dataset_id(name) for dataset, name in named.items()}
     for source, read, target, written, job, type_, subtype, masking, text, run, *_ in derived:
         ends = column_id(ids[source], read), column_id(ids[target], written)

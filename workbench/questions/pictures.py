@@ -14,10 +14,10 @@ from openlineage_pyspark.workbench.pictures.plain import csv_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openlineage_pyspark.workbench.questions.reached import Answer, AnswerLink, AnswerNode
+    from openlineage_pyspark.workbench.questions.reached import AnswerLink, AnswerNode, LinkedNodes
 
 
-def picture_of_answer(answer: Answer) -> Picture:
+def picture_of_answer(answer: LinkedNodes) -> Picture:
     """
     Return the picture of an answer: a box for each dataset with its versions, or for each job, an arrow for each edge.
 
@@ -33,7 +33,7 @@ def picture_of_answer(answer: Answer) -> Picture:
     return Picture(tuple(boxes), tuple(_arrows(answer)))
 
 
-def table_of_csv(answer: Answer) -> str:
+def table_of_csv(answer: LinkedNodes) -> str:
     """Return the edges of an answer as CSV with a header."""
     columns, rows = answer.table()
     return csv_of([columns, *rows])
@@ -50,7 +50,7 @@ def _part(node: AnswerNode) -> str:
     return node.label
 
 
-def _by_dataset(answer: Answer) -> list[list[AnswerNode]]:
+def _by_dataset(answer: LinkedNodes) -> list[list[AnswerNode]]:
     """Return the nodes of each dataset, closest first."""
     found: dict[tuple[str, ...], list[AnswerNode]] = {}
     for node in answer.all_nodes:
@@ -59,7 +59,7 @@ def _by_dataset(answer: Answer) -> list[list[AnswerNode]]:
     return list(found.values())
 
 
-def _arrows(answer: Answer) -> Iterator[Arrow]:
+def _arrows(answer: LinkedNodes) -> Iterator[Arrow]:
     """Yield an arrow for each pair of nodes; it is dashed if no event names a version of which it tells."""
     links: dict[tuple[AnswerNode, AnswerNode], list[AnswerLink]] = {}
     for link in answer.links:

@@ -8,19 +8,19 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.workbench.answer import Reach
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import (
-    INFERRED_VERSION,
-    STATED,
     ColumnNode,
     DatasetNode,
-    EdgeKind,
-    GraphEdge,
+    Edge,
     JobNode,
+    VersionNode,
     column_id,
-    kind_text,
     node_id,
+    united,
 )
+from openlineage_pyspark.workbench.model.kinds import worst
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, ShownGraph, figure
 from openlineage_pyspark.workbench.questions.reach import Direction
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from openlineage_pyspark.workbench.model import graph as model
-    from openlineage_pyspark.workbench.model.graph import Graph
+    from openlineage_pyspark.workbench.model.graph import Graph, Path
+    from openlineage_pyspark.workbench.model.kinds import Certainty
 
 
 class Grain(enum.Enum):
@@ -97,7 +98,7 @@ class AnswerLink:
         batch: the micro-batch of that run; None if there is none.
         kept: whether the target is the dataset's next version, which keeps the rows of the source.
         inferred: whether no event names the source's version: it was current when the run began to read.
-        edges: between columns, an edge of the graph for each way in which the source gets to the target; else empty.
+        edge: between columns, the edge of the graph; else None.
     """
 
     source: AnswerNode
@@ -108,33 +109,37 @@ class AnswerLink:
     batch: int | None = None
     kept: bool = False
     inferred: bool = False
-    edges: tuple[GraphEdge, ...] = ()
+    edge: Edge | None = None
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Return how a column gets there; nothing between datasets."""
+        return self.edge.paths if self.edge is not None else ()
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """Return how a column gets there, such as `AGGREGATION`; nothing between datasets."""
-        return tuple(edge.subtype or edge.type for edge in self.edges)
+        return tuple(path.kind.subtype or path.kind.type for path in self.paths)
 
     @property
     def expressions(self) -> tuple[str, ...]:
         """Return the texts that make it, in the order of the kinds."""
-        return tuple(edge.expression for edge in self.edges)
+        return tuple(path.expression for path in self.paths)
 
     @property
     def kind_texts(self) -> tuple[str, ...]:
         """Return the kinds as people read them, such as `TRANSFORMATION (masked)`."""
-        return tuple(kind_text(edge.subtype or edge.type, masked=edge.masking) for edge in self.edges)
+        return tuple(str(path.kind) for path in self.paths)
 
     @property
     def masked(self) -> tuple[bool, ...]:
         """Return whether the value can't be recognized afterwards, in the order of the kinds."""
-        return tuple(edge.masking for edge in self.edges)
+        return tuple(path.kind.masking for path in self.paths)
 
     @property
     def certainty(self) -> str:
-        """Return how sure the least sure of its edges is, in a word such as `opaque`; empty without an edge."""
-        sure = (edge.confidence for edge in self.edges)
-        return min(sure, key=lambda each: each.value).certainty if self.edges else ""
+        """Return how sure the least sure of its paths is, in a word such as `opaque`; empty without a path."""
+        return worst(tuple(path.certainty for path in self.paths)) if self.paths else ""
 
     @property
     def depth(self) -> int:
@@ -143,7 +148,7 @@ class AnswerLink:
 
 
 @attrs.frozen
-class Answer:
+class LinkedNodes:
     """
     What is upstream or downstream of something.
 
@@ -165,31 +170,8 @@ class Answer:
         ends = sorted({node for link in self.links for node in (link.source, link.target)}, key=closest)
         return tuple(dict.fromkeys((self.start, *self.nodes, *ends)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answer as plain values, for JSON: `start`, `nodes` and `edges`, which name nodes by their ids."""
-        ids = {node: node.id for node in self.all_nodes}
-        return {
-            "question": self.question,
-            "start": ids[self.start],
-            "nodes": [{"id": id_, **attrs.asdict(node)} for node, id_ in ids.items()],
-            "edges": [
-                {
-                    "from": ids[link.source],
-                    "to": ids[link.target],
-                    "job": {"namespace": link.job_namespace, "name": link.job},
-                    "kinds": list(link.kinds),
-                    "masked": list(link.masked),
-                    "expressions": list(link.expressions),
-                    **({"certainty": link.certainty} if link.certainty else {}),
-                    "lastRun": link.last_run or None,
-                    **({} if link.target.kind != "version" else _of_version(link)),
-                }
-                for link in self.links
-            ],
-        }
-
     def graph(self) -> Graph:
-        """Return the answer as a graph. A version stands as a column of its dataset, and a run as its job."""
+        """Return the answer as a graph. A run stands as its job."""
         return graph_of_links(self)
 
     def _repr_html_(self) -> str:
@@ -254,7 +236,7 @@ _COLUMNS = (
 _VERSION_COLUMNS = ("source_version", "target_version", "batch", "kept", "inferred")
 
 
-def coarser(answer: Answer, grain: Grain) -> Answer:
+def coarser(answer: LinkedNodes, grain: Grain) -> LinkedNodes:
     """
     Return an answer by tables or by jobs.
 
@@ -275,7 +257,7 @@ def closest_link(link: AnswerLink) -> tuple[object, ...]:
     return link.depth, closest(link.source), closest(link.target), link.job, link.last_run
 
 
-def _by_table(answer: Answer) -> Answer:
+def _by_table(answer: LinkedNodes) -> LinkedNodes:
     every = answer.all_nodes
     tables: dict[tuple[str, str, str, str], AnswerNode] = {}
     for node in sorted(every, key=lambda each: each.depth):
@@ -296,7 +278,7 @@ def _by_table(answer: Answer) -> Answer:
     return _sorted(answer.question, start, reached, merged)
 
 
-def _by_job(answer: Answer) -> Answer:
+def _by_job(answer: LinkedNodes) -> LinkedNodes:
     """Return the jobs of an answer: one comes after another if it reads what that one writes."""
     by_table = _by_table(answer)
     start = by_table.start
@@ -333,19 +315,27 @@ def _table_key(node: AnswerNode) -> tuple[str, str, str, str]:
     return (node.run or node.kind if not node.dataset else "", node.namespace, node.name, node.dataset)
 
 
-def _sorted(question: str, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> Answer:
-    return Answer(question, start, tuple(sorted(nodes, key=closest)), tuple(sorted(links, key=closest_link)))
+def _sorted(question: str, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> LinkedNodes:
+    return LinkedNodes(question, start, tuple(sorted(nodes, key=closest)), tuple(sorted(links, key=closest_link)))
 
 
-def _of_version(link: AnswerLink) -> dict[str, Any]:
-    return {"batch": link.batch, "kept": link.kept, "inferred": link.inferred}
+def reach_of(found: LinkedNodes, graph: Graph) -> Reach:
+    """
+    Return what is reached as a result.
+
+    Args:
+        found: what is reached.
+        graph: it as a graph, or one that has more of the same nodes.
+    """
+    depths = {id_of(node): node.depth for node in sorted(found.all_nodes, key=closest, reverse=True)}
+    return Reach(graph, (id_of(found.start),), dict(sorted(depths.items(), key=lambda each: (each[1], each[0]))))
 
 
-def graph_of_links(answer: Answer) -> Graph:
+def graph_of_links(answer: LinkedNodes) -> Graph:
     """
     Return an answer as a graph.
 
-    A version stands as a column of its dataset, and a run as its job.
+    A run stands as its job.
 
     Args:
         answer: the answer.
@@ -354,27 +344,21 @@ def graph_of_links(answer: Answer) -> Graph:
     for node in answer.all_nodes:
         for made in _nodes(node):
             nodes.setdefault(made.id, made)
-    edges: dict[GraphEdge, None] = {}
+    edges: list[Edge] = []
     for link in answer.links:
         if link.job:
             job = JobNode(link.job_namespace, link.job)
             nodes.setdefault(job.id, job)
-        edges |= dict.fromkeys(_edges(link))
-    return ShownGraph(tuple(nodes.values()), tuple(edges))
+        edges += _edges(link)
+    return ShownGraph(tuple(nodes.values()), united(edges))
 
 
 def id_of(node: AnswerNode) -> str:
     """Return the id that a node of an answer has in its graph."""
     if node.kind in ("job", "run"):
         return node_id("job", node.namespace, node.name)
-    return column_id(node_id("dataset", node.namespace, node.name), _part(node))
-
-
-def _part(node: AnswerNode) -> str:
-    """Return what a node is of its dataset; empty for all of it."""
-    if node.kind == "version":
-        return f"@{node.version}" if node.version else "before the first version"
-    return node.column
+    dataset = node_id("dataset", node.namespace, node.name)
+    return VersionNode(dataset, node.version).id if node.kind == "version" else column_id(dataset, node.column)
 
 
 def _nodes(node: AnswerNode) -> Iterator[model.Node]:
@@ -383,22 +367,22 @@ def _nodes(node: AnswerNode) -> Iterator[model.Node]:
         return
     dataset = DatasetNode(node.namespace, node.name, node.dataset)
     yield dataset
-    if _part(node):
-        yield ColumnNode(dataset.id, _part(node))
+    if node.kind == "version":
+        yield VersionNode(dataset.id, node.version)
+    elif node.column:
+        yield ColumnNode(dataset.id, node.column)
 
 
-def _edges(link: AnswerLink) -> Iterator[GraphEdge]:
+def _edges(link: AnswerLink) -> Iterator[Edge]:
+    if link.edge is not None:
+        yield link.edge
+        return
     source, target = id_of(link.source), id_of(link.target)
     job = node_id("job", link.job_namespace, link.job) if link.job else ""
     run = node_id("run", link.last_run) if link.last_run else ""
-    confidence = INFERRED_VERSION if link.inferred else STATED
-    if link.kept:
-        yield GraphEdge(source, target, EdgeKind.DIRECT, confidence, job=job, last_run=run)
-    elif link.edges:
-        yield from link.edges
-    else:
-        ends = [(source, False), (target, link.target.kind in ("job", "run"))]
-        if job not in ("", source, target):
-            ends.insert(1, (job, True))
-        for (begin, _), (end, is_job) in pairwise(ends):
-            yield GraphEdge(begin, end, EdgeKind.READ if is_job else EdgeKind.WRITE, confidence, job=job, last_run=run)
+    certainty: Certainty = "guessed" if link.inferred else "exact"
+    ends = [source, target]
+    if not link.kept and job not in ("", source, target):
+        ends.insert(1, job)
+    for begin, end in pairwise(ends):
+        yield Edge(begin, end, job=job, run=run, batch=link.batch, certainty=certainty)

@@ -12,19 +12,15 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import attrs
 from openlineage_pyspark.workbench.events.read import LEFT_OUT, InvalidEventError, call_site_of, facts
 from openlineage_pyspark.workbench.model.graph import (
-    NOT_SAID_HOW,
-    READ_FROM_PLAN,
-    EdgeKind,
-    EdgeStep,
-    GraphEdge,
-    GraphWarning,
+    Edge,
     OperatorNode,
+    Path,
+    Step,
     column_id,
-    edge_kind_of,
-    in_part,
     node_id,
-    sure,
+    steps_of,
 )
+from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, rank
 from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
 from openlineage_pyspark.workbench.store.names import datasets
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
@@ -57,14 +53,12 @@ class ToldWay:
     How a value gets to its target, as an event tells it.
 
     Args:
-        certainty: `exact`, `opaque`, `guessed` or `unknown`.
-        operators: the operators, from the source to the target.
-        steps: those of them that do more than pass the value on.
+        certainty: how sure that is.
+        steps: the operators, from the source to the target.
     """
 
-    certainty: str
-    operators: tuple[str, ...]
-    steps: tuple[EdgeStep, ...]
+    certainty: Certainty
+    steps: tuple[Step, ...]
 
 
 @attrs.frozen
@@ -80,9 +74,9 @@ class ToldByRun:
     remarks: tuple[tuple[str, str], ...] = ()
     ways: dict[_Key, list[ToldWay]] = attrs.Factory(dict)
 
-    def way_of(self, edge: GraphEdge) -> ToldWay | None:
+    def way_of(self, edge: Edge) -> ToldWay | None:
         """Return the least sure of the ways of an edge; None if none is told."""
-        return min(self.ways.get(_key(edge), ()), key=lambda way: sure(way.certainty).value, default=None)
+        return max(self.ways.get(_key(edge), ()), key=lambda way: rank(way.certainty), default=None)
 
 
 _NOTHING = ToldByRun()
@@ -120,9 +114,9 @@ def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, 
 
 def stored_edge(
     source: str, target: str, type_: str, subtype: str, text: str, *, masking: bool, job: str, run: str
-) -> GraphEdge:
+) -> Edge:
     """
-    Return the edge of the graph that a row of column lineage stands for.
+    Return the edge of the graph that a row of column lineage stands for. It has one path.
 
     Args:
         source: the id of the node of the source column.
@@ -134,25 +128,17 @@ def stored_edge(
         job: the id of the job's node.
         run: the last run that said so; empty if it is not known.
     """
-    kind = edge_kind_of(type_, subtype)
-    last_run = node_id("run", run) if run else ""
-    return GraphEdge(
-        *(source, target, kind, NOT_SAID_HOW if kind is EdgeKind.UNKNOWN else READ_FROM_PLAN, type_, subtype),
-        masking=masking,
-        expression=text,
-        job=job,
-        last_run=last_run,
-    )
+    kind = Kind(type_, subtype, masking)
+    path = Path(kind, text, "exact" if kind.is_stated else "unstated")
+    return Edge(source, target, (path,), job, node_id("run", run) if run else "")
 
 
-def explained(
-    edges: Iterable[GraphEdge], told: dict[str, ToldByRun], earlier: Mapping[str, Sequence[str]]
-) -> list[GraphEdge]:
+def explained(edges: Iterable[Edge], told: dict[str, ToldByRun], earlier: Mapping[str, Sequence[str]]) -> list[Edge]:
     """
-    Return edges with the ways that events tell and with their confidence, in the same order.
+    Return edges with the steps that events tell and with their certainty, in the same order.
 
     Args:
-        edges: the edges.
+        edges: the edges, each with one path.
         told: what the events of their last runs tell, by the id of the run.
         earlier: what `earlier_runs` returned. An edge that such a run told is told by the latest of the others that
             tells its way.
@@ -160,11 +146,11 @@ def explained(
     known = {node_id("run", run): each for run, each in told.items()}
     made = []
     for edge in edges:
-        runs = earlier.get(edge.last_run)
+        runs = earlier.get(edge.run)
         if runs is not None:
             telling = (run for run in runs if _key(edge) in known.get(run, _NOTHING).ways)
-            edge = attrs.evolve(edge, last_run=next(telling, runs[0] if runs else ""))  # noqa: PLW2901 (as it was then)
-        made.append(_explained(edge, known.get(edge.last_run, _NOTHING)))
+            edge = attrs.evolve(edge, run=next(telling, runs[0] if runs else ""))  # noqa: PLW2901 (as it was then)
+        made.append(_explained(edge, known.get(edge.run, _NOTHING)))
     return made
 
 
@@ -215,27 +201,27 @@ def earlier_runs(
     return {node_id("run", run): [node_id("run", each) for each in until.get(job_of_run[run], ())] for run in late}
 
 
-def operators_of_edges(edges: Iterable[GraphEdge]) -> list[OperatorNode]:
+def operators_of_edges(edges: Iterable[Edge]) -> list[OperatorNode]:
     """Return the operators that edges pass, each once."""
     found: dict[tuple[str, str], OperatorNode] = {}
     for edge in edges:
-        for operator in edge.operator_path:
-            name, _, index = operator.rpartition("#")
-            if index.isdecimal() and (edge.job, operator) not in found:
-                found[edge.job, operator] = OperatorNode(edge.job, int(index), name, _ROLES.get(name, ""))
+        for step in (step for path in edge.paths for step in path.steps):
+            name, _, index = step.operator.rpartition("#")
+            if index.isdecimal() and (edge.job, step.operator) not in found:
+                found[edge.job, step.operator] = OperatorNode(edge.job, int(index), name, _ROLES.get(name, ""))
     return list(found.values())
 
 
-def warnings_of(told: dict[str, ToldByRun], jobs: dict[str, str]) -> tuple[GraphWarning, ...]:
+def diagnostics_of(told: dict[str, ToldByRun], jobs: dict[str, str]) -> tuple[Diagnostic, ...]:
     """
-    Return what was not understood as warnings.
+    Return what was not understood as diagnostics.
 
     Args:
         told: what the events of runs tell.
         jobs: run -> the id of its job's node.
     """
     return tuple(
-        GraphWarning(message, operator, jobs.get(run, ""), node_id("run", run))
+        Diagnostic("unknown-operator", message, node=jobs.get(run, ""), run=node_id("run", run), operator=operator)
         for run in sorted(told)
         for operator, message in told[run].remarks
     )
@@ -279,26 +265,20 @@ def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[st
     return found
 
 
-def _key(edge: GraphEdge) -> _Key:
-    return edge.source, edge.target, edge.type, edge.subtype, edge.masking
+def _key(edge: Edge) -> _Key:
+    kind = edge.paths[0].kind
+    return edge.source, edge.target, kind.type, kind.subtype, kind.masking
 
 
-def _explained(edge: GraphEdge, told: ToldByRun) -> GraphEdge:
+def _explained(edge: Edge, told: ToldByRun) -> Edge:
+    path = edge.paths[0]
     way = told.way_of(edge)
     if way is not None:
-        edge = attrs.evolve(
-            edge,
-            kind=edge_kind_of(edge.type, edge.subtype, way.certainty),
-            operator_path=way.operators,
-            steps=way.steps,
-        )
-        if way.certainty != "exact":
-            return attrs.evolve(edge, confidence=sure(way.certainty, way.steps))
-    doubts = [(operator, message) for operator, message in told.remarks if operator not in LEFT_OUT]
-    if doubts and edge.confidence.value == 1:
-        operators = dict.fromkeys(operator or message for operator, message in doubts)
-        return attrs.evolve(edge, confidence=in_part(", ".join(operators)))
-    return edge
+        certainty = path.certainty if way.certainty == "exact" else way.certainty
+        path = attrs.evolve(path, steps=way.steps, certainty=certainty)
+    if path.certainty == "exact" and any(operator not in LEFT_OUT for operator, _ in told.remarks):
+        path = attrs.evolve(path, certainty="guessed")
+    return edge if path is edge.paths[0] else Edge(edge.source, edge.target, (path,), edge.job, edge.run, edge.batch)
 
 
 def _lists(runs: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -347,13 +327,8 @@ def _ways(event: EventFacts) -> Iterator[tuple[_End, _End, tuple[str, str, bool]
     for source, target, paths in event.edges:
         for path in paths:
             if path.is_traced:
-                steps = tuple(
-                    EdgeStep(step.operator, step.expression, _word(step.certainty), step.call_site)
+                steps = [
+                    Step(step.operator, step.expression, certainty=step.certainty, call_site=step.call_site)
                     for step in path.steps
-                )
-                way = ToldWay(_word(path.certainty), path.operators, steps)
-                yield source[:3], target[:3], path.kind, way
-
-
-def _word(certainty: Certainty) -> str:
-    return "unknown" if certainty == "text" else certainty
+                ]
+                yield source[:3], target[:3], path.kind, ToldWay(path.certainty, steps_of(path.operators, steps))

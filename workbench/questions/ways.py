@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.model.graph import node_id
+from openlineage_pyspark.workbench.model.graph import node_id, united
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, between, datasets_of_job, reach, reach_all
 from openlineage_pyspark.workbench.questions.reached import (
-    Answer,
     AnswerLink,
     AnswerNode,
     Grain,
+    LinkedNodes,
     closest,
     closest_link,
     coarser,
@@ -37,7 +37,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openlineage_pyspark.workbench.model.graph import GraphEdge
+    from openlineage_pyspark.workbench.model.graph import Edge
     from openlineage_pyspark.workbench.questions.reach import Closure, Place, PlaceEdge
     from openlineage_pyspark.workbench.questions.things import Asked
     from openlineage_pyspark.workbench.questions.versions import VersionClosure, VersionKey
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 def reached_from(
     tables: QueriedTables, text: str, direction: Direction, limits: Limits, by: Grain | None = None
-) -> Answer:
+) -> LinkedNodes:
     """
     Return what is upstream or downstream of a thing.
 
@@ -81,7 +81,7 @@ def reached_from(
     return coarser(answer, grain) if grain in (Grain.TABLE, Grain.JOB) else answer
 
 
-def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> Answer:
+def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> LinkedNodes:
     """
     Return the ways from one dataset or column to another.
 
@@ -129,16 +129,16 @@ class _Maker:
     direction: Direction
     limits: Limits
 
-    def of_dataset(self, dataset: DatasetName, *, by_columns: bool) -> Answer:
+    def of_dataset(self, dataset: DatasetName, *, by_columns: bool) -> LinkedNodes:
         start = (dataset.id, "")
         found = reach_all(self.tables, [start], self.direction, self.limits, by_columns=by_columns)
         return self._of_edges(start, *found)
 
-    def of_places(self, reached: Closure) -> Answer:
+    def of_places(self, reached: Closure) -> LinkedNodes:
         depths = {reached.start: 0, **reached.depths}
         return self._of_edges(reached.start, depths, reached.passed, reached.edges)
 
-    def of_job(self, job: JobThing) -> Answer:
+    def of_job(self, job: JobThing) -> LinkedNodes:
         limits = self.limits
         start = AnswerNode("", "", job.namespace, job.name, 0, kind="job")
         within = {
@@ -157,7 +157,7 @@ class _Maker:
                 links.append(AnswerLink(*ends, *named[each], ""))
         return self._answer(start, shown.values(), links)
 
-    def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing) -> Answer:
+    def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing) -> LinkedNodes:
         limits = self.limits
         down = self.direction is Direction.DOWNSTREAM
         if isinstance(asked, VersionThing):
@@ -192,7 +192,7 @@ class _Maker:
 
     def _of_edges(
         self, start: Place, depths: dict[Place, int], passed: dict[Place, int], edges: Iterable[PlaceEdge]
-    ) -> Answer:
+    ) -> LinkedNodes:
         shown = self._places({**passed, **depths})
         nodes = [shown[place] for place in depths if place != start]
         return self._answer(shown[start], nodes, self._links(edges, shown))
@@ -207,25 +207,25 @@ class _Maker:
     def _links(self, edges: Iterable[PlaceEdge], shown: dict[Place, AnswerNode]) -> list[AnswerLink]:
         every = list(edges)
         jobs = self._jobs(edge.job_id for edge in every)
-        told = iter(self._explained(every, shown, jobs))
+        explained_edges = self._explained(every, shown, jobs)
         return [
             AnswerLink(
                 shown[edge.source],
                 shown[edge.target],
                 *jobs[edge.job_id],
                 last_run=max((kind.last_run for kind in edge.kinds), default=""),
-                edges=tuple(islice(told, len(edge.kinds))),
+                edge=made,
             )
-            for edge in every
+            for edge, made in zip(every, explained_edges, strict=True)
         ]
 
     def _explained(
         self, edges: list[PlaceEdge], shown: dict[Place, AnswerNode], jobs: dict[int | None, tuple[str, str]]
-    ) -> list[GraphEdge]:
-        """Return an edge of the graph for each kind of each edge between columns, as the events of the runs tell it."""
+    ) -> list[Edge | None]:
+        """Return the edge of the graph for each edge between columns, as the events of the runs tell it; else None."""
         job_of_run = {kind.last_run: edge.job_id for edge in edges for kind in edge.kinds if kind.last_run}
-        if not any(edge.kinds for edge in edges):
-            return []
+        if not job_of_run and not any(edge.kinds for edge in edges):
+            return [None] * len(edges)
         time, earlier, until = self.limits.time, {}, {}
         if self.limits.as_of is not None:
             until = runs_until(self.tables, job_of_run.values(), time)
@@ -239,7 +239,9 @@ class _Maker:
                 stored_edge(*ends, kind.type, kind.subtype, kind.text, masking=kind.masked, job=job, run=kind.last_run)
                 for kind in edge.kinds
             ]
-        return explained(made, told, earlier)
+        paths = iter(explained(made, told, earlier))
+        each = (united(islice(paths, len(edge.kinds))) for edge in edges)
+        return [same[0] if same else None for same in each]
 
     def _versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, AnswerNode]:
         named = datasets(self.tables, (dataset_id for dataset_id, _ in reached.depths))
@@ -263,9 +265,9 @@ class _Maker:
             for edge in reached.edges
         ]
 
-    def _answer(self, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> Answer:
+    def _answer(self, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> LinkedNodes:
         ordered = tuple(sorted(links, key=closest_link))
-        return Answer(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
+        return LinkedNodes(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
 
     def _jobs(self, ids: Iterable[int | None]) -> dict[int | None, tuple[str, str]]:
         """Return the name and the namespace of jobs."""

@@ -11,7 +11,8 @@ import pytest
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
-from openlineage_pyspark.workbench.model.graph import DatasetNode, GraphWarning, schema
+from openlineage_pyspark.workbench.answer import answer_of_graph, schema
+from openlineage_pyspark.workbench.model.graph import DatasetNode
 from openlineage_pyspark.workbench.page.formats import GRAPH_FORMATS, text_of_graph
 from openlineage_pyspark.workbench.report import lineage_of
 from support import recorded_plans
@@ -71,26 +72,27 @@ def test_the_page_holds_the_same_graph() -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_json_of_the_worked_example_is_as_its_schema_says(case: str) -> None:
-    jsonschema.validate(asked(case).graph().to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(answer_of_graph(asked(case).graph()).to_dict(), schema(), cls=jsonschema.Draft202012Validator)
 
 
-def test_kinds_expressions_and_confidence_of_the_worked_example() -> None:
+def test_kinds_expressions_and_certainty_of_the_worked_example() -> None:
     graphs = [asked(case).graph() for case in CASES]
     told = [
         {
-            (edge.source.rpartition("|")[2], edge.target.rpartition("|")[2], edge.kind.value): edge.confidence.value
+            (edge.source.rpartition("|")[2], edge.target.rpartition("|")[2], str(path.kind)): path.certainty
             for edge in graph.edges
+            for path in edge.paths
         }
         for graph in graphs
     ]
 
-    same = {("user_id", "user_id", "DIRECT"): 1.0, ("amount", "total_amt", "AGG"): 1.0}
-    rows = {("user_id", "(query)", "GROUP_BY"): 1.0}
-    assert told[0] == {**same, ("ts", "max_ts", "AGG"): 1.0, **rows}
-    assert told[1] == {**same, ("ts", "max_ts", "EXTERNAL"): 0.7, **rows}
-    assert graphs[0].warnings == ()
-    (warning,) = graphs[1].warnings
-    assert isinstance(warning, GraphWarning)
+    same = {("user_id", "user_id", "IDENTITY"): "exact", ("amount", "total_amt", "AGGREGATION"): "exact"}
+    rows = {("user_id", "(query)", "GROUP_BY"): "exact"}
+    assert told[0] == {**same, ("ts", "max_ts", "AGGREGATION"): "exact", **rows}
+    assert told[1] == {**same, ("ts", "max_ts", "AGGREGATION"): "opaque", **rows}
+    assert graphs[0].diagnostics == ()
+    (warning,) = graphs[1].diagnostics
+    assert warning.code == "opaque-code"
     assert warning.message.startswith("toUInt64(")
     assert warning.message.endswith("can't be read: its result is taken to depend on all of its arguments")
     assert [(node.role, node.label) for node in graphs[0].nodes if getattr(node, "role", "")] == [("CTE", "x")]

@@ -8,24 +8,23 @@ from typing import Any
 
 import jsonschema
 import pytest
+from openlineage_pyspark.workbench.answer import answer_of_graph, schema
 from openlineage_pyspark.workbench.errors import NameNotFoundError
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
-    EdgeKind,
+    Edge,
     Graph,
-    GraphEdge,
     JobNode,
     OperatorNode,
     RunNode,
     column_id,
-    edge_kind_of,
-    in_part,
     node_id,
-    schema,
 )
+from openlineage_pyspark.workbench.model.kinds import Kind
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import company, dataset, run_event, taken
+from support.lineage_paths import hows, path
 from support.shop import later, shop
 
 ORDERS = "dataset|file|/lake/orders"
@@ -48,8 +47,8 @@ def first_day(tmp_path_factory: pytest.TempPathFactory) -> Graph:
         return opened.graph()
 
 
-def edges_to(graph: Graph, target: str) -> list[tuple[str, str]]:
-    return [(edge.source, edge.kind.value) for edge in graph.edges if edge.target == target]
+def edges_to(graph: Graph, target: str) -> list[tuple[str, ...]]:
+    return [(edge.source, *hows(edge)) for edge in graph.edges if edge.target == target]
 
 
 def ids_of(graph: Graph, kind: type) -> list[str]:
@@ -68,24 +67,17 @@ def test_the_nodes_are_datasets_columns_jobs_and_their_latest_runs(first_day: Gr
     )
 
 
-def test_edges_say_how_a_column_is_made_in_plain_words_and_in_openlineages(first_day: Graph) -> None:
+def test_edges_have_paths_in_the_words_of_openlineage(first_day: Graph) -> None:
     (total,) = [edge for edge in first_day.edges if edge.target == column_id(DAILY, "total")]
 
-    assert total == GraphEdge(
+    assert total == Edge(
         column_id(CLEAN, "amount"),
         column_id(DAILY, "total"),
-        EdgeKind.AGG,
-        total.confidence,
-        "DIRECT",
-        "AGGREGATION",
-        expression="AGGREGATION of amount",
-        job="job|jobs|shop.daily",
-        last_run="run|r2",
+        (path("AGGREGATION", "AGGREGATION of amount"),),
+        "job|jobs|shop.daily",
+        "run|r2",
     )
-    assert (total.confidence.value, total.confidence.reason) == (
-        1.0,
-        "It was read from the plan.",
-    )
+    assert total.certainty == "exact"
 
 
 def test_what_decides_about_rows_ends_at_the_dataset_beside_the_job_that_writes_it(first_day: Graph) -> None:
@@ -95,16 +87,18 @@ def test_what_decides_about_rows_ends_at_the_dataset_beside_the_job_that_writes_
     ]
 
 
-def test_an_operator_that_was_not_understood_lowers_the_confidence_and_is_a_warning(first_day: Graph) -> None:
+def test_an_operator_that_was_not_understood_lowers_the_certainty_and_is_a_diagnostic(first_day: Graph) -> None:
     (score,) = [edge for edge in first_day.edges if edge.target == column_id(GUESSED, "score")]
 
-    assert score.confidence == in_part("MapInPandas")
-    assert [warning.to_dict() for warning in first_day.warnings] == [
+    assert score.certainty == "guessed"
+    assert [each.to_dict() for each in first_day.diagnostics] == [
         {
+            "code": "unknown-operator",
+            "level": "warning",
             "message": "no rule for this operator",
-            "operator": "MapInPandas",
-            "job": "job|jobs|shop.guess",
+            "node": "job|jobs|shop.guess",
             "run": "run|r3",
+            "operator": "MapInPandas",
         }
     ]
 
@@ -127,9 +121,9 @@ def test_a_graph_holds_for_a_time(store: Store, first_day: Graph) -> None:
     assert ids_of(then, ColumnNode) == ids_of(first_day, ColumnNode)
     assert ids_of(then, RunNode) == ids_of(first_day, RunNode)
     assert "dataset|lake|new" in ids_of(now, DatasetNode)
-    assert edges_to(then, column_id(CLEAN, "day")) == [(column_id(ORDERS, "day"), "DIRECT")]
+    assert edges_to(then, column_id(CLEAN, "day")) == [(column_id(ORDERS, "day"), "IDENTITY")]
     assert edges_to(now, column_id(CLEAN, "day")) == []
-    assert edges_to(store.graph(ever=True), column_id(CLEAN, "day")) == [(column_id(ORDERS, "day"), "DIRECT")]
+    assert edges_to(store.graph(ever=True), column_id(CLEAN, "day")) == [(column_id(ORDERS, "day"), "IDENTITY")]
     assert (then.time, now.time) == ("2026-01-01T12:00:00Z", "")
 
 
@@ -144,23 +138,19 @@ def test_around_a_thing_stands_what_is_upstream_and_downstream_and_nothing_else(
 
 
 def test_direct_leaves_out_what_decides_about_rows(store: Store) -> None:
-    assert {edge.kind for edge in store.graph(direct=True).edges} == {
-        EdgeKind.DIRECT,
-        EdgeKind.DERIVED,
-        EdgeKind.AGG,
-        EdgeKind.READ,
-        EdgeKind.WRITE,
+    assert {how for edge in store.graph(direct=True).edges for how in hows(edge)} == {
+        *("IDENTITY", "TRANSFORMATION", "AGGREGATION", "READ", "WRITE"),
     }
 
 
 @pytest.mark.parametrize("around", ["", "guessed", "clean.amount"])
 def test_the_json_is_as_its_schema_says_and_each_end_of_an_edge_is_a_node(store: Store, around: str) -> None:
-    document = store.graph(around).to_dict()
+    document = answer_of_graph(store.graph(around)).to_dict()
 
     jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
-    ids = [node["id"] for node in document["nodes"]]
+    ids = [node["id"] for node in document["result"]["nodes"]]
     assert len(ids) == len(set(ids))
-    assert {end for edge in document["edges"] for end in (edge["from"], edge["to"])} <= set(ids)
+    assert {end for edge in document["result"]["edges"] for end in (edge["source"], edge["target"])} <= set(ids)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -170,7 +160,7 @@ def test_any_company_gives_a_graph_with_the_edges_of_its_events(tmp_path: Path, 
     with Store.open(tmp_path / "store.db") as made:
         graph = made.graph()
 
-    jsonschema.validate(graph.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(answer_of_graph(graph).to_dict(), schema(), cls=jsonschema.Draft202012Validator)
     said = {
         (f"column|lake|{source['name']}|{source['field']}", f"column|lake|{event['outputs'][0]['name']}|{column}")
         for event in events
@@ -181,23 +171,33 @@ def test_any_company_gives_a_graph_with_the_edges_of_its_events(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("type_", "subtype", "kind"),
+    ("type_", "subtype", "is_influence", "is_stated", "text"),
     [
-        ("DIRECT", "IDENTITY", EdgeKind.DIRECT),
-        ("DIRECT", "TRANSFORMATION", EdgeKind.DERIVED),
-        ("DIRECT", "AGGREGATION", EdgeKind.AGG),
-        ("DIRECT", "", EdgeKind.UNKNOWN),
-        ("", "", EdgeKind.UNKNOWN),
-        ("DIRECT", "MAGIC", EdgeKind.UNKNOWN),
-        ("INDIRECT", "JOIN", EdgeKind.JOIN),
-        ("INDIRECT", "GROUP_BY", EdgeKind.GROUP_BY),
-        ("INDIRECT", "CONDITIONAL", EdgeKind.CONDITIONAL),
-        ("INDIRECT", "READ", EdgeKind.INFLUENCE),
-        ("INDIRECT", "", EdgeKind.INFLUENCE),
+        ("DIRECT", "IDENTITY", False, True, "IDENTITY"),
+        ("DIRECT", "TRANSFORMATION", False, True, "TRANSFORMATION"),
+        ("DIRECT", "AGGREGATION", False, True, "AGGREGATION"),
+        ("DIRECT", "", False, False, "DIRECT"),
+        ("", "", False, False, ""),
+        ("DIRECT", "MAGIC", False, False, "MAGIC"),
+        ("INDIRECT", "JOIN", True, True, "JOIN"),
+        ("INDIRECT", "GROUP_BY", True, True, "GROUP_BY"),
+        ("INDIRECT", "CONDITIONAL", True, True, "CONDITIONAL"),
+        ("INDIRECT", "READ", True, True, "READ"),
+        ("INDIRECT", "", True, True, "INDIRECT"),
     ],
 )
-def test_each_pair_of_openlineages_words_has_a_plain_one(type_: str, subtype: str, kind: EdgeKind) -> None:
-    assert edge_kind_of(type_, subtype) is kind
+def test_a_kind_is_openlineages_words_for_it(
+    type_: str,
+    subtype: str,
+    text: str,
+    *,
+    is_influence: bool,
+    is_stated: bool,
+) -> None:
+    kind = Kind(type_, subtype)
+
+    assert (kind.is_influence, kind.is_stated, str(kind)) == (is_influence, is_stated, text)
+    assert str(Kind(type_, subtype, masking=True)) == f"{text} (masked)".lstrip()
 
 
 def test_names_with_the_sign_between_names_never_give_the_same_id() -> None:
@@ -211,12 +211,20 @@ def test_names_with_the_sign_between_names_never_give_the_same_id() -> None:
 def test_an_operator_and_a_path_of_operators_have_their_place_in_the_json() -> None:
     operator = OperatorNode("", 3, "Aggregate")
     source, target = DatasetNode("n", "a", "a"), DatasetNode("n", "b", "b")
-    edge = GraphEdge(source.id, target.id, EdgeKind.DIRECT, in_part("X"), operator_path=("Relation#4", "Aggregate#3"))
-    document = Graph((source, target, operator), (edge,)).to_dict()
+    edge = Edge(source.id, target.id, (path("IDENTITY", "", "guessed", ("Relation#4", "Aggregate#3")),))
+    document = answer_of_graph(Graph((source, target, operator), (edge,))).to_dict()
 
     jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
-    assert document["nodes"][2] == {"id": "operator||Aggregate#3", "type": "operator", "index": 3, "name": "Aggregate"}
-    assert document["edges"][0]["operatorPath"] == ["Relation#4", "Aggregate#3"]
+    assert document["result"]["nodes"][2] == {
+        "id": "operator||Aggregate#3",
+        "type": "operator",
+        "index": 3,
+        "name": "Aggregate",
+    }
+    assert document["result"]["edges"][0]["paths"][0]["steps"] == [
+        {"operator": "Relation#4"},
+        {"operator": "Aggregate#3"},
+    ]
 
 
 def test_what_events_say_of_errors_in_another_shape_is_left_out(tmp_path: Path) -> None:
@@ -227,4 +235,4 @@ def test_what_events_say_of_errors_in_another_shape_is_left_out(tmp_path: Path) 
     ]
     taken(tmp_path / "store.db", events)
     with Store.open(tmp_path / "store.db") as made:
-        assert [(warning.operator, warning.message) for warning in made.graph().warnings] == [("", "m")]
+        assert [(each.operator, each.message) for each in made.graph().diagnostics] == [("", "m")]

@@ -5,28 +5,25 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from pathlib import Path
+from pathlib import Path as FilePath
 from xml.etree import ElementTree
 
 import pytest
 from openlineage_pyspark.workbench.model.graph import (
-    READ_FROM_PLAN,
-    STATED,
     ColumnNode,
-    Confidence,
     DatasetNode,
-    EdgeKind,
+    Edge,
     Graph,
-    GraphEdge,
-    GraphWarning,
     JobNode,
-    Leg,
     OperatorColumn,
     OperatorNode,
-    Passage,
+    Path,
+    Step,
 )
+from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.diagrams import Arrow, Box, Picture, dot, mermaid
+from support.lineage_paths import path
 
 # Name -> how Mermaid and Graphviz get it. Real ones show each of them as the name that it is.
 MERMAID = {
@@ -68,17 +65,14 @@ def of_name(name: str) -> Graph:
     ends = (column.id for column in columns) if columns else (made.id, read.id)
     source, target = ends
     part = OperatorNode("", 3, "SubqueryAlias", "CTE", name, (OperatorColumn(name, name),))
-    job, doubt, place = JobNode("j", name), Confidence(0.5, name), Passage(part.text, name)
-    legs = (
-        Leg(None, place, EdgeKind.DERIVED, doubt, expression=name),
-        Leg(place, None, EdgeKind.AGG, READ_FROM_PLAN, expression=name),
-    )
+    job, kinds = JobNode("j", name), [Kind("DIRECT", subtype) for subtype in ("TRANSFORMATION", "AGGREGATION")]
+    steps = (Step(part.text, name, name, name, kinds[0], "guessed", name), Step("", name, kind=kinds[1]))
     edges = (
-        GraphEdge(source, target, EdgeKind.DERIVED, doubt, expression=name, operator_path=(part.text,), legs=legs),
-        GraphEdge(made.id, read.id, EdgeKind.FILTER, READ_FROM_PLAN, expression=name),
-        GraphEdge(lone.id, job.id, EdgeKind.READ, STATED, job=job.id),
+        Edge(source, target, (Path(kinds[0], name, "guessed", steps),)),
+        Edge(made.id, read.id, (path("FILTER", name),)),
+        Edge(lone.id, job.id, job=job.id),
     )
-    return Graph((made, read, lone, *columns, job, part), edges, (GraphWarning(name, name),))
+    return Graph((made, read, lone, *columns, job, part), edges, (Diagnostic("unknown-operator", name, operator=name),))
 
 
 @pytest.mark.parametrize("name", MERMAID, ids=range(len(MERMAID)))
@@ -122,7 +116,7 @@ def test_every_line_of_mermaid_and_every_picture_is_well_formed(*, unfold: bool)
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="no Graphviz is installed")
 @pytest.mark.parametrize("unfold", [False, True])
-def test_graphviz_itself_reads_every_name(tmp_path: Path, *, unfold: bool) -> None:
+def test_graphviz_itself_reads_every_name(tmp_path: FilePath, *, unfold: bool) -> None:
     path = tmp_path / "graphs.dot"
     path.write_text("".join(text_of_graph(of_name(name), "dot", unfold=unfold) for name in NAMES), encoding="utf-8")
 

@@ -7,7 +7,7 @@ import io
 
 import pytest
 from openlineage_pyspark.workbench.pictures.plain import csv_of, plain
-from openlineage_pyspark.workbench.questions.diff import Change, Diff, code_of, text_of_diff
+from openlineage_pyspark.workbench.questions.diff import ChangeRow, Diff, code_of, text_of_diff
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep
 
@@ -24,7 +24,7 @@ def test_a_spreadsheet_computes_nothing(text: str) -> None:
 
 
 def test_a_difference_shows_each_change_on_one_line() -> None:
-    found = Diff((Change("column", "added", "t.x\nnothing changed\x1b[1A", "", "int"),), (("u\x1b[2K", 1),))
+    found = Diff((ChangeRow("column", "added", "t.x\nnothing changed\x1b[1A", "", "int"),), (("u\x1b[2K", 1),))
     assert text_of_diff(found).splitlines() == [
         "+ column t.x nothing changed [1A: int",
         "downstream of it:",

@@ -7,25 +7,24 @@ import re
 from collections.abc import Callable
 from xml.etree import ElementTree
 
-import attrs
 import pytest
+from openlineage_pyspark.workbench.model.change import Sign
 from openlineage_pyspark.workbench.model.graph import (
-    READ_FROM_PLAN,
-    STATED,
     ColumnNode,
-    Confidence,
     DatasetNode,
-    EdgeKind,
+    Edge,
     Graph,
-    GraphEdge,
-    GraphWarning,
     JobNode,
+    Path,
     RunNode,
+    Step,
     column_id,
 )
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, ShownGraph, figure
 from openlineage_pyspark.workbench.pictures.svg import Bounds, shown, svg
 from support.large_graph import large_graph
+from support.lineage_paths import path
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 ORDERS, TOTALS, JOB = DatasetNode("lake", "orders", "shop.orders"), DatasetNode("lake", "totals", "totals"), "daily"
@@ -34,32 +33,29 @@ HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&]]>"
 RIGHT_TO_LEFT = "\u05e9\u05dc\u05d5\u05dd\u202eevil\u202c"
 
 
-def edge(read: str, written: str, kind: EdgeKind, confidence: Confidence = READ_FROM_PLAN, job: str = "") -> GraphEdge:
-    text = f"{kind.value.lower()}({read})"
-    return GraphEdge(
-        column_id(ORDERS.id, read), column_id(TOTALS.id, written), kind, confidence, expression=text, job=job
-    )
+def edge(read: str, written: str, how: Path, job: str) -> Edge:
+    return Edge(column_id(ORDERS.id, read), column_id(TOTALS.id, written), (how,), job)
 
 
 def small(*, job: bool) -> Graph:
     """Return a graph with an edge of each look, and a job that failed if it has one."""
     columns = [ColumnNode(ORDERS.id, name, "bigint") for name in ("id", "amount", "day")]
     columns += [ColumnNode(TOTALS.id, name) for name in ("total", "score")]
-    opaque = Confidence(0.7, UNREAD, "opaque")
+    opaque = path("TRANSFORMATION", "f(amount)", "opaque", [Step("MapInPandas#2", certainty="opaque")])
     daily = JobNode("jobs", JOB)
     by = daily.id if job else ""
     edges = [
-        edge("amount", "total", EdgeKind.AGG, job=by),
-        edge("amount", "score", EdgeKind.EXTERNAL, opaque, job=by),
-        edge("day", "", EdgeKind.FILTER, job=by),
+        edge("amount", "total", path("AGGREGATION", "sum(amount)"), by),
+        edge("amount", "score", opaque, by),
+        edge("day", "", path("FILTER", "(day > 1)"), by),
     ]
     if not job:
         return Graph((ORDERS, TOTALS, *columns), tuple(edges))
     edges += [
-        GraphEdge(ORDERS.id, by, EdgeKind.READ, STATED, job=by),
-        GraphEdge(by, TOTALS.id, EdgeKind.WRITE, STATED, job=by),
+        Edge(ORDERS.id, by, job=by),
+        Edge(by, TOTALS.id, job=by),
     ]
-    warning = GraphWarning("no rule for this operator", "MapInPandas#2", by)
+    warning = Diagnostic("unknown-operator", "no rule for this operator", node=by, operator="MapInPandas#2")
     return Graph((ORDERS, TOTALS, *columns, daily, RunNode("r1", by, "FAIL")), tuple(edges), (warning,))
 
 
@@ -89,24 +85,30 @@ def test_the_picture(golden: Callable[[str, str], None], *, job: bool) -> None:
 
 def test_lines_tell_values_influences_and_doubt_apart_and_say_how() -> None:
     assert lines(seen(small(job=False))) == [
-        ("doubt", f"shop.orders.amount → totals.score: EXTERNAL external(amount). {UNREAD}"),
-        ("influence", "shop.orders.day → totals: FILTER filter(day)"),
-        ("value", "shop.orders.amount → totals.total: AGG agg(amount)"),
+        ("doubt", f"shop.orders.amount → totals.score: TRANSFORMATION f(amount). {UNREAD}"),
+        ("influence", "shop.orders.day → totals: FILTER (day > 1)"),
+        ("value", "shop.orders.amount → totals.total: AGGREGATION sum(amount)"),
     ]
 
 
 def test_what_came_went_and_changed_has_colours_and_says_so() -> None:
     graph = small(job=False)
-    edges = [attrs.evolve(each, change=how) for each, how in zip(graph.edges, ("came", "went", ""), strict=True)]
-    picture = seen(attrs.evolve(graph, edges=tuple(edges)))
+    signs: dict[tuple[str, str, str], Sign] = {graph.edges[0].key: "added", graph.edges[1].key: "removed"}
+    picture = seen(graph, signs=signs)
 
     assert lines(picture) == [
-        ("doubt went", f"went: shop.orders.amount → totals.score: EXTERNAL external(amount). {UNREAD}"),
-        ("influence", "shop.orders.day → totals: FILTER filter(day)"),
-        ("value came", "came: shop.orders.amount → totals.total: AGG agg(amount)"),
+        ("doubt removed", f"removed: shop.orders.amount → totals.score: TRANSFORMATION f(amount). {UNREAD}"),
+        ("influence", "shop.orders.day → totals: FILTER (day > 1)"),
+        ("value added", "added: shop.orders.amount → totals.total: AGGREGATION sum(amount)"),
     ]
-    assert texts(picture)[-5:] == ["a value that arrives", "decides about rows or values", "uncertain", "came", "went"]
-    assert "path.came{stroke:var(--good)}" in svg(attrs.evolve(graph, edges=tuple(edges)))
+    assert texts(picture)[-5:] == [
+        "a value that arrives",
+        "decides about rows or values",
+        "uncertain",
+        "added",
+        "removed",
+    ]
+    assert "path.added{stroke:var(--good)}" in svg(graph, signs=signs)
 
 
 def test_a_screen_reader_says_what_each_column_is_made_from() -> None:
@@ -122,8 +124,8 @@ def test_a_screen_reader_says_what_each_column_is_made_from() -> None:
         "Column id bigint",
         "Column amount bigint",
         "Column day bigint",
-        "Column total, AGG of shop.orders.amount",
-        "Column score, EXTERNAL of shop.orders.amount",
+        "Column total, AGGREGATION of shop.orders.amount",
+        "Column score, TRANSFORMATION of shop.orders.amount",
     ]
 
 
@@ -140,7 +142,7 @@ def test_jobs_whose_names_end_alike_show_the_part_that_tells_them_apart() -> Non
         f"app.{name}" for name in ("create.default_daily", "execute_insert.default_daily", "insert.default_weekly")
     ]
     jobs = [JobNode("n", name) for name in names] + [JobNode("m", "a."), JobNode("n", "a.")]
-    edges = [GraphEdge(ORDERS.id, job.id, EdgeKind.READ, STATED, job=job.id) for job in jobs]
+    edges = [Edge(ORDERS.id, job.id, job=job.id) for job in jobs]
 
     assert sorted(texts(seen(Graph((ORDERS, *jobs), tuple(edges))))) == [
         *("a. (a)", "a. (a)", "default_daily (create)", "default_daily (insert)", "default_weekly", ORDERS.label),
@@ -149,19 +151,19 @@ def test_jobs_whose_names_end_alike_show_the_part_that_tells_them_apart() -> Non
 
 def test_a_table_that_is_made_from_itself_has_a_line_to_itself() -> None:
     columns = (ColumnNode(ORDERS.id, "id"), ColumnNode(ORDERS.id, "amount"))
-    back = GraphEdge(columns[0].id, columns[1].id, EdgeKind.DIRECT, STATED)
+    back = Edge(columns[0].id, columns[1].id, (path("IDENTITY"),))
     picture = seen(Graph((ORDERS, *columns), (back,)))
-    (path,) = [each for each in picture.iter(f"{NAMESPACE}path") if each.find(f"{NAMESPACE}title") is not None]
-    start, end = re.findall(r"(\d+),\d+", path.attrib["d"])[:1], re.findall(r"(\d+),\d+$", path.attrib["d"])
+    (drawn,) = [each for each in picture.iter(f"{NAMESPACE}path") if each.find(f"{NAMESPACE}title") is not None]
+    start, end = re.findall(r"(\d+),\d+", drawn.attrib["d"])[:1], re.findall(r"(\d+),\d+$", drawn.attrib["d"])
 
     assert start == end
 
 
 def test_a_column_that_is_made_from_itself_has_a_loop() -> None:
     column = ColumnNode(ORDERS.id, "id")
-    picture = seen(Graph((ORDERS, column), (GraphEdge(column.id, column.id, EdgeKind.DIRECT, STATED),)))
-    (path,) = [each for each in picture.iter(f"{NAMESPACE}path") if each.find(f"{NAMESPACE}title") is not None]
-    heights = [int(y) for y in re.findall(r"\d+,(\d+)", path.attrib["d"])]
+    picture = seen(Graph((ORDERS, column), (Edge(column.id, column.id, (path("IDENTITY"),)),)))
+    (drawn,) = [each for each in picture.iter(f"{NAMESPACE}path") if each.find(f"{NAMESPACE}title") is not None]
+    heights = [int(y) for y in re.findall(r"\d+,(\d+)", drawn.attrib["d"])]
 
     assert heights[0] == heights[-1]
     assert heights[1] < heights[0] < heights[2]
@@ -172,10 +174,17 @@ def test_a_hostile_name_is_shown_as_text_and_cut(name: str) -> None:
     table = DatasetNode("lake", "t", name)
     job, columns = JobNode("j", name), (ColumnNode(table.id, name, name), ColumnNode(table.id, "plain"))
     edges = (
-        GraphEdge(columns[0].id, columns[1].id, EdgeKind.DERIVED, Confidence(0.5, name), expression=name, job=job.id),
-        GraphEdge(job.id, table.id, EdgeKind.WRITE, STATED, job=job.id),
+        Edge(
+            columns[0].id,
+            columns[1].id,
+            (path("TRANSFORMATION", name, "guessed", [Step(name, certainty="guessed")]),),
+            job.id,
+        ),
+        Edge(job.id, table.id, job=job.id),
     )
-    text = svg(Graph((table, *columns, job), edges, (GraphWarning(name, name, job.id),)))
+    text = svg(
+        Graph((table, *columns, job), edges, (Diagnostic("unknown-operator", name, node=job.id, operator=name),))
+    )
     picture = ElementTree.fromstring(text)  # noqa: S314 (our own text)
 
     assert {each.tag.removeprefix(NAMESPACE) for each in picture.iter()} == {
@@ -288,27 +297,27 @@ def test_a_figure_shows_the_first_rows_of_a_long_table() -> None:
 def test_a_graph_shows_itself_in_a_notebook() -> None:
     graph = small(job=True)
 
-    shown = ShownGraph(graph.nodes, graph.edges, graph.warnings)._repr_html_()
+    shown = ShownGraph(graph.nodes, graph.edges, graph.diagnostics)._repr_html_()
     assert svg(graph) in shown
     assert re.findall(r"<th [^>]*>(.*?)</th>", shown) == ["from", "to", "how", "expression", "certainty", "job"]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", shown)[1:]]
     assert [[re.sub(r"<[^>]*>", "", cell) for cell in row] for row in rows] == [
-        ["shop.orders.amount", "totals.total", "AGG", "agg(amount)", "", "daily"],
-        ["shop.orders.amount", "totals.score", "EXTERNAL", "external(amount)", "opaque", "daily"],
-        ["shop.orders.day", "totals (every row)", "FILTER", "filter(day)", "", "daily"],
+        ["shop.orders.amount", "totals.total", "AGGREGATION", "sum(amount)", "", "daily"],
+        ["shop.orders.amount", "totals.score", "TRANSFORMATION", "f(amount)", "opaque", "daily"],
+        ["shop.orders.day", "totals (every row)", "FILTER", "(day &gt; 1)", "", "daily"],
     ]
 
 
 def test_a_graph_of_tables_alone_tells_which_jobs_read_and_write_them() -> None:
     job = JobNode("jobs", "daily")
     edges = (
-        GraphEdge(ORDERS.id, job.id, EdgeKind.READ, STATED, job=job.id),
-        GraphEdge(job.id, TOTALS.id, EdgeKind.WRITE, STATED, job=job.id),
+        Edge(ORDERS.id, job.id, job=job.id),
+        Edge(job.id, TOTALS.id, job=job.id),
     )
     shown = ShownGraph((ORDERS, TOTALS, job), edges)._repr_html_()
 
     assert re.findall(r"<bdi>(.*?)</bdi>", shown) == [
-        *(ORDERS.label, "job daily", "READ"),
-        *("job daily", TOTALS.label, "WRITE"),
+        *(ORDERS.label, "job daily", "read"),
+        *("job daily", TOTALS.label, "written"),
     ]
     assert "<table" not in ShownGraph((ORDERS,), ())._repr_html_()

@@ -9,21 +9,19 @@ from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.workbench.model.graph import (
-    READ_FROM_PLAN,
-    STATED,
     ColumnNode,
-    Confidence,
     DatasetNode,
-    EdgeKind,
+    Edge,
     Graph,
-    GraphEdge,
     JobNode,
     OperatorNode,
+    Step,
 )
 from openlineage_pyspark.workbench.pictures.figure import figure
 from openlineage_pyspark.workbench.pictures.unfolded import unfolded
 from openlineage_pyspark.workbench.report import Lineage, lineage_of
 from support import recorded_plans
+from support.lineage_paths import path
 
 
 def asked(subject: str, case: str) -> Lineage:
@@ -40,12 +38,13 @@ def titles(graph: Graph) -> dict[str, str]:
     return boxes | {node.id: f"{boxes[node.dataset]}.{node.name}" for node in columns}
 
 
-def told(graph: Graph) -> list[tuple[str, str, str, str, float]]:
-    """Return the edges with the names of their ends, the kind, the expression and the confidence."""
+def told(graph: Graph) -> list[tuple[str, str, str, str, str]]:
+    """Return the edges with the names of their ends, the kind, the expression and the certainty."""
     names = titles(graph)
     return [
-        (names[each.source], names[each.target], each.kind.value, each.expression, each.confidence.value)
+        (names[each.source], names[each.target], str(path.kind), path.expression, path.certainty)
         for each in graph.edges
+        for path in each.paths
     ]
 
 
@@ -67,25 +66,25 @@ def pairs(graph: Graph, ends: set[str]) -> set[tuple[str, str]]:
     return found
 
 
-def test_each_part_of_a_way_has_its_own_kind_expression_and_confidence() -> None:
+def test_each_part_of_a_way_has_its_own_kind_expression_and_certainty() -> None:
     assert told(asked("graph", "cte-grouped-function").graph(unfold=True)) == [
-        ("ods.orders.user_id", "CTE x.user_id", "DIRECT", "", 1.0),
-        ("CTE x.user_id", "(query).user_id", "DIRECT", "", 1.0),
-        ("ods.orders.amount", "CTE x.amount", "DIRECT", "", 1.0),
-        ("CTE x.amount", "(query).total_amt", "AGG", "sum(x.amount)", 1.0),
-        ("ods.orders.ts", "CTE x.ts_u64", "EXTERNAL", "toUInt64(orders.ts)", 0.7),
-        ("CTE x.ts_u64", "(query).max_ts", "AGG", "max(x.ts_u64)", 1.0),
-        ("CTE x.user_id", "(query)", "GROUP_BY", "", 1.0),
+        ("ods.orders.user_id", "CTE x.user_id", "IDENTITY", "", "exact"),
+        ("CTE x.user_id", "(query).user_id", "IDENTITY", "", "exact"),
+        ("ods.orders.amount", "CTE x.amount", "IDENTITY", "", "exact"),
+        ("CTE x.amount", "(query).total_amt", "AGGREGATION", "sum(x.amount)", "exact"),
+        ("ods.orders.ts", "CTE x.ts_u64", "TRANSFORMATION", "toUInt64(orders.ts)", "opaque"),
+        ("CTE x.ts_u64", "(query).max_ts", "AGGREGATION", "max(x.ts_u64)", "exact"),
+        ("CTE x.user_id", "(query)", "GROUP_BY", "", "exact"),
     ]
 
 
 def test_a_filter_inside_a_subquery_leads_through_all_of_its_rows() -> None:
     assert told(asked("subquery", "scalar-in-select").graph(unfold=True)) == [
-        ("default.emp.name", "(query).name", "DIRECT", "", 1.0),
-        ("default.dept.budget", "Subquery Aggregate#3.max(budget)", "AGG", "max(dept.budget)", 1.0),
-        ("Subquery Aggregate#3.max(budget)", "(query).top", "DIRECT", "", 1.0),
-        ("default.dept.city", "Subquery Aggregate#3", "FILTER", "(dept.city = 'x')", 1.0),
-        ("Subquery Aggregate#3", "(query).top", "FILTER", "", 1.0),
+        ("default.emp.name", "(query).name", "IDENTITY", "", "exact"),
+        ("default.dept.budget", "Subquery Aggregate#3.max(budget)", "AGGREGATION", "max(dept.budget)", "exact"),
+        ("Subquery Aggregate#3.max(budget)", "(query).top", "IDENTITY", "", "exact"),
+        ("default.dept.city", "Subquery Aggregate#3", "FILTER", "(dept.city = 'x')", "exact"),
+        ("Subquery Aggregate#3", "(query).top", "FILTER", "", "exact"),
     ]
 
 
@@ -110,10 +109,10 @@ def test_no_way_is_lost_and_none_is_made_up(subject: str) -> None:
 
 def test_a_struct_of_a_cte_is_one_column_there() -> None:
     assert told(asked("nested", "struct-cte").graph(unfold=True))[:4] == [
-        ("default.emp.name", "CTE t.s", "DERIVED", "named_struct('a', emp.name, 'b', emp.salary)", 1.0),
-        ("CTE t.s", "(query).a", "DERIVED", "t.s.a", 1.0),
-        ("default.emp.salary", "CTE t.s", "DERIVED", "named_struct('a', emp.name, 'b', emp.salary)", 1.0),
-        ("CTE t.s", "(query).b", "DERIVED", "t.s.b", 1.0),
+        ("default.emp.name", "CTE t.s", "TRANSFORMATION", "named_struct('a', emp.name, 'b', emp.salary)", "exact"),
+        ("CTE t.s", "(query).a", "TRANSFORMATION", "t.s.a", "exact"),
+        ("default.emp.salary", "CTE t.s", "TRANSFORMATION", "named_struct('a', emp.name, 'b', emp.salary)", "exact"),
+        ("CTE t.s", "(query).b", "TRANSFORMATION", "t.s.b", "exact"),
     ]
 
 
@@ -121,25 +120,22 @@ def test_what_an_operator_names_without_columns_is_passed_as_a_whole() -> None:
     source, target, job = DatasetNode("n", "s", "s"), DatasetNode("n", "t", "t"), JobNode("n", "j")
     columns = ColumnNode(source.id, "a"), ColumnNode(target.id, "b")
     view = OperatorNode(job.id, 3, "View", "VIEW")
-    doubt = Confidence(0.7, "It passes code that can't be read: Project#1.")
-    path = ("LogicalRelation#5", "View#3", "Project#1")
-    way = GraphEdge(
-        columns[0].id, columns[1].id, EdgeKind.EXTERNAL, doubt, expression="f(a)", operator_path=path, job=job.id
-    )
-    flow = GraphEdge(source.id, job.id, EdgeKind.READ, STATED, job=job.id)
+    steps = ("LogicalRelation#5", "View#3", Step("Project#1", certainty="opaque"))
+    way = Edge(columns[0].id, columns[1].id, (path("TRANSFORMATION", "f(a)", "opaque", steps),), job.id)
+    flow = Edge(source.id, job.id, job=job.id)
     graph = unfolded(Graph((source, target, *columns, job, view, OperatorNode(job.id, 1, "Project")), (flow, way)))
 
     assert told(graph) == [
-        ("s", "j", "READ", "", 1.0),
-        ("s.a", "View View#3", "EXTERNAL", "f(a)", 0.7),
-        ("View View#3", "t.b", "EXTERNAL", "", 0.7),
+        ("s.a", "View View#3", "TRANSFORMATION", "f(a)", "opaque"),
+        ("View View#3", "t.b", "TRANSFORMATION", "", "opaque"),
     ]
+    assert flow in graph.edges
     assert "Project" not in "".join(titles(graph).values())
 
 
 def test_a_graph_without_any_stays_as_it_is() -> None:
     source, target = DatasetNode("n", "s", "s"), DatasetNode("n", "t", "t")
-    edge = GraphEdge(source.id, target.id, EdgeKind.FILTER, READ_FROM_PLAN, operator_path=("Filter#1",))
+    edge = Edge(source.id, target.id, (path("FILTER", steps=("Filter#1",)),))
     graph = Graph((source, target, OperatorNode("", 1, "Filter")), (edge,))
 
     assert unfolded(graph) is graph

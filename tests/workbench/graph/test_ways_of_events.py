@@ -6,18 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from openlineage_pyspark.workbench.model.difference import difference
-from openlineage_pyspark.workbench.model.graph import (
-    EdgeKind,
-    EdgeStep,
-    Graph,
-    GraphEdge,
-    OperatorNode,
-    RunNode,
-    in_part,
-    schema,
-    sure,
-)
+from openlineage_pyspark.workbench.answer import answer_of_graph, schema
+from openlineage_pyspark.workbench.model.change import difference
+from openlineage_pyspark.workbench.model.graph import Edge, Graph, OperatorNode, RunNode, Step
+from openlineage_pyspark.workbench.model.graph import Path as EdgePath
+from openlineage_pyspark.workbench.model.kinds import Kind
+from openlineage_pyspark.workbench.pictures.words import reason_of
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, lineage, run_event, symlink, taken
 
@@ -63,19 +57,22 @@ def facet(*edges: dict[str, Any]) -> dict[str, Any]:
     return {"operators": OPERATORS, "expressions": ["f(a)"], "columns": {"x": list(edges)}, "rows": []}
 
 
-def to_x(graph: Graph) -> list[GraphEdge]:
+def to_x(graph: Graph) -> list[Edge]:
     return [edge for edge in graph.edges if edge.target == "column|lake|t|x"]
 
 
 def test_edges_name_their_operators_and_steps_and_the_preferred_kind_comes_first(tmp_path: Path) -> None:
     graph = graph_of(tmp_path, facet(told("a", "opaque"), told("b", "exact")))
 
-    shown = [(edge.source[-1], edge.kind, edge.operator_path, edge.steps, edge.confidence) for edge in to_x(graph)]
-    opaque, exact = EdgeStep("Project#1", "f(a)", "opaque", "etl/load.py:12"), EdgeStep("Project#1")
+    shown = [
+        (edge.source[-1], str(each.kind), each.steps, each.certainty) for edge in to_x(graph) for each in edge.paths
+    ]
+    opaque = Step("Project#1", "f(a)", certainty="opaque", call_site="etl/load.py:12")
+    exact = tuple(map(Step, OPERATORS))
     assert shown == [
-        ("c", EdgeKind.DIRECT, (), (), sure("exact")),
-        ("b", EdgeKind.DERIVED, tuple(OPERATORS), (exact,), sure("exact")),
-        ("a", EdgeKind.EXTERNAL, tuple(OPERATORS), (opaque,), sure("opaque", [opaque])),
+        ("c", "IDENTITY", (), "exact"),
+        ("b", "TRANSFORMATION", exact, "exact"),
+        ("a", "TRANSFORMATION", (*exact[:2], opaque, exact[3]), "opaque"),
     ]
     assert [node for node in graph.nodes if isinstance(node, OperatorNode)] == [
         OperatorNode(JOB, 3, "LogicalRelation"),
@@ -83,7 +80,7 @@ def test_edges_name_their_operators_and_steps_and_the_preferred_kind_comes_first
         OperatorNode(JOB, 1, "Project"),
         OperatorNode(JOB, 0, "Insert"),
     ]
-    jsonschema.validate(graph.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(answer_of_graph(graph).to_dict(), schema(), cls=jsonschema.Draft202012Validator)
 
 
 def test_an_earlier_time_is_told_by_the_runs_until_then(tmp_path: Path) -> None:
@@ -102,37 +99,34 @@ def test_an_earlier_time_is_told_by_the_runs_until_then(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db") as store:
         times = (at(1), at(5), "")
         shown = [
-            [(edge.source[-1], edge.kind, edge.last_run) for edge in to_x(store.graph(as_of=time))] for time in times
+            [(edge.source[-1], edge.certainty, edge.run) for edge in to_x(store.graph(as_of=time))] for time in times
         ]
         answers = [store.upstream("t.x", as_of=time).links for time in times]
-        assert [{edge for link in links for edge in link.edges} for links in answers] == [
+        assert [{link.edge for link in links} for links in answers] == [
             set(to_x(store.graph(as_of=time))) for time in times
         ]
     run = "run|r{}".format
     assert shown == [
-        [("b", EdgeKind.DERIVED, run(1)), ("a", EdgeKind.EXTERNAL, run(1))],
-        [("b", EdgeKind.DERIVED, run(2)), ("a", EdgeKind.EXTERNAL, run(1))],
-        [("a", EdgeKind.DERIVED, run(9)), ("b", EdgeKind.EXTERNAL, run(9))],
+        [("b", "exact", run(1)), ("a", "opaque", run(1))],
+        [("b", "exact", run(2)), ("a", "opaque", run(1))],
+        [("a", "exact", run(9)), ("b", "opaque", run(9))],
     ]
 
 
 @pytest.mark.parametrize(
-    ("certainty", "kind", "value", "reason"),
+    ("word", "certainty", "reason"),
     [
-        ("opaque", EdgeKind.EXTERNAL, 0.7, "It passes code that can't be read: Project#1."),
-        ("guessed", EdgeKind.UNKNOWN, 0.5, "It passes an operator that is not understood: Project#1."),
-        (
-            *("unknown", EdgeKind.DERIVED, 0.1),
-            "It was taken from the text of the statement, which was not analyzed: Project#1.",
-        ),
+        ("opaque", "opaque", "It passes code that can't be read: Project#1."),
+        ("guessed", "guessed", "It passes an operator that is not understood: Project#1."),
+        ("unknown", "text", "It was taken from the text of the statement, which was not analyzed: Project#1."),
+        ("magic", "unstated", "The run states it, but not how the value arrives."),
     ],
 )
-def test_each_certainty_has_its_confidence_and_reason(
-    tmp_path: Path, certainty: str, kind: EdgeKind, value: float, reason: str
-) -> None:
-    (edge,) = [each for each in to_x(graph_of(tmp_path, facet(told("a", certainty)))) if each.source[-1] == "a"]
+def test_each_word_for_a_certainty_has_its_reason(tmp_path: Path, word: str, certainty: str, reason: str) -> None:
+    (edge,) = [each for each in to_x(graph_of(tmp_path, facet(told("a", word)))) if each.source[-1] == "a"]
 
-    assert (edge.kind, edge.confidence.value, edge.confidence.reason) == (kind, value, reason)
+    [found] = edge.paths
+    assert (edge.certainty, found.certainty, reason_of(found.certainty, found.steps)) == (certainty, certainty, reason)
 
 
 def test_an_answer_tells_of_its_edges_what_the_graph_tells(tmp_path: Path) -> None:
@@ -158,10 +152,11 @@ def test_a_run_with_a_remark_makes_its_other_edges_doubtful(tmp_path: Path) -> N
     gap = {"errors": [{"task": "Their", "errorMessage": "no rule"}]}
     graph = graph_of(tmp_path, facet(told("a", "guessed"), told("b", "exact")), extractionError=gap)
 
-    assert {edge.source[-1]: edge.confidence for edge in to_x(graph)} == {
-        "a": sure("guessed", [EdgeStep("Project#1", certainty="guessed")]),
-        "b": in_part("Their"),
-        "c": in_part("Their"),
+    assert {edge.source[-1]: edge.certainty for edge in to_x(graph)} == dict.fromkeys("abc", "guessed")
+    assert {edge.source[-1]: reason_of(each.certainty, each.steps) for edge in to_x(graph) for each in edge.paths} == {
+        "a": "It passes an operator that is not understood: Project#1.",
+        "b": "The run states it, but a part of its plan was not understood.",
+        "c": "The run states it, but a part of its plan was not understood.",
     }
 
 
@@ -173,7 +168,7 @@ def test_a_run_with_a_remark_makes_its_other_edges_doubtful(tmp_path: Path) -> N
     ],
 )
 def test_a_facet_of_another_shape_is_left_out(tmp_path: Path, strange: Any) -> None:
-    assert {edge.confidence for edge in to_x(graph_of(tmp_path, strange))} == {sure("exact")}
+    assert {edge.certainty for edge in to_x(graph_of(tmp_path, strange))} == {"exact"}
 
 
 def test_a_run_has_the_line_of_python_that_ran_it(tmp_path: Path) -> None:
@@ -212,21 +207,22 @@ def test_paths_that_are_left_out_put_no_edge_in_doubt(tmp_path: Path) -> None:
     errors = [{"task": "paths", "errorMessage": "more than 8 paths of one kind lead from a of s to one target"}]
     remark = {"totalTasks": 4, "failedTasks": 1, "errors": errors}
     graph = graph_of(tmp_path, {}, extractionError=remark)
-    assert {edge.confidence.certainty for edge in graph.edges if edge.subtype} == {"exact"}
-    assert [warning.operator for warning in graph.warnings] == ["paths"]
+    assert {edge.certainty for edge in graph.edges if edge.paths} == {"exact"}
+    assert [each.operator for each in graph.diagnostics] == ["paths"]
 
 
-def test_a_graph_of_differences_has_each_path_that_changed() -> None:
+def test_a_difference_has_each_path_that_changed() -> None:
     def graph(*expressions: str) -> Graph:
-        made = (GraphEdge("a", "b", EdgeKind.DERIVED, sure("exact"), expression=each) for each in expressions)
-        return Graph((), tuple(made), (), "")
+        paths = tuple(EdgePath(Kind("DIRECT", "TRANSFORMATION"), each) for each in expressions)
+        return Graph((), (Edge("a", "b", paths),))
 
-    def changes(before: Graph, after: Graph) -> list[tuple[str, str]]:
-        return [(edge.change, edge.expression) for edge in difference(before, after).edges]
+    def changes(before: Graph, after: Graph) -> list[tuple[str, list[str]]]:
+        found = difference(before, after)
+        return [(each.sign, [p.expression for p in each.after.paths]) for each in found if isinstance(each.after, Edge)]
 
     two = graph("a + 1", "a * 2")
     assert changes(two, two) == []
-    assert changes(two, graph("a + 1", "a * 3")) == [("changed", "a * 3")]
-    assert changes(two, graph("a + 3", "a * 2")) == [("changed", "a + 3")]
-    assert changes(two, graph("a + 1")) == [("went", "a * 2")]
-    assert changes(graph("a + 1"), two) == [("came", "a * 2")]
+    assert changes(two, graph("a + 1", "a * 3")) == [("changed", ["a * 3", "a + 1"])]
+    assert changes(two, graph("a + 3", "a * 2")) == [("changed", ["a * 2", "a + 3"])]
+    assert changes(two, graph("a + 1")) == [("changed", ["a + 1"])]
+    assert changes(graph("a + 1"), two) == [("changed", ["a * 2", "a + 1"])]

@@ -9,22 +9,21 @@ from xml.etree import ElementTree
 import attrs
 import pytest
 from openlineage_pyspark.workbench.model.graph import (
-    READ_FROM_PLAN,
-    STATED,
     ColumnNode,
-    Confidence,
     DatasetNode,
-    EdgeKind,
-    EdgeStep,
+    Edge,
     Graph,
-    GraphEdge,
     JobNode,
     OperatorNode,
+    Path,
+    Step,
 )
+from openlineage_pyspark.workbench.model.kinds import Kind
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from support.large_graph import large_graph
 from support.lineage_events import dataset, run_event, symlink
+from support.lineage_paths import path
 from support.page_speed import ACTIONS, frames, opened
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -133,11 +132,11 @@ def test_a_click_on_a_column_lights_its_whole_way_and_says_how_it_is_made(seen, 
     dim = "return getComputedStyle(document.querySelector('#canvas [aria-label=\"Table report\"]')).opacity"
     assert float(seen.script(dim)) < 0.5
     panel = seen.panel
-    for text in ("clean.amount → daily.total", "AGG", "DIRECT AGGREGATION", "AGGREGATION of amount", "by shop.daily"):
+    for text in ("clean.amount → daily.total", "AGGREGATIONDIRECT", "AGGREGATION of amount", "by shop.daily"):
         assert text in panel
     assert "✓ COMPLETE 2026-01-01 00:04:00Z (60.0 s)" in panel
     assert "clean.day → daily (every row)" in panel
-    assert "confidence 0.5: The run states it, but a part of its plan was not understood: MapInPandas." in panel
+    assert "guessed: The run states it, but a part of its plan was not understood." in panel
 
     seen.click_on("Column", "daily.total")
     assert seen.lit == []
@@ -215,7 +214,7 @@ def test_jobs_whose_names_end_alike_show_the_part_that_tells_them_apart(seen):
     ]
     table = DatasetNode("lake", "t", "t")
     jobs = [JobNode(namespace, name) for name in names for namespace in ("one",)] + [JobNode("two", "daily.")]
-    edges = [GraphEdge(table.id, job.id, EdgeKind.READ, STATED, job=job.id) for job in jobs]
+    edges = [Edge(table.id, job.id, job=job.id) for job in jobs]
     seen.open(Graph((table, *jobs), tuple(edges)))
 
     shown = (
@@ -233,10 +232,8 @@ def test_a_picture_that_is_higher_than_the_window_fills_it(seen, focus):
     source = DatasetNode("lake", "s", "s")
     tables = [DatasetNode("lake", f"t{at}", f"t{at}") for at in range(40)]
     jobs = [JobNode("j", f"j{at}") for at in range(40)]
-    reads = [GraphEdge(source.id, job.id, EdgeKind.READ, STATED, job=job.id) for job in jobs]
-    writes = [
-        GraphEdge(job.id, table.id, EdgeKind.WRITE, STATED, job=job.id) for job, table in zip(jobs, tables, strict=True)
-    ]
+    reads = [Edge(source.id, job.id, job=job.id) for job in jobs]
+    writes = [Edge(job.id, table.id, job=job.id) for job, table in zip(jobs, tables, strict=True)]
     seen.open(Graph((source, *tables, *jobs), (*reads, *writes)), f"#lit={focus}")
     ends = """
     const { picture, view } = page;
@@ -378,7 +375,7 @@ def test_a_box_is_as_wide_as_its_name_and_of_one_that_is_too_long_the_end_is_lef
     source, target = DatasetNode("lake", "s", "far/" * 60 + "orders.parquet"), DatasetNode("lake", "t", "totals")
     columns = ColumnNode(source.id, "x" * 50, "decimal(38,18)"), ColumnNode(target.id, "n", "int")
     job = JobNode("n", "app.command.default_daily_operations_by_airport")
-    edge = GraphEdge(columns[0].id, columns[1].id, EdgeKind.DIRECT, READ_FROM_PLAN, job=job.id)
+    edge = Edge(columns[0].id, columns[1].id, (path("IDENTITY"),), job.id)
     seen.open(Graph((source, target, *columns, job), (edge,)))
 
     far, near = seen.script("return [...document.querySelectorAll('#canvas .name')].map((each) => each.textContent)")
@@ -422,7 +419,7 @@ def test_a_line_passes_beside_the_boxes_that_stand_between_its_ends_and_below_th
 ):
     tables = [DatasetNode("lake", name, name) for name in "abc"[: len({end for way in ways for end in way})]]
     columns = [ColumnNode(table.id, "n", "int") for table in tables]
-    edges = [GraphEdge(columns[a].id, columns[b].id, EdgeKind.DIRECT, READ_FROM_PLAN) for a, b in ways]
+    edges = [Edge(columns[a].id, columns[b].id, (path("IDENTITY"),)) for a, b in ways]
 
     seen.open(Graph((*tables, *columns), tuple(edges)))
 
@@ -433,9 +430,9 @@ def test_a_line_passes_beside_the_boxes_that_stand_between_its_ends_and_below_th
 def test_two_times_are_compared(seen, first, second):
     seen.open(second, before=first)
 
-    assert seen.all("#canvas .box.came") == ["Table new"]
-    assert seen.all("#canvas .row.came") == ["Column clean.customer int, came", "Column new.n int, came"]
-    assert seen.all("#canvas .row.went") == ["Column clean.day int, went", "Column daily.day int, went"]
+    assert seen.all("#canvas .box.added") == ["Table new"]
+    assert seen.all("#canvas .row.added") == ["Column clean.customer int, added", "Column new.n int, added"]
+    assert seen.all("#canvas .row.removed") == ["Column clean.day int, removed", "Column daily.day int, removed"]
     assert seen.script("return document.querySelectorAll('#canvas .edge.changed').length") == 1
     seen.choose("time", "before")
     assert "new" not in seen.tables
@@ -452,15 +449,17 @@ def test_two_times_are_compared(seen, first, second):
 
 def test_an_edge_that_is_no_longer_sure_has_changed(seen, first):
     def with_doubt(edge):
-        doubt = Confidence(0.5, "a part of its plan was not understood", "guessed")
-        return attrs.evolve(edge, confidence=doubt) if edge.target.endswith("|total") else edge
+        if not edge.target.endswith("|total"):
+            return edge
+        [only] = edge.paths
+        return Edge(edge.source, edge.target, (attrs.evolve(only, certainty="guessed"),), edge.job, edge.run)
 
     now = attrs.evolve(first, edges=tuple(map(with_doubt, first.edges)))
     seen.open(now, before=first, address="#lit=daily.total")
 
     assert seen.script("return document.querySelectorAll('#canvas .edge.changed').length") == 1
-    assert "before: confidence 1" in seen.panel
-    assert "confidence 0.5: a part of its plan was not understood" in seen.panel
+    assert "before: exact" in seen.panel
+    assert "guessed: The run states it, but a part of its plan was not understood." in seen.panel
 
 
 def test_everything_can_be_done_by_keys(seen, first):
@@ -573,17 +572,13 @@ def hostile() -> Graph:
         job = JobNode(name, f"{number}{name}", name, name, name)
         columns = [ColumnNode(each.id, name, name) for each in (source, target)]
         part = OperatorNode(job.id, number, name, "CTE", name)
+        own = Step(name, name, certainty="opaque", call_site=name)
+        steps = (own, Step(part.text, name, name, name, Kind(name, name)))
         nodes += [source, target, job, *columns, part]
         edges += [
-            GraphEdge(source.id, job.id, EdgeKind.READ, STATED, job=job.id),
-            GraphEdge(job.id, target.id, EdgeKind.WRITE, STATED, job=job.id),
-            GraphEdge(
-                *(columns[0].id, columns[1].id, EdgeKind.DERIVED, READ_FROM_PLAN, name, name),
-                expression=name,
-                operator_path=(name, part.text),
-                job=job.id,
-                steps=(EdgeStep(name, name, name, name),),
-            ),
+            Edge(source.id, job.id, job=job.id),
+            Edge(job.id, target.id, job=job.id),
+            Edge(columns[0].id, columns[1].id, (Path(Kind(name, name), name, "opaque", steps),), job.id),
         ]
     return Graph(tuple(nodes), tuple(edges))
 

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from openlineage_pyspark.workbench.answer import answer_of_graph
 from openlineage_pyspark.workbench.model.graph import DatasetNode, Graph
 from openlineage_pyspark.workbench.page.html import LIBRARY, page_of
 
@@ -105,7 +106,7 @@ def test_a_hostile_name_stays_data(name: str) -> None:
     page = Elements(page_of(graph, around=name))
     data = {attributes["id"]: json.loads(text) for attributes, text in page.all("script") if "type" in attributes}
 
-    assert data == {"graph": graph.to_dict(), "around": name}
+    assert data == {"graph": answer_of_graph(graph).to_dict(), "around": name}
     assert [tag for tag, _, _ in page.found] == [tag for tag, _, _ in Elements(page_of(EMPTY, around="a")).found]
 
 

@@ -231,14 +231,14 @@ def test_two_times_are_named_and_stand_so_that_they_are_large(seen, first, secon
 def test_what_came_and_went_has_a_sign_and_is_told(seen, first, second):
     seen.open(second, before=first)
 
-    assert seen.all("#canvas .came[role=button], #canvas .came [role=button]") == [
-        "Column clean.customer int, came",
-        "Column new.n int, came",
-        "Job shop.new, its last run: complete, came",
-        "Table new, 1 column, came",
+    assert seen.all("#canvas .added[role=button], #canvas .added [role=button]") == [
+        "Column clean.customer int, added",
+        "Column new.n int, added",
+        "Job shop.new, its last run: complete, added",
+        "Table new, 1 column, added",
     ]
     signs = "return [...document.querySelectorAll(arguments[0])].map((each) => each.querySelector('text').textContent)"
-    assert (seen.script(signs, "#canvas .row.came"), seen.script(signs, "#canvas .row.went")) == (
+    assert (seen.script(signs, "#canvas .row.added"), seen.script(signs, "#canvas .row.removed")) == (
         ["+"] * 2,
         ["\u2212"] * 2,
     )

@@ -6,15 +6,14 @@ import pytest
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
-    EdgeKind,
-    EdgeStep,
+    Edge,
     Graph,
-    GraphEdge,
     OperatorColumn,
     OperatorNode,
-    Passage,
-    sure,
+    Step,
+    steps_of,
 )
+from support.lineage_paths import path
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -22,9 +21,10 @@ SOURCE, TARGET = DatasetNode("n", "orders", "orders"), DatasetNode("", "(query)"
 AMOUNT, TOTAL, NAME = ColumnNode(SOURCE.id, "amount"), ColumnNode(TARGET.id, "total"), ColumnNode(TARGET.id, "name")
 PATH = ("LogicalRelation#4", "View#3", "SubqueryAlias#2", "Aggregate#1", "Project#0")
 SUMMED = (
-    EdgeStep("Aggregate#1", "sum(amount)", call_site="jobs/daily.py:12"),
-    EdgeStep("Project#0", "f(x.s)", "opaque"),
+    Step("Aggregate#1", "sum(amount)", call_site="jobs/daily.py:12"),
+    Step("Project#0", "f(x.s)", certainty="opaque"),
 )
+RELATIONS = (Step("View#3", relation="v", column="amount"), Step("SubqueryAlias#2", relation="x", column="a"))
 
 
 # Points of a path are absolute: each line has one at the right side of the box.
@@ -44,21 +44,16 @@ return found;
 
 def statement() -> Graph:
     """Return the graph of a query over a view and a CTE. Nothing runs it, so it has no job."""
-    opaque, exact = sure("opaque", SUMMED), sure("exact")
     edges = (
-        GraphEdge(
+        Edge(
             AMOUNT.id,
             TOTAL.id,
-            EdgeKind.AGG,
-            exact,
-            "DIRECT",
-            "AGGREGATION",
-            expression="s",
-            operator_path=PATH,
-            through=(Passage("View#3", "amount"), Passage("SubqueryAlias#2", "a")),
+            (
+                path("AGGREGATION", "s", steps=(PATH[0], *RELATIONS, *PATH[3:])),
+                path("TRANSFORMATION", certainty="opaque", steps=steps_of(PATH, SUMMED)),
+            ),
         ),
-        GraphEdge(AMOUNT.id, TOTAL.id, EdgeKind.EXTERNAL, opaque, operator_path=PATH, steps=SUMMED),
-        GraphEdge(AMOUNT.id, NAME.id, EdgeKind.EXTERNAL, opaque, operator_path=PATH[:1]),
+        Edge(AMOUNT.id, NAME.id, (path("TRANSFORMATION", certainty="opaque", steps=PATH[:1]),)),
     )
     columns = (OperatorColumn("other"), OperatorColumn("a", "bigint"))
     parts = (OperatorNode("", 3, "View", "VIEW", "v"), OperatorNode("", 2, "SubqueryAlias", "CTE", "x", columns))
@@ -79,13 +74,13 @@ def test_a_statement_that_is_no_job_stands_between_what_it_reads_and_gives(seen)
 
 def test_the_surest_edge_is_shown_and_the_others_on_demand(seen):
     seen.open(statement(), "#lit=%28query%29.total&focus=orders")
-    assert "AGG" in seen.panel
+    assert "AGGREGATION" in seen.panel
     assert "1 less certain" in seen.panel
-    assert "EXTERNAL" not in seen.panel
+    assert "TRANSFORMATION" not in seen.panel
 
     seen.script("document.querySelector('#panel details.rest').open = true")
-    assert "EXTERNAL" in seen.panel
-    assert "confidence 0.7: It passes code that can't be read: Project#0." in seen.panel
+    assert "TRANSFORMATION" in seen.panel
+    assert "opaque: It passes code that can't be read: Project#0." in seen.panel
 
 
 def test_each_edge_names_its_operators_and_what_each_of_them_does(seen):
@@ -99,7 +94,7 @@ def test_each_edge_names_its_operators_and_what_each_of_them_does(seen):
         "Aggregate#1 jobs/daily.py:12 sum(amount)",
         "Project#0opaque f(x.s)",
     ]
-    assert "confidence 1: It was read from the plan." in seen.panel
+    assert "exact: It was read from the plan." in seen.panel
 
 
 def test_uncertain_edges_can_be_hidden(seen):

@@ -110,7 +110,7 @@ def answer(files: Path) -> Answer:
 
 @of_scripts
 def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -> None:
-    statements = json.loads(answer.stdout)["statements"]
+    statements = json.loads(answer.stdout)["result"]["statements"]
     edges = {
         f"{each['file']}:{each['line']}": sorted(
             f"{edge['column']} <- {edge['source_table']}.{edge['source_column']} {edge['subtype']}"
@@ -178,7 +178,7 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
         "4.sql:6:15: the view unopened is of csv, which is not opened: name its columns, "
         "as in CREATE TEMPORARY VIEW unopened (id INT, ...) USING csv"
     )
-    told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["statements"]}
+    told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["result"]["statements"]}
     text = told["2.sql", 4]
     assert [(edge["column"], edge["source_table"], edge["certainty"]) for edge in text["edges"]] == [
         ("rate", "stage.rates", "unknown"),
@@ -198,7 +198,7 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
 
 @of_scripts
 def test_what_reads_a_table_of_a_refused_statement_says_so(answer: Answer) -> None:
-    told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["statements"]}
+    told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["result"]["statements"]}
     assert [each["message"] for each in told["4.sql", 2]["gaps"]] == [
         "the types of the columns of mart.typed may be others: Spark can't analyze what makes it (4.sql:1)"
     ]
@@ -248,7 +248,7 @@ def test_a_script_of_anybody_computes_nothing_and_opens_nothing(tmp_path: Path) 
     assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == set(given)
     made = {
         each["line"]: [edge["column"] for edge in each["lineage"]["edges"]]
-        for each in json.loads(answer.stdout)["statements"]
+        for each in json.loads(answer.stdout)["result"]["statements"]
         if each["lineage"] and each["problem"] is None
     }
     # Spark 3.5 has no variables.
@@ -352,7 +352,7 @@ def test_the_worked_examples_do_what_they_say(repository: Path) -> None:
     assert second.stdout == written == (repository / "lineage.md").read_text("utf-8")
     stored = run(command.replace("--format markdown", "--format json --store lineage.db"))
     assert stored.returncode == 3, stored.stderr
-    assert json.loads(stored.stdout)["downstream"] == [
+    assert json.loads(stored.stdout)["result"]["downstream"] == [
         {"name": "default.total.total", "depth": 1},
         {"name": "board.y", "depth": 2},
     ]
@@ -388,7 +388,7 @@ def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_fal
     assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == [
         *("q.sql:1:8", "q.sql:2:41", "q.sql:4:46", "q.sql:5:44", "q.sql:10:1")
     ]
-    statements = [each for each in json.loads(ended.stdout)["statements"] if each["lineage"]]
+    statements = [each for each in json.loads(ended.stdout)["result"]["statements"] if each["lineage"]]
     assert {
         each["line"]: [
             f"{edge['column']} <- {edge['source_table']}.{edge['source_column']} {edge['subtype']} {edge['certainty']}"
@@ -442,7 +442,7 @@ SELECT id FROM nowhere
             f"{edge['output_table']}.{edge['column']} <- {edge['source_table']}.{edge['source_column']}"
             for edge in each["lineage"]["edges"]
         ]
-        for each in json.loads(ended.stdout)["statements"]
+        for each in json.loads(ended.stdout)["result"]["statements"]
     } == {
         1: ["default.seen.id <- default.customers.id", "default.seen.name <- default.customers.name"],
         2: ["default.streamed.name <- default.customers.name"],
@@ -465,7 +465,7 @@ def test_a_store_and_event_files_declare_tables(tmp_path: Path) -> None:
     (tmp_path / "q.sql").write_text("USE lake.shop; SELECT a.x, upper(b) AS u FROM orders", "utf-8")
     answer = called(tmp_path, "q.sql", "--catalog", "events.ndjson", "--format", "json")
     assert answer.returncode == 0, answer.stderr
-    (found,) = json.loads(answer.stdout)["statements"]
+    (found,) = json.loads(answer.stdout)["result"]["statements"]
     assert [(edge["column"], edge["source"], edge["source_column"]) for edge in found["lineage"]["edges"]] == [
         ("x", "/w/orders", "a"),
         ("u", "/w/orders", "b"),

@@ -11,7 +11,7 @@ from openlineage_pyspark.workbench.predict.compare import compared, lineage_stat
 from openlineage_pyspark.workbench.predict.scripts import StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.text import named_table
-from openlineage_pyspark.workbench.questions.diff import Change
+from openlineage_pyspark.workbench.questions.diff import ChangeRow
 from openlineage_pyspark.workbench.report import Lineage
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event
@@ -40,7 +40,7 @@ def test_an_edge_that_changed_touches_what_later_statements_make_of_it() -> None
     after = lineage_state_of([statement("d.b", "d.a", "a + 2", x="a"), last])
     diff, doubts = compared(before, after, None)
     assert diff.changes == (
-        Change("edge", "changed", "d.a.a -> d.b.x", "TRANSFORMATION a + 1", "TRANSFORMATION a + 2"),
+        ChangeRow("edge", "changed", "d.a.a -> d.b.x", "TRANSFORMATION a + 1", "TRANSFORMATION a + 2"),
     )
     assert diff.downstream == (("d.c.y", 1),)
     assert doubts == ()
@@ -56,7 +56,7 @@ def test_an_edge_that_is_in_doubt_says_so() -> None:
     doubtful = ColumnLineage((OutputColumn("x", (attrs.evolve(edge, transformations=(taken,)),)),))
     unsure = attrs.evolve(sure, lineage=attrs.evolve(sure.lineage, outputs=((target, doubtful),)))
     diff, _ = compared(lineage_state_of([sure]), lineage_state_of([unsure]), None)
-    assert diff.changes == (Change("edge", "changed", "d.a.a -> d.b.x", "IDENTITY", "IDENTITY, unknown"),)
+    assert diff.changes == (ChangeRow("edge", "changed", "d.a.a -> d.b.x", "IDENTITY", "IDENTITY, text"),)
 
 
 def test_columns_and_tables_come_and_go() -> None:

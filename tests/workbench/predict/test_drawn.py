@@ -43,9 +43,9 @@ def test_what_changed_is_drawn_though_its_line_moved() -> None:
     earlier, now = [told("cte-grouped", 1)], [told("cte-grouped-function", 7)]
 
     signs = re.findall(r"([-+~]) ([A-Z_]+)", _drawn_diff(earlier, now, "mermaid"))
-    assert signs == [("-", "AGG"), ("+", "EXTERNAL")]
+    assert signs == [("~", "AGGREGATION")]
     assert _drawn_diff(earlier, earlier, "mermaid") == "flowchart LR\n"
-    assert ' id="before">{"version"' in _drawn_diff(earlier, now, "html")
+    assert ' id="before">{"schema"' in _drawn_diff(earlier, now, "html")
 
 
 def test_each_statement_has_its_own_ctes_and_a_job_makes_what_comes_out_of_them() -> None:
@@ -54,12 +54,12 @@ def test_each_statement_has_its_own_ctes_and_a_job_makes_what_comes_out_of_them(
     picture = _drawn(statements, "svg", unfold=True)
 
     assert told_by_mermaid.count('["CTE x"]') == 2
-    assert re.findall('"((?:AGG|EXTERNAL) [^"]*)"', told_by_mermaid) == [
-        *("AGG sum(x.amount)", "AGG max(x.ts_u64)"),
-        *("AGG sum(x.amount)", "EXTERNAL (0.7) toUInt64(orders.ts)", "AGG max(x.ts_u64)"),
+    assert re.findall('"((?:AGGREGATION|TRANSFORMATION) [^"]*)"', told_by_mermaid) == [
+        *("AGGREGATION sum(x.amount)", "TRANSFORMATION CAST(orders.ts AS BIGINT)", "AGGREGATION max(x.ts_u64)"),
+        *("AGGREGATION sum(x.amount)", "TRANSFORMATION (opaque) toUInt64(orders.ts)", "AGGREGATION max(x.ts_u64)"),
     ]
     labels = re.findall(r'role="group" aria-label="([^"]*)"', picture)
     assert labels[0] == "Lineage graph: 3 tables, 2 CTEs, views and subqueries, 2 jobs, 14 edges"
     assert labels.count("CTE x") == 2
     assert re.findall(">(a.sql:[0-9])<", picture) == ["a.sql:1", "a.sql:5"]
-    assert "ods.orders.ts → CTE x.ts_u64: EXTERNAL toUInt64(orders.ts)" in picture
+    assert "ods.orders.ts → CTE x.ts_u64: TRANSFORMATION toUInt64(orders.ts)" in picture

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.workbench.model.graph import (
-    INFERRED_VERSION,
-    ColumnNode,
-    Confidence,
     DatasetNode,
-    EdgeKind,
     JobNode,
+    VersionNode,
 )
-from openlineage_pyspark.workbench.questions.reached import Answer
+from openlineage_pyspark.workbench.questions.reached import LinkedNodes
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import taken
+from support.lineage_paths import hows
 from support.shop import shop
 
 
@@ -29,9 +27,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield opened
 
 
-def edges(answer: Answer) -> list[tuple[str, str, str]]:
+def edges(answer: LinkedNodes) -> list[tuple[str, ...]]:
     """Return the ends of each edge, without their namespaces, and its kind."""
-    return [(plain(edge.source), plain(edge.target), edge.kind.value) for edge in answer.graph().edges]
+    return [(plain(edge.source), plain(edge.target), *hows(edge)) for edge in answer.graph().edges]
 
 
 def plain(id_: str) -> str:
@@ -42,10 +40,10 @@ def test_columns_are_nodes_and_jobs_stand_between_them(store: Store) -> None:
     graph = store.upstream("daily.total").graph()
 
     assert edges(store.upstream("daily.total")) == [
-        ("column clean|amount", "column daily|total", "AGG"),
+        ("column clean|amount", "column daily|total", "AGGREGATION"),
         ("column clean|day", "dataset daily", "GROUP_BY"),
-        ("column /lake/orders|amount", "column clean|amount", "DIRECT"),
-        ("column /lake/orders|day", "column clean|day", "DIRECT"),
+        ("column /lake/orders|amount", "column clean|amount", "IDENTITY"),
+        ("column /lake/orders|day", "column clean|day", "IDENTITY"),
     ]
     assert [edge.job for edge in graph.edges] == ["job|jobs|shop.daily"] * 2 + ["job|jobs|shop.clean"] * 2
     assert [node.label for node in graph.nodes if isinstance(node, DatasetNode)] == ["daily", "clean", "shop.orders"]
@@ -70,26 +68,20 @@ def test_jobs_follow_jobs(store: Store) -> None:
 def test_a_version_is_a_part_of_its_table_and_less_sure_if_no_event_names_it(store: Store) -> None:
     graph = store.upstream("daily@latest").graph()
 
-    assert [node.name for node in graph.nodes if isinstance(node, ColumnNode)] == [
+    assert [node.name for node in graph.nodes if isinstance(node, VersionNode)] == [
         *("@r2", "@r1", "before the first version"),
     ]
-    assert {edge.kind for edge in graph.edges} == {EdgeKind.READ, EdgeKind.WRITE}
-    assert {edge.confidence for edge in graph.edges} == {INFERRED_VERSION}
-    told = (edge for edge in store.history_graph("daily").edges if edge.kind is EdgeKind.DERIVED)
-    assert [edge.confidence for edge in told] == [INFERRED_VERSION]
-    assert (
-        Confidence(
-            0.5, "No event names the version that was read: this one was current when the run began to read.", "guessed"
-        )
-        == INFERRED_VERSION
-    )
+    assert {how for edge in graph.edges for how in hows(edge)} == {"READ", "WRITE"}
+    assert {edge.certainty for edge in graph.edges} == {"guessed"}
+    read = [edge for edge in store.history_graph("daily").edges if not edge.is_flow]
+    assert [(edge.paths, edge.certainty) for edge in read] == [((), "guessed")]
 
 
 def test_a_run_stands_as_its_job(store: Store) -> None:
     assert edges(store.upstream("run:r2")) == [
-        ("column clean|@r1", "job shop.daily", "READ"),
-        ("column /lake/orders|before the first version", "job shop.clean", "READ"),
-        ("job shop.clean", "column clean|@r1", "WRITE"),
+        ("version clean|r1", "job shop.daily", "READ"),
+        ("version /lake/orders|", "job shop.clean", "READ"),
+        ("job shop.clean", "version clean|r1", "WRITE"),
     ]
 
 
@@ -102,7 +94,7 @@ def test_a_notebook_shows_the_graph_and_the_edges(store: Store) -> None:
         ("table", "Table shop.orders"),
     ]
     assert re.findall('<g class="row start" role="img" aria-label="([^"]*)"', shown) == [
-        "Column total, AGG of clean.amount",
+        "Column total, AGGREGATION of clean.amount",
     ]
     assert re.findall("<caption[^>]*>(.*?)</caption>", shown) == ["upstream of daily.total"]
     assert re.findall("<th [^>]*>(.*?)</th>", shown) == [

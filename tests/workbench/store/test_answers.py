@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.times import microseconds, time_of
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.questions.pictures import table_of_csv
-from openlineage_pyspark.workbench.questions.reached import Answer
+from openlineage_pyspark.workbench.questions.reached import LinkedNodes, reach_of
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink
 
@@ -86,7 +86,7 @@ def upstream_of(graph: networkx.DiGraph[tuple[str, str]], start: tuple[str, str]
     return depths
 
 
-def tables_of(answer: Answer) -> dict[str, int]:
+def tables_of(answer: LinkedNodes) -> dict[str, int]:
     """Return the datasets of an answer with their distances."""
     return {node.dataset: node.depth for node in answer.nodes}
 
@@ -95,7 +95,7 @@ def tables_of(answer: Answer) -> dict[str, int]:
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))]
 
 
-def columns_of(answer: Answer) -> dict[tuple[str, str], int]:
+def columns_of(answer: LinkedNodes) -> dict[tuple[str, str], int]:
     """Return the columns of an answer with their distances."""
     return {(node.dataset, node.column): node.depth for node in answer.nodes}
 
@@ -313,7 +313,7 @@ flowchart LR
   subgraph d1["s"]
     n1["a"]
   end
-  n1 -->|"DIRECT"| n0
+  n1 -->|"IDENTITY"| n0
 """,
     "dot": """\
 digraph lineage {
@@ -327,7 +327,7 @@ digraph lineage {
     label="s";
     n1 [label="a"];
   }
-  n1 -> n0 [label="DIRECT"];
+  n1 -> n0 [label="IDENTITY"];
 }
 """,
     "csv": "depth,source,source_column,target,target_column,kinds,expression,job,last_run,certainty\n"
@@ -339,19 +339,20 @@ digraph lineage {
 def test_an_answer_as_json_names_its_nodes_in_its_edges(filled: Callable[..., Store]) -> None:
     made = dataset("t", columnLineage=lineage(x=[("s", "a", "IDENTITY")]))
     store: Store = filled(run_event("load", "COMPLETE", 1, run="r1", inputs=(dataset("s"),), outputs=(made,)))
-    plain = json.loads(json.dumps(store.upstream("t.x").to_dict()))
-    assert plain["start"] == "lake/t#x"
-    assert [node["id"] for node in plain["nodes"]] == ["lake/t#x", "lake/s#a"]
-    assert plain["edges"] == [
+    found = store.upstream("t.x")
+    result = json.loads(json.dumps(reach_of(found, found.graph()).to_dict()))
+    target, source = "column|lake|t|x", "column|lake|s|a"
+    assert (result["type"], result["start"], result["depths"]) == ("reach", [target], {target: 0, source: 1})
+    assert {target, source} < {node["id"] for node in result["nodes"]}
+    path = {"type": "DIRECT", "subtype": "IDENTITY", "masking": False, "certainty": "exact"}
+    assert result["edges"] == [
         {
-            "from": "lake/s#a",
-            "to": "lake/t#x",
-            "job": {"namespace": "jobs", "name": "load"},
-            "kinds": ["IDENTITY"],
-            "masked": [False],
-            "expressions": ["IDENTITY of a"],
+            "source": source,
+            "target": target,
+            "job": "job|jobs|load",
+            "run": "run|r1",
             "certainty": "exact",
-            "lastRun": "r1",
+            "paths": [{**path, "expression": "IDENTITY of a"}],
         }
     ]
 

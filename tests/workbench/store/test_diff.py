@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.questions.diff import Change, diff_of_files, markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.questions.diff import ChangeRow, diff_of_files, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, text_of_events
 
@@ -36,7 +36,7 @@ def test_two_times_differ_in_columns_edges_and_expressions(filled: Fill) -> None
     store = filled(load(1, "a + 1", "x"), USE, load(3, "a + 2", "x"), load(5, "b", "x", "z", source="b"))
     changed = store.diff(at(2), at(3))
     assert changed.changes == (
-        Change("edge", "changed", "raw.a -> s.x", "TRANSFORMATION a + 1", "TRANSFORMATION a + 2"),
+        ChangeRow("edge", "changed", "raw.a -> s.x", "TRANSFORMATION a + 1", "TRANSFORMATION a + 2"),
     )
     assert changed.downstream == (("t.y", 1),)
     later = store.diff(at(3), "now")
@@ -73,7 +73,7 @@ def both(minute: float, second: str, *, masking: bool = False, decides: str = "(
     [
         (
             both(3, "a * 3"),
-            Change(
+            ChangeRow(
                 *("edge", "changed", "raw.a -> s.x"),
                 "TRANSFORMATION a * 2; a + 1",
                 "TRANSFORMATION a * 3; a + 1",
@@ -81,7 +81,7 @@ def both(minute: float, second: str, *, masking: bool = False, decides: str = "(
         ),
         (
             both(3, "a * 2", masking=True),
-            Change(
+            ChangeRow(
                 *("edge", "changed", "raw.a -> s.x"),
                 "TRANSFORMATION a * 2; a + 1",
                 "TRANSFORMATION (masked) a * 2; TRANSFORMATION a + 1",
@@ -89,7 +89,7 @@ def both(minute: float, second: str, *, masking: bool = False, decides: str = "(
         ),
         (
             both(3, "a * 2", decides="(a > 3)"),
-            Change(
+            ChangeRow(
                 *("edge", "changed", "raw.a -> s"),
                 "FILTER (a < 100); (a > 2)",
                 "FILTER (a < 100); (a > 3)",
@@ -99,7 +99,7 @@ def both(minute: float, second: str, *, masking: bool = False, decides: str = "(
     ids=["text", "masking", "filter"],
 )
 def test_a_change_of_the_second_path_is_found(
-    filled: Fill, tmp_path: Path, later: dict[str, Any], change: Change
+    filled: Fill, tmp_path: Path, later: dict[str, Any], change: ChangeRow
 ) -> None:
     before = both(1, "a * 2")
     store = filled(before, later)
@@ -126,7 +126,7 @@ def test_an_edge_that_is_no_longer_sure_has_changed(filled: Fill, tmp_path: Path
     store = filled(*runs)
     said = [f"TRANSFORMATION{doubt} f(a)" for doubt in ("", ", opaque", ", guessed")]
     for before, after in ((0, 1), (1, 2), (0, 2)):
-        change = Change("edge", "changed", "raw.a -> s.x", said[before], said[after])
+        change = ChangeRow("edge", "changed", "raw.a -> s.x", said[before], said[after])
         assert store.diff(at(before + 1), at(after + 1)).changes == (change,)
         assert store.diff(f"run:r{before + 1}", f"run:r{after + 1}").changes == (change,)
         paths = [tmp_path / f"{each}.ndjson" for each in (before, after)]
@@ -141,7 +141,7 @@ def test_a_type_that_changed_is_shown_with_both(filled: Fill) -> None:
         return run_event("load", "COMPLETE", minute, outputs=(dataset("s", schema=schema),))
 
     diff = filled(made(1, "int"), made(2, "bigint")).diff(at(1), at(2))
-    assert diff.changes == (Change("column", "changed", "s.x", "int", "bigint"),)
+    assert diff.changes == (ChangeRow("column", "changed", "s.x", "int", "bigint"),)
     assert text_of_diff(diff) == "~ column s.x: int => bigint\n"
 
 
@@ -184,3 +184,26 @@ def test_the_same_events_in_another_order_make_no_difference(tmp_path: Path, see
     (tmp_path / "a.ndjson").write_text(text_of_events(events))
     (tmp_path / "b.ndjson").write_text(text_of_events(events[::-1]))
     assert diff_of_files(tmp_path / "a.ndjson", tmp_path / "b.ndjson").changes == ()
+
+
+def test_a_value_that_is_no_longer_masked_is_named_first(tmp_path: Path) -> None:
+    sides = []
+    for name, masked in (("before", True), ("after", False)):
+        edges = lineage(z=[("raw", "mail", "TRANSFORMATION")], a=[("raw", "n", "IDENTITY")] if not masked else [])
+        edges["fields"]["z"]["inputFields"][0]["transformations"][0]["masking"] = masked
+        made = dataset("s", columns=("a", "z"), columnLineage=edges)
+        sides.append(tmp_path / f"{name}.ndjson")
+        event = run_event("job", "COMPLETE", 1, inputs=(dataset("raw"),), outputs=(made,))
+        sides[-1].write_text(text_of_events([event]))
+    diff, back = diff_of_files(*sides), diff_of_files(*reversed(sides))
+
+    how = "TRANSFORMATION (masked) TRANSFORMATION of mail => TRANSFORMATION TRANSFORMATION of mail"
+    assert text_of_diff(diff).splitlines() == [
+        f"~ edge raw.mail -> s.z: {how}, no longer masked",
+        "+ edge raw.n -> s.a: IDENTITY IDENTITY of n",
+    ]
+    assert markdown_of_diff(diff).splitlines()[2].startswith("| **no longer masked** | edge | `raw.mail -> s.z` |")
+    assert [(row["name"], row["unmasked"]) for row in diff.to_dict()["changes"]] == [
+        *(("raw.mail -> s.z", True), ("raw.n -> s.a", False)),
+    ]
+    assert [each.unmasked for each in back.changes] == [False, False]

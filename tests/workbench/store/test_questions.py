@@ -10,7 +10,7 @@ import networkx
 import pytest
 from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.questions.pictures import PICTURE_FORMATS, picture_of_answer, table_of_csv
-from openlineage_pyspark.workbench.questions.reached import Answer
+from openlineage_pyspark.workbench.questions.reached import LinkedNodes, reach_of
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, company_of_versions, dataset, lineage, run_event, symlink
 
@@ -22,12 +22,12 @@ def versioned(name: str, number: str, **facets: Any) -> dict[str, Any]:
     return dataset(name, version={"datasetVersion": number}, **facets)
 
 
-def nodes_of(answer: Answer) -> dict[str, int]:
+def nodes_of(answer: LinkedNodes) -> dict[str, int]:
     """Return what an answer names, with the distances."""
     return {node.label: node.depth for node in answer.nodes}
 
 
-def links_of(answer: Answer) -> list[tuple[str, str]]:
+def links_of(answer: LinkedNodes) -> list[tuple[str, str]]:
     """Return what an answer links."""
     return [(link.source.label, link.target.label) for link in answer.links]
 
@@ -263,8 +263,12 @@ flowchart LR
         "1,raw,,clean,,,,clean,clean-1,,101,201,,False,False",
     ]
     assert 'label="job:clean"' in PICTURE_FORMATS["dot"](picture_of_answer(store.downstream("raw", by="job")))
-    edge = json.loads(json.dumps(answer.to_dict()))["edges"][0]
-    assert (edge["from"], edge["to"], edge["kept"], edge["inferred"]) == ("lake/raw@101", "lake/raw@102", True, True)
+    result = json.loads(json.dumps(reach_of(answer, answer.graph()).to_dict()))
+    kept = result["edges"][0]
+    assert result["start"] == ["version|lake|raw|101"]
+    assert (kept["source"], kept["target"], kept["certainty"]) == (
+        *("version|lake|raw|101", "version|lake|raw|102", "guessed"),
+    )
 
 
 def test_an_answer_is_a_table_of_pandas(filled: Fill) -> None:

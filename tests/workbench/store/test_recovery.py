@@ -772,7 +772,7 @@ def test_the_command_shows_a_plan_and_does_nothing(
     assert main(["recover", "db.raw@2", *store]) == 0
     assert capsys.readouterr().out.startswith(TEXT)
     assert main(["recover", "db.raw@2", "--format", "json", *store]) == 0
-    assert json.loads(capsys.readouterr().out)["mode"] == "incremental"
+    assert json.loads(capsys.readouterr().out)["result"]["mode"] == "incremental"
     assert main(["recover", "db.raw@77", *store]) == 2
     assert "db.raw has no version '77'" in capsys.readouterr().err
 
@@ -844,7 +844,7 @@ def test_a_plan_that_stopped_goes_on_as_it_was_when_the_store_knows_more(
     assert "from its version a-9" in capsys.readouterr().out
     assert main(["recover", "db.a", "--plan", kept, "--store", str(tmp_path / "s.db")]) == 0
     assert "from its version a-1" in capsys.readouterr().out
-    assert RecoveryPlan.of_dict(json.loads(Path(kept).read_text("utf-8"))).steps[-1].code == (
+    assert RecoveryPlan.of_dict(json.loads(Path(kept).read_text("utf-8"))["result"]).steps[-1].code == (
         f"touch {tmp_path / 'made'}",
     )
     Path(kept).unlink()
@@ -856,7 +856,10 @@ def test_a_plan_is_the_same_from_its_plain_values(filled: Fill) -> None:
         assert RecoveryPlan.of_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"mode": "full", "steps": [3]}'])
+NO_PLAN = ["", "[]", "{}", '{"mode": "full", "steps": [3]}', '{"schema": "2-0-0", "result": {"type": "plan"}}']
+
+
+@pytest.mark.parametrize("text", NO_PLAN)
 def test_a_file_without_a_plan_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     taken(tmp_path / "s.db", streams())
     file = tmp_path / "plan.json"

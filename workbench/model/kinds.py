@@ -1,0 +1,149 @@
+"""The words of lineage: how a value arrives, how sure that is, and what somebody should know."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+import attrs
+
+NodeId: TypeAlias = str
+"""The id of a node, such as `column|NAMESPACE|NAME|COLUMN`."""
+Certainty: TypeAlias = Literal["exact", "opaque", "guessed", "unstated", "text"]
+"""
+How sure a path is, best first. `exact`: read from the plan. `opaque`: it passes code that can't be read. `guessed`: a
+part of the plan was not understood, or the version was inferred. `unstated`: nothing names how the value arrives.
+`text`: taken from the text of a statement that was not analyzed.
+"""
+Level: TypeAlias = Literal["note", "warning", "stop"]
+Code: TypeAlias = Literal[
+    "unknown-operator",
+    "opaque-code",
+    "text-only",
+    "inferred-version",
+    "cut",
+    "limit",
+    "expired",
+    "rejected",
+    "damaged",
+    "ambiguous",
+    "odd-time",
+    "unknown-writer",
+]
+"""What a diagnostic is about."""
+
+CERTAINTIES: tuple[Certainty, ...] = get_args(Certainty)
+CODES: tuple[Code, ...] = get_args(Code)
+LEVELS: tuple[Level, ...] = get_args(Level)
+_RANKS = {certainty: rank for rank, certainty in enumerate(CERTAINTIES)}
+_VALUES = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
+_INFLUENCES = ("CONDITIONAL", "JOIN", "FILTER", "GROUP_BY", "SORT", "WINDOW")
+_ORDER = {subtype: place for place, subtype in enumerate((*_VALUES, *_INFLUENCES))}
+_OF_EVENTS: dict[str, Certainty] = {"unknown": "text"}
+
+
+@attrs.frozen(order=False)
+class Kind:
+    """
+    How a value arrives, in OpenLineage's words.
+
+    Args:
+        type: DIRECT or INDIRECT; empty if the event does not name it.
+        subtype: IDENTITY, TRANSFORMATION, AGGREGATION, FILTER, JOIN, GROUP_BY, SORT, WINDOW or CONDITIONAL; empty if
+            the event does not name it. Another producer may have further ones.
+        masking: whether the value can't be recognized afterwards.
+    """
+
+    type: str = ""
+    subtype: str = ""
+    masking: bool = False
+
+    @property
+    def is_influence(self) -> bool:
+        """Whether the source decides about rows or about a choice, and its value does not arrive."""
+        return self.type == "INDIRECT"
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether the words name how the value arrives."""
+        return self.is_influence or self.subtype in _VALUES
+
+    @property
+    def order(self) -> tuple[bool, int, str, str, bool]:
+        """Return what sorts kinds: values first, the plainest first."""
+        return self.is_influence, _ORDER.get(self.subtype, len(_ORDER)), self.subtype, self.type, self.masking
+
+    def __str__(self) -> str:
+        """Return the text for people, such as `AGGREGATION (masked)`; empty if the event names nothing."""
+        return " ".join(filter(None, (self.subtype or self.type, "(masked)" if self.masking else "")))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"type": self.type, "subtype": self.subtype, "masking": self.masking}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Kind:
+        """Return the kind that `to_dict` wrote."""
+        return cls(document["type"], document["subtype"], document["masking"])
+
+
+@attrs.frozen
+class Diagnostic:
+    """
+    Something that somebody should know of an answer.
+
+    Args:
+        code: what it is about.
+        message: it in words.
+        level: `note`, `warning`, or `stop` if nothing should be done before it is settled.
+        missing: whether the answer may be short because of it.
+        node: the id of the node that it is about; empty if none is named.
+        run: the id of the run's node.
+        operator: the operator, or the part of an event.
+        place: the file and the line.
+    """
+
+    code: Code
+    message: str
+    level: Level = "warning"
+    missing: bool = False
+    node: NodeId = ""
+    run: NodeId = ""
+    operator: str = ""
+    place: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        known = {"node": self.node, "run": self.run, "operator": self.operator, "place": self.place}
+        return {
+            "code": self.code,
+            "level": self.level,
+            "message": self.message,
+            **({"missing": True} if self.missing else {}),
+            **{key: value for key, value in known.items() if value},
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Diagnostic:
+        """Return the diagnostic that `to_dict` wrote."""
+        return cls(**document)
+
+
+def certainty_of(word: str) -> Certainty:
+    """Return the certainty that a word of an event or of a trace names; `unstated` for a word that is not known."""
+    known = _OF_EVENTS.get(word, word)
+    return known if known in _RANKS else "unstated"
+
+
+def rank(certainty: Certainty) -> int:
+    """Return the place of a certainty: 0 for the best."""
+    return _RANKS[certainty]
+
+
+def best(certainties: tuple[Certainty, ...]) -> Certainty:
+    """Return the best of some certainties; `exact` without one."""
+    return min(certainties, key=rank, default="exact")
+
+
+def worst(certainties: tuple[Certainty, ...]) -> Certainty:
+    """Return the worst of some certainties; `exact` without one."""
+    return max(certainties, key=rank, default="exact")
