@@ -10,7 +10,7 @@ from openlineage_pyspark.command.screen import counted
 from openlineage_pyspark.listener.start.delivery import sender
 from openlineage_pyspark.transport import TransportConfigError
 from openlineage_pyspark.transport.attempt import attempt
-from openlineage_pyspark.transport.delivery.fan_out import independent_parts
+from openlineage_pyspark.transport.composite import independent_parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
