@@ -63,6 +63,7 @@ class Part(NamedTuple):
 
 KILLS = "The check kills one ingest, and asks each fortieth question."
 STORE = "tests/workbench/store"
+PREDICTED = "tests/workbench/predict"
 LAKES = f"{STORE}/test_live_recovery.py"
 PARTS = (
     Part("whole", "test-4.3", "--all", "Long tests, and all the examples of Hypothesis."),
@@ -73,8 +74,8 @@ PARTS = (
     Part("marquez", "test-4.3", "--marquez -rs --all", "The long ones of the tests on a real Marquez."),
     Part("store-kills", "test-4.3", f"{STORE}/test_spark_tables.py", KILLS, "STORE_KILLS=20 STORE_QUESTIONS_EACH=1"),
     Part("live-ingest", "test-4.3", f"{STORE}/test_live_ingest.py", "Kafka and S3 take minutes.", "LIVE_INGEST=1"),
-    Part("tpc-pages", "test-4.3", "tests/tpc", "The check opens one page with all TPC queries.", "TPC_PAGES=1"),
-    Part("same-answers", "test-4.3", "tests/workbench/predict tests/tpc", "The check asks some.", "SAME_ANSWERS=all"),
+    Part("tpc-pages", "test-4.3", "tests/tpc --all", "The check opens one page with all TPC queries.", "TPC_PAGES=1"),
+    Part("same-answers", "test-4.3", f"{PREDICTED} tests/tpc --all", "The check asks some.", "SAME_ANSWERS=all"),
     Part("lakes-3.5", "test-3.5", LAKES, "The check recovers tables on one Spark.", "RECOVERY_LAKES=iceberg,delta"),
     Part("lakes-4.0", "test-4.0", LAKES, "The same on a Spark between.", "RECOVERY_LAKES=iceberg,delta"),
     Part("hive", "test-4.3", LAKES, "Hive's metastore takes a minute.", "RECOVERY_LAKES=hive"),
