@@ -260,6 +260,13 @@ def test_a_part_has_a_session_a_reason_and_a_name_of_its_own(noxfile: Any) -> No
     assert all(part.why.endswith(".") for part in noxfile.PARTS)
 
 
+def test_the_parts_about_tpc_queries_have_all_of_them(noxfile: Any) -> None:
+    """TPC-DS is long: without `--all`, TPC-H alone is asked."""
+    asking = [part.arguments.split() for part in noxfile.PARTS if "tests/tpc" in part.arguments.split()]
+
+    assert [words[-1] for words in asking] == ["--all", "--all"]
+
+
 def test_the_fingerprint_is_that_of_what_gets_into_the_wheel(noxfile: Any, tmp_path: Path) -> None:
     for name in ("facets/trace.py", "tests/test_trace.py", "setup.py", "docs/demo.md", "facets/docs/demo.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
