@@ -113,8 +113,10 @@ def interpreter(version: str) -> str | None:
     if version == OWN:
         return sys.executable
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path("~/.pyenv").expanduser(), "versions")
-    for managed in sorted(pyenv.glob(f"{version}.*/bin/python{version}")):
-        return str(managed)
+    # Whoever became another user by `su` may have the folder of the one before, and not be allowed to look into it.
+    with contextlib.suppress(OSError):
+        for managed in sorted(pyenv.glob(f"{version}.*/bin/python{version}")):
+            return str(managed)
     # A version manager has shims even for versions that it then refuses to start.
     folders = [folder for folder in PATH.split(os.pathsep) if Path(folder).name != "shims"]
     return shutil.which(f"python{version}", path=os.pathsep.join(folders))

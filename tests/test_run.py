@@ -245,6 +245,14 @@ def test_without_a_python_for_the_newest_spark_the_one_before_is_taken(
         noxfile.arguments_of_nox("demo", ["--spark", "4.3"])
 
 
+def test_a_folder_of_pyenvs_that_can_not_be_looked_into_is_passed_over(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYENV_ROOT", "/" + 5000 * "a")
+
+    assert [found for found in request.getfixturevalue("noxfile").FOUND if "aaa" in found] == []
+
+
 def test_the_installed_pythons_of_a_spark_are_listed(noxfile: Any, capsys: pytest.CaptureFixture[str]) -> None:
     noxfile.main("pythons")
     noxfile.main("pythons", "--spark", "3.5")
