@@ -245,6 +245,14 @@ def test_without_a_python_for_the_newest_spark_the_one_before_is_taken(
         noxfile.arguments_of_nox("demo", ["--spark", "4.3"])
 
 
+def test_a_folder_of_pyenvs_that_can_not_be_looked_into_is_passed_over(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYENV_ROOT", "/" + 5000 * "a")
+
+    assert [found for found in request.getfixturevalue("noxfile").FOUND if "aaa" in found] == []
+
+
 def test_the_installed_pythons_of_a_spark_are_listed(noxfile: Any, capsys: pytest.CaptureFixture[str]) -> None:
     noxfile.main("pythons")
     noxfile.main("pythons", "--spark", "3.5")
@@ -258,6 +266,13 @@ def test_a_part_has_a_session_a_reason_and_a_name_of_its_own(noxfile: Any) -> No
     assert len(set(names)) == len(names)
     assert {part.session.partition("-")[2] for part in noxfile.PARTS} <= set(noxfile.PYTHONS_OF)
     assert all(part.why.endswith(".") for part in noxfile.PARTS)
+
+
+def test_the_parts_about_tpc_queries_have_all_of_them(noxfile: Any) -> None:
+    """TPC-DS is long: without `--all`, TPC-H alone is asked."""
+    asking = [part.arguments.split() for part in noxfile.PARTS if "tests/tpc" in part.arguments.split()]
+
+    assert [words[-1] for words in asking] == ["--all", "--all"]
 
 
 def test_the_fingerprint_is_that_of_what_gets_into_the_wheel(noxfile: Any, tmp_path: Path) -> None:
@@ -275,11 +290,9 @@ def test_the_fingerprint_is_that_of_what_gets_into_the_wheel(noxfile: Any, tmp_p
 
 
 def test_the_lowest_versions_are_those_that_pyproject_allows(noxfile: Any) -> None:
-    declared = ["attrs>=22.2", "openlineage-python>=1.52,<2", "pyyaml>=6", "anything", "jsonschema[format]>=4.21"]
+    declared = ["attrs>=22.2", "openlineage-python>=1.52,<2", "jsonschema[format]>=4.21", "anything"]
 
-    assert noxfile.lowest_versions(declared) == (
-        *("attrs==22.2", "openlineage-python==1.52", "pyyaml==6", "jsonschema==4.21"),
-    )
+    assert noxfile.lowest_versions(declared) == ("attrs==22.2", "openlineage-python==1.52", "jsonschema[format]==4.21")
 
 
 def test_coverage_is_counted_by_package(noxfile: Any) -> None:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from openlineage.client.facet_v2 import error_message_run
+from openlineage.client import facet_v2
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.ids import event_id
 from openlineage_pyspark.listener.guard import LOG
@@ -170,7 +170,7 @@ def ended(start: str, kind: str, time: datetime.datetime, *, with_message: bool 
     if "pyspark_event" in run["facets"]:
         run["facets"]["pyspark_event"]["id"] = identity
     if with_message and kind != "COMPLETE":
-        facet = error_message_run.ErrorMessageRunFacet(
+        facet = facet_v2.error_message_run.ErrorMessageRunFacet(
             message=MESSAGE, programmingLanguage="PYTHON", producer=event["producer"]
         )
         run["facets"]["errorMessage"] = json.loads(serialise(facet))

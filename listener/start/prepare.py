@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import functools
 import os
 import sys
 import threading
@@ -13,6 +13,7 @@ import attrs
 from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, RegistrationError
 from openlineage_pyspark.listener.guard import LOG, Guard
 from openlineage_pyspark.listener.start.asked import means_lineage
+from openlineage_pyspark.listener.start.imports import import_all, importing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -113,8 +114,8 @@ class Preparation:
         if self._then is not None:
             self._guard.run("registering", self._then)
         if self._parts is not None:
-            # Slow to import, and needed at the first event: the modules that build and ship events.
-            self._guard.run("preparing the listener", importlib.import_module, "openlineage_pyspark.listener.worker")
+            # Slow, and needed at the first event.
+            self._guard.run("preparing the listener", import_all)
 
     def _prepare(self) -> None:
         from openlineage_pyspark.listener.settings.settings import default_search, load
@@ -159,7 +160,8 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
         raise kind(f"no transport is configured; {_TO_DO}")
     try:
         with offered(lambda location: HadoopFiles(gateway, location)):
-            delivery = open_delivery(settings, spark_conf.get("spark.app.name", ""))
+            opened = functools.partial(open_delivery, settings, spark_conf.get("spark.app.name", ""))
+            delivery = importing(opened)
         limits = ProbeLimits(settings.plan_max_nodes, settings.plan_max_bytes, reads=settings.reads_enabled)
         prepared = ListenerParts(settings, Probe(gateway, limits, cached=settings.class_cache_enabled), delivery)
     except TransportConfigError as problem:

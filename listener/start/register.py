@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.facets.model.run import Outcome
 from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, RegistrationError
 from openlineage_pyspark.listener.guard import LOG, Guard
+from openlineage_pyspark.listener.start.imports import import_all
 from openlineage_pyspark.listener.start.leaving import leave_last
 from openlineage_pyspark.listener.start.prepare import ListenerParts, Preparation, StillPreparingError
 from openlineage_pyspark.listener.start.script_end import ScriptEnd, is_interactive
@@ -168,8 +169,8 @@ class Handle:
         """
         Return the worker; None if it can't be made.
 
-        Two threads that import the same modules may be told of a deadlock between them, and a call to a JVM that is
-        busy may fail. The probe keeps what it records meanwhile, so only the last attempt is reported.
+        A call to a JVM that is busy may fail. The probe keeps what it records meanwhile, so only the last attempt is
+        reported.
         """
         quiet = Guard()
         quiet.expected = (Exception,)
@@ -181,6 +182,7 @@ class Handle:
         return self._guard.run("starting", self._make)
 
     def _make(self) -> Worker:
+        import_all()
         from openlineage_pyspark.listener.probe.client import context_facts
         from openlineage_pyspark.listener.start.application import worker_of
 

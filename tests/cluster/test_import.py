@@ -101,7 +101,7 @@ def test_what_is_imported_after_the_context_has_stopped_still_comes_out_of_the_z
     seen = json.loads((job.folder / "seen.json").read_text())
 
     assert (seen["copied"], seen["copy is left"]) == ("packages.zip", False)
-    assert seen["late"] == str(archive / "mdurl" / "__init__.py")
+    assert seen["late"] == str(archive / "requests" / "help.py")
 
 
 @pytest.mark.long

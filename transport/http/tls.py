@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
 from openlineage_pyspark.transport.http import options as declared
-from urllib3.util.ssl_ import create_urllib3_context
+from urllib3 import util
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +76,7 @@ class TlsSettings:
         """Return the settings for another server: they trust public authorities too, and always verify certificates."""
         if self.authorities is None:
             return attrs.evolve(self, checked=True, context=None, client="")
-        context = create_urllib3_context()
+        context = util.ssl_.create_urllib3_context()
         _trust(context, self.authorities)
         return TlsSettings(context=context)
 
@@ -97,7 +97,7 @@ def read_tls_settings(options: Mapping[str, object]) -> TlsSettings:
     if client and (store or kind):
         problem = f"and {KEY_PREFIX}.sslContext.clientCertPath say the same thing"
         raise TransportConfigError(declared.KEY_STORE_PATH.name, problem, "Keep one of them.")
-    context = create_urllib3_context() if client or store or kind else None
+    context = util.ssl_.create_urllib3_context() if client or store or kind else None
     if context is None:
         return TlsSettings(authorities=authorities, checked=checked)
     if client:
@@ -119,7 +119,7 @@ def _authorities(options: Mapping[str, object]) -> tuple[bool, str | None]:
         option, path = declared.VERIFY.name, verify
     if path is not None:
         try:
-            _trust(create_urllib3_context(), path)
+            _trust(util.ssl_.create_urllib3_context(), path)
         except OSError as exc:
             remedy = "Name a file of certificates in the PEM format, or a directory of them."
             remedy = f"Set it to true or false. {remedy}" if option == declared.VERIFY.name else remedy

@@ -127,10 +127,10 @@ class ForeignTransport(Transport):
         if cls.NEEDS is not None and not _is_there(cls.NEEDS[0]):
             problem = f"is {kind!r}, which needs the package {cls.NEEDS[1]}"
             raise TransportConfigError("type", problem, f"Run pip install {cls.NEEDS[1]}.")
-        from openlineage.client.transport import get_default_factory
+        from openlineage.client import transport
 
         made: list[Any] = []
-        failure = attempt(lambda: made.append(get_default_factory().create(config)))
+        failure = attempt(lambda: made.append(transport.get_default_factory().create(config)))
         if failure is not None:
             why = failure.place if isinstance(failure, ForeignError) else failure.message
             problem = f"is {kind!r}, which openlineage-python can't create from these options ({why})"

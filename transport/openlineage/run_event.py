@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent
-from openlineage.client.event_v2 import RunState as EventType
-from openlineage.client.generated import parent_run
+from openlineage.client import event_v2, facet_v2
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def run_event(body: bytes) -> RunEvent:
+def run_event(body: bytes) -> event_v2.RunEvent:
     """
     Return an event as an object of openlineage-python, which its `Serde` turns back into the same JSON document.
 
@@ -31,14 +29,14 @@ def run_event(body: bytes) -> RunEvent:
     facets = run.get("facets")
     if facets and "parent" in facets:
         facets = {**facets, "parent": _parent(facets["parent"])}
-    event = RunEvent(
-        eventType=EventType(document["eventType"]) if "eventType" in document else None,
+    event = event_v2.RunEvent(
+        eventType=event_v2.RunState(document["eventType"]) if "eventType" in document else None,
         eventTime=document["eventTime"],
         producer=document["producer"],
-        run=Run(runId=run["runId"], facets=facets),
-        job=Job(namespace=job["namespace"], name=job["name"], facets=job.get("facets")),
-        inputs=_datasets(document, "inputs", InputDataset, "inputFacets"),
-        outputs=_datasets(document, "outputs", OutputDataset, "outputFacets"),
+        run=event_v2.Run(runId=run["runId"], facets=facets),
+        job=event_v2.Job(namespace=job["namespace"], name=job["name"], facets=job.get("facets")),
+        inputs=_datasets(document, "inputs", event_v2.InputDataset, "inputFacets"),
+        outputs=_datasets(document, "outputs", event_v2.OutputDataset, "outputFacets"),
     )
     # The class sets the schema URL of the client's own version of the specification.
     event.schemaURL = document["schemaURL"]
@@ -74,6 +72,7 @@ def _parent(facet: Mapping[str, Any]) -> object:
         p.keys() != names for p, names in parts
     ):
         return facet
+    parent_run = facet_v2.parent_run
     made = parent_run.ParentRunFacet(
         run=parent_run.Run(**run, facets=None),
         job=parent_run.Job(**job, facets=None),

@@ -184,7 +184,7 @@ class Spread:
         """Return the place of the first version of a dataset that holds bad data."""
         return min(place for each, place in self.because if each == dataset)
 
-    @functools.cached_property
+    @property
     def datasets(self) -> tuple[int, ...]:
         """Return the datasets that hold or held bad data, in the order in which these came."""
         return tuple(dict.fromkeys(dataset for dataset, _ in self.because))

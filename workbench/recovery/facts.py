@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -202,6 +201,9 @@ class ApplicationFacts:
     redacted: bool = False
 
 
+_UNKNOWN_RUN = RunFacts("", "an unknown job", state="")
+
+
 @attrs.frozen
 class Facts:
     """
@@ -229,14 +231,9 @@ class Facts:
     beside: Mapping[str, tuple[int, ...]] = attrs.Factory(dict)
     open_readers: tuple[tuple[int, str, int], ...] = ()
 
-    @functools.cached_property
-    def nothing(self) -> RunFacts:
-        """Return what stands for a run of which nothing is known."""
-        return RunFacts("", "an unknown job", state="")
-
     def run(self, run_id: str) -> RunFacts:
         """Return a run; one of which nothing is known if it is not recorded."""
-        return self.runs.get(run_id, self.nothing)
+        return self.runs.get(run_id, _UNKNOWN_RUN)
 
 
 @attrs.frozen

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 from openlineage_pyspark.workbench.errors import StoreError
 
 
@@ -29,4 +32,16 @@ def of_sqlite(query: str, dialect: str) -> str:
         # Some names, such as table, are words of SQLite. In double quotes, it takes an unknown name for a text.
         quoted = "`{}`".format(name.name.replace("`", "``"))
         name.replace(sqlglot.exp.Identifier(this=quoted, quoted=False))
-    return str(trees[0].sql(dialect="sqlite"))
+    return str(trees[0].sql(dialect=_sqlite()))
+
+
+@functools.cache
+def _sqlite() -> Any:
+    """Return SQLite's dialect, in which older versions of sqlglot leave out the names of a CTE's columns."""
+    from sqlglot.dialects.sqlite import SQLite
+
+    class Named(SQLite):
+        class Generator(SQLite.Generator):  # type: ignore[misc, valid-type] # newer versions give it by a variable
+            SUPPORTS_TABLE_ALIAS_COLUMNS = True
+
+    return Named
