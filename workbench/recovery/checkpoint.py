@@ -8,7 +8,9 @@ versions of the state in `state`: a micro-batch n begins with version n and make
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
@@ -26,6 +28,10 @@ class CheckpointError(Exception):
 
 
 _KEPT = ".before-recovery"
+_COPY = ".recovering"
+# linux/fs.h, linux/fcntl.h
+_RENAME_EXCHANGE = 2
+_HERE = -100
 _UNDOING = frozenset({"RESTORE", "DELETE", "TRUNCATE"})
 
 
@@ -95,6 +101,16 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     Raises:
         CheckpointError: it can't be done. Nothing was changed.
     """
+    path, kept = path.resolve(), kept.resolve()
+    copy = path.with_name(f"{path.name}{_COPY}")
+    if path in kept.parents or kept in path.parents or kept in (path, copy):
+        raise CheckpointError(f"the old checkpoint can't be kept in {kept}: that lies within {path}, or around it")
+    if not kept.parent.is_dir() or kept.parent.stat().st_dev != path.parent.stat().st_dev:
+        raise CheckpointError(f"the old checkpoint can't be kept in {kept}: name a place in a folder of the same disk")
+    if copy.exists():
+        if finished := _finished_exchange(path, batch, copy, kept):
+            return finished
+        shutil.rmtree(copy)
     batches = _numbers(path / "commits")
     if batch not in batches or batch not in _numbers(path / "offsets"):
         there = f"it has {min(batches)} to {max(batches)}" if batches else "it has none"
@@ -102,21 +118,79 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     if kept.exists():
         raise CheckpointError(f"{kept} is there already: move it away first")
     lakes = [_iceberg(table) or _delta(table) for table in restored]
-    copy = path.with_name(f"{path.name}.recovering")
-    if copy.exists():
-        shutil.rmtree(copy)
+    written = _files(path)
     shutil.copytree(path, copy)
     cut = [_cut(copy / "offsets", batch), _cut(copy / "commits", batch), _cut_state(copy / "state", batch + 1)]
     said = ["removed {} offsets, {} commits and {} files of newer state".format(*cut)]
     _identify(copy)
     try:
         said += [_moved(copy / "offsets", batch, lake) for lake in lakes]
+        _refuse_if_written(path, written)
     except CheckpointError:
         shutil.rmtree(copy)
         raise
-    path.rename(kept)
-    copy.rename(path)
+    _exchange(copy, path, kept)
     return [*said, f"the old checkpoint is {kept}"]
+
+
+def _files(path: Path) -> set[tuple[str, int]]:
+    """Return the files of a checkpoint, each with the time of its last change."""
+    return {(str(each), each.stat().st_mtime_ns) for each in path.rglob("*") if each.is_file()}
+
+
+def _refuse_if_written(path: Path, before: set[tuple[str, int]]) -> None:
+    """
+    Refuse a checkpoint that was written while it was copied.
+
+    Raises:
+        CheckpointError: it was.
+    """
+    if _files(path) != before:
+        raise CheckpointError(f"the query still writes {path}: stop it first")
+
+
+def _exchange(copy: Path, path: Path, kept: Path) -> None:
+    """
+    Put a copy in the place of a checkpoint, which goes elsewhere. Whatever happens meanwhile, a whole one is in place.
+
+    Where the system can't exchange two folders at once, there is none for a moment.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    rename = getattr(libc, "renameat2", None)
+    if rename is None or rename(_HERE, os.fsencode(copy), _HERE, os.fsencode(path), _RENAME_EXCHANGE):
+        path.rename(kept)
+        copy.rename(path)
+    else:
+        copy.rename(kept)
+
+
+def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[str]:
+    """
+    Finish what an earlier call has begun, if that was interrupted after the exchange.
+
+    Args:
+        path: the checkpoint.
+        batch: the last micro-batch that stays.
+        copy: the folder beside it: an unfinished copy, or the old checkpoint, which has later micro-batches.
+        kept: where the old one goes.
+
+    Returns:
+        What was done, as sentences; empty if the copy is unfinished.
+
+    Raises:
+        CheckpointError: it can't be told which of the two is the old one.
+    """
+    here, beside = (max(_numbers(each / "commits"), default=-1) for each in (path, copy))
+    if not path.exists() or here < batch:
+        raise CheckpointError(
+            f"{copy} is there, and {path} is not whole: an earlier call was interrupted; look at both"
+        )
+    if here > batch:
+        return []
+    if beside <= batch or kept.exists():
+        raise CheckpointError(f"{copy} is there: an earlier call was interrupted; look at it, and move it away")
+    copy.rename(kept)
+    return [f"an earlier call had set it back to micro-batch {batch}", f"the old checkpoint is {kept}"]
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE")
-_NOT_PLANNED = "Error occurred during query planning"
 # The class of a parsed statement -> the method that gives its target. Other kinds of statements are not run.
 _TARGETS = {
     "InsertIntoStatement": "table",
@@ -161,11 +160,14 @@ class LiveSession:
     def problem_of(self, sql: str) -> str:
         """Return why Spark can't analyze a statement, which is not run; empty if it can."""
         try:
-            rows = self._rows(f"EXPLAIN {sql}")
+            with told("Spark can't analyze it"):
+                state: Any = self._session._jsparkSession.sessionState()
+                # EXPLAIN takes some statements that can't be analyzed. A command is run only where its result is asked.
+                mode = getattr(state, "executePlan$default$2")()
+                state.executePlan(state.sqlParser().parsePlan(sql), mode).assertAnalyzed()
         except StoreError as problem:
-            return str(problem)
-        text = str(rows[0][0]) if rows else ""
-        return text.partition(_NOT_PLANNED)[2].strip(": \n") or "Spark can't plan it" if _NOT_PLANNED in text else ""
+            return str(problem).split(";\n")[0]
+        return ""
 
     def has_files_of(self, table: TableId, version: str) -> bool:
         """Return whether the files of a version of a Delta table are there: VACUUM removes old ones."""

@@ -99,7 +99,8 @@ def carry_out(folder, kind, group, mode):
         step = steps[int(re.findall(r"^(\d+)/\d+ ", done.stdout, re.MULTILINE)[-1]) - 1]
         assert step["language"] == "shell"
         for code in step["code"]:
-            subprocess.run(code, shell=True, cwd=step["folder"] or folder, env=clean_environment(), check=True)
+            command = ["/bin/sh", "-c", code]
+            subprocess.run(command, cwd=step["folder"] or folder, env=clean_environment(), check=True)
         how = ["--resume"] if step["writes"] else ["--resume", f"--done={step['number']}"]
     (folder / f"{group}.txt").write_text(said + done.stdout)
     assert done.returncode == 0, f"{kind} {group}\n{said}{done.stdout}\n{done.stderr[-4000:]}"
