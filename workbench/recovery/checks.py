@@ -216,21 +216,15 @@ class _Checking:
             )
 
     def _there(self, number: int, step: RecoveryStep, check: Check, live: LiveTable) -> None:
-        name = name_of(check.table)
-        if not is_version(check.version) or check.version not in live.versions:
-            self._add(
-                number, f"{name} has no version {check.version} any more: plan again with --expired {check.version}"
-            )
-        elif check.table.format == "delta" and not self._session.has_files_of(check.table, check.version):
-            self._add(
-                number,
-                f"files of {name} at version {check.version} are gone: plan again with --expired {check.version}",
-            )
-        elif step.action == "roll back" and check.version not in {each.version for each in live.line}:
+        name, version = name_of(check.table), check.version
+        if not is_version(version) or version not in live.versions:
+            self._add(number, f"{name} has no version {version}: plan again with --expired {version}")
+        elif check.table.format == "delta" and not self._session.has_files_of(check.table, version):
+            self._add(number, f"files of {name} at version {version} are gone: plan again with --expired {version}")
+        elif step.action == "roll back" and version not in {each.version for each in live.line}:
             self._detached.add(number)
-            self._notes.append(
-                (number, f"{name}: version {check.version} is no ancestor of the current one, so it is set as current")
-            )
+            note = f"{name}: version {version} is no ancestor of the current one, so it is set as current"
+            self._notes.append((number, note))
 
 
 _PARTS_OF_SPARK = 3
