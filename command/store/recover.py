@@ -15,18 +15,18 @@ import attrs
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, pairs
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.recovery.apply import Application, Consent
+from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
 from openlineage_pyspark.workbench.recovery.journal import journal_of
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
-from openlineage_pyspark.workbench.recovery.statements import name_of
+from openlineage_pyspark.workbench.recovery.statements import sql_name
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openlineage_pyspark.workbench.recovery.apply import Outcome
+    from openlineage_pyspark.workbench.recovery.apply import PlanOutcome
     from openlineage_pyspark.workbench.store_api import Store
 
 _DESCRIPTION = """Plans what must be done again after a dataset got a wrong version: which versions of which datasets
@@ -36,7 +36,7 @@ PLAN` does what a plan says that --out has written: it checks all of it first, a
 
 _APPLY, _FORGET = "apply", "forget-copies"
 _WRONG = 2
-_CODES: dict[Outcome, int] = {"applied": 0, "refused": 1, "declined": 1, "failed": 1, "waits": 3}
+_CODES: dict[PlanOutcome, int] = {"applied": 0, "refused": 1, "declined": 1, "failed": 1, "waits": 3}
 # What is repeated is lineage like any other, if the configuration says where it goes.
 _OWN = {"spark.app.name": "recovery", "spark.openlineage.disabled": "false"}
 
@@ -167,7 +167,7 @@ def _apply(options: argparse.Namespace) -> int:
         consent = Consent(options.accept_newer, options.accept_doubt, options.done)
         with _session(options) as session:
             ask = None if options.yes else _agreed
-            outcome = Application(plan, session, journal, Screen().line, ask, consent).apply()
+            outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent).apply()
     if outcome in ("failed", "waits"):
         complain(f"go on with: recover apply {options.plan} --resume")
     return _CODES[outcome]
@@ -180,7 +180,7 @@ def _forget(options: argparse.Namespace) -> int:
     made = [step for number, step in enumerate(plan.steps, 1) if step.action == "keep" and number in finished]
     if len(finished) < len(plan.steps):
         raise StoreError("the plan is not applied to its end: the copies are kept")
-    copies = [name_of(step.writes[0]) for step in made]
+    copies = [sql_name(step.writes[0]) for step in made]
     if not copies:
         Screen().line("The plan has made no copies.")
         return 0

@@ -11,16 +11,16 @@ from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, kept_place, put_away, set_back
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
 from openlineage_pyspark.workbench.recovery.formats import in_folder
-from openlineage_pyspark.workbench.recovery.journal import Entry
-from openlineage_pyspark.workbench.recovery.statements import name_of, roll_back
+from openlineage_pyspark.workbench.recovery.journal import JournalEntry
+from openlineage_pyspark.workbench.recovery.statements import roll_back, sql_name
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.checks import Problem
+    from openlineage_pyspark.workbench.recovery.checks import PlanProblem
     from openlineage_pyspark.workbench.recovery.journal import Journal
     from openlineage_pyspark.workbench.recovery.live import LiveSession
     from openlineage_pyspark.workbench.recovery.plan import CheckpointMove, RecoveryPlan, RecoveryStep
 
-Outcome: TypeAlias = Literal["applied", "refused", "declined", "failed", "waits"]
+PlanOutcome: TypeAlias = Literal["applied", "refused", "declined", "failed", "waits"]
 """`refused`: a check failed; `declined`: a person said no; `waits`: a person does the next step."""
 
 Ask: TypeAlias = "Callable[[str], bool] | None"
@@ -43,7 +43,7 @@ class Consent:
     done: Collection[int] = ()
 
 
-class Application:
+class PlanApplication:
     """
     A plan that is being applied.
 
@@ -73,7 +73,7 @@ class Application:
         self._consent = consent
         self._findings = Findings()
 
-    def apply(self) -> Outcome:
+    def apply(self) -> PlanOutcome:
         """
         Check the plan, ask, and do what is not done yet.
 
@@ -103,7 +103,7 @@ class Application:
                 return outcome
         return "applied"
 
-    def _refuse(self, problems: list[Problem]) -> None:
+    def _refuse(self, problems: list[PlanProblem]) -> None:
         begun = "no further step was begun" if self._journal.entries else "nothing was done"
         self._say(f"{begun}, because the plan can't be finished:")
         for each in problems:
@@ -146,7 +146,7 @@ class Application:
             else:
                 self._settle_statement(number, step, last)
 
-    def _settle_wait(self, number: int, step: RecoveryStep, last: Entry) -> None:
+    def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         now = self._versions(step)
         if number in self._consent.done or (now and now != dict(last.tables)):
             self._finish(number, step)
@@ -155,7 +155,7 @@ class Application:
         else:
             self._say(f"step {number}: say by --done {number} when it is done, for no table's version tells it")
 
-    def _settle_statement(self, number: int, step: RecoveryStep, last: Entry) -> None:
+    def _settle_statement(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         if step.move is not None:
             if not Path(step.move.path).is_dir():
                 raise StoreError(
@@ -165,12 +165,12 @@ class Application:
         now = self._versions(step)
         if now and now != dict(last.tables):
             self._say(f"step {number}: statement {last.place + 1} was committed before the end was written down")
-            self._journal.write(Entry(number, last.place, "done", now))
+            self._journal.write(JournalEntry(number, last.place, "done", now))
         elif not now and number not in self._consent.done:
-            name = ", ".join(name_of(each) for each in step.writes)
+            name = ", ".join(sql_name(each) for each in step.writes)
             self._undo_copy(number, step, last, name)
 
-    def _undo_copy(self, number: int, step: RecoveryStep, last: Entry, name: str) -> None:
+    def _undo_copy(self, number: int, step: RecoveryStep, last: JournalEntry, name: str) -> None:
         """Decide about a statement that was begun on tables without versions: nothing tells whether it ended."""
         if step.action in ("keep", "copy") and self._session.table(step.writes[0]) is None:
             # The copy is not there: it can be made again.
@@ -182,7 +182,7 @@ class Application:
 
     # One step.
 
-    def _do(self, number: int, step: RecoveryStep) -> Outcome:
+    def _do(self, number: int, step: RecoveryStep) -> PlanOutcome:
         if step.move is not None:
             return self._set_back(number, step, step.move)
         if step.language != "sql":
@@ -217,19 +217,19 @@ class Application:
         if problem := statement_problem(step, sql, self._session):
             return problem
         before = self._versions(step)
-        self._journal.write(Entry(number, place, "begun", before, sql))
+        self._journal.write(JournalEntry(number, place, "begun", before, sql))
         try:
             self._session.run(sql, step.settings)
         except StoreError as problem:
-            self._journal.write(Entry(number, place, "failed", before, str(problem)))
+            self._journal.write(JournalEntry(number, place, "failed", before, str(problem)))
             if self._versions(step) != before:
                 return f"{problem}\nIts tables have a new version all the same: --resume takes it as done"
             return str(problem)
-        self._journal.write(Entry(number, place, "done", self._versions(step)))
+        self._journal.write(JournalEntry(number, place, "done", self._versions(step)))
         return ""
 
-    def _set_back(self, number: int, step: RecoveryStep, move: CheckpointMove) -> Outcome:
-        self._journal.write(Entry(number, 0, "begun", text=step.code[0] if step.code else step.title))
+    def _set_back(self, number: int, step: RecoveryStep, move: CheckpointMove) -> PlanOutcome:
+        self._journal.write(JournalEntry(number, 0, "begun", text=step.code[0] if step.code else step.title))
         path = Path(move.path)
         try:
             if move.back_to is None:
@@ -244,7 +244,7 @@ class Application:
         self._finish(number, step)
         return "applied"
 
-    def _wait(self, number: int, step: RecoveryStep) -> Outcome:
+    def _wait(self, number: int, step: RecoveryStep) -> PlanOutcome:
         """Let a person do a step. What an event names is shown, and never run."""
         if number in self._consent.done:
             self._finish(number, step)
@@ -252,7 +252,7 @@ class Application:
         before = self._versions(step)
         last = self._journal.last(number)
         if last is None or last.state != "waits":
-            self._journal.write(Entry(number, 0, "waits", before))
+            self._journal.write(JournalEntry(number, 0, "waits", before))
         for code in step.code:
             self._say(f"  {in_folder(step, code)}")
         while self._ask is not None and self._ask("Is this done? [y/N] "):
@@ -264,12 +264,12 @@ class Application:
         return "waits"
 
     def _finish(self, number: int, step: RecoveryStep) -> None:
-        self._journal.write(Entry(number, len(step.code), "finished", self._versions(step)))
+        self._journal.write(JournalEntry(number, len(step.code), "finished", self._versions(step)))
 
     def _versions(self, step: RecoveryStep) -> dict[str, str]:
         """Return the tables of a step that keep versions -> their current ones."""
         found = {}
         for table in step.writes:
             if table.format in ("iceberg", "delta") and (live := self._session.table(table)) is not None:
-                found[name_of(table)] = live.version
+                found[sql_name(table)] = live.version
         return found

@@ -9,11 +9,11 @@ from urllib.parse import unquote, urlsplit
 import attrs
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move
-from openlineage_pyspark.workbench.recovery.statements import is_version, name_of, roll_back
+from openlineage_pyspark.workbench.recovery.statements import is_version, roll_back, sql_name
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.live import LiveTable, LiveVersion, ParsedStatement
-    from openlineage_pyspark.workbench.recovery.plan import Check, RecoveryPlan, RecoveryStep, TableId
+    from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
+    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, RecoveryStep, TableCheck, TableId
 
 _SHOWN = 5
 _FEW_ROWS = 100
@@ -38,13 +38,13 @@ _KINDS: Mapping[str, frozenset[str]] = {
 }
 
 
-class Session(Protocol):
+class TableSession(Protocol):
     """The Spark session that checks ask."""
 
     def table(self, table: TableId, /) -> LiveTable | None:
         """Return a table as it is now; None if there is none."""
 
-    def parsed(self, sql: str, /) -> ParsedStatement:
+    def parsed(self, sql: str, /) -> LiveStatement:
         """Return the kind of a statement and what it writes."""
 
     def problem_of(self, sql: str, /) -> str:
@@ -55,7 +55,7 @@ class Session(Protocol):
 
 
 @attrs.frozen
-class Problem:
+class PlanProblem:
     """
     Why a plan is not begun.
 
@@ -81,13 +81,13 @@ class Findings:
         detached: roll backs to versions that are no ancestors of the current one: the step's numbers.
     """
 
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[PlanProblem, ...] = ()
     notes: tuple[tuple[int, str], ...] = ()
     detached: frozenset[int] = frozenset()
 
 
 def check_plan(
-    plan: RecoveryPlan, session: Session, done: Collection[int] = (), reached: Mapping[str, str] | None = None
+    plan: RecoveryPlan, session: TableSession, done: Collection[int] = (), reached: Mapping[str, str] | None = None
 ) -> Findings:
     """
     Check all steps of a plan before the first one is done.
@@ -105,13 +105,15 @@ def check_plan(
 
 
 class _Checking:
-    def __init__(self, plan: RecoveryPlan, session: Session, done: frozenset[int], reached: Mapping[str, str]) -> None:
+    def __init__(
+        self, plan: RecoveryPlan, session: TableSession, done: frozenset[int], reached: Mapping[str, str]
+    ) -> None:
         self._plan = plan
         self._session = session
         self._done = done
         self._reached = reached
         self._tables: dict[TableId, LiveTable | None] = {}
-        self._problems: dict[Problem, None] = {}
+        self._problems: dict[PlanProblem, None] = {}
         self._notes: list[tuple[int, str]] = []
         self._detached: set[int] = set()
         self._seen: set[tuple[str, str]] = set()
@@ -123,7 +125,7 @@ class _Checking:
             if number not in self._done:
                 self._step(number, step, made)
             if step.action in ("copy", "keep", "empty", "run"):
-                made |= {name_of(each) for each in step.writes}
+                made |= {sql_name(each) for each in step.writes}
         return Findings(tuple(self._problems), tuple(self._notes), frozenset(self._detached))
 
     def _step(self, number: int, step: RecoveryStep, made: set[str]) -> None:
@@ -147,11 +149,11 @@ class _Checking:
 
     def _names_in(self, sql: str) -> set[str]:
         """Return the tables of the plan that a statement names: those that steps before it make are not there yet."""
-        names = {name_of(table) for step in self._plan.steps for table in step.writes}
+        names = {sql_name(table) for step in self._plan.steps for table in step.writes}
         return {name for name in names if name in sql}
 
     def _add(self, number: int, message: str, newer: str = "") -> None:
-        self._problems[Problem(number, message, newer)] = None
+        self._problems[PlanProblem(number, message, newer)] = None
 
     def _live(self, table: TableId) -> LiveTable | None:
         if table not in self._tables:
@@ -160,7 +162,7 @@ class _Checking:
 
     def _at_its_place(self, number: int, step: RecoveryStep, table: TableId, made: set[str]) -> None:
         """Check that a table is the one that the store means, and that a copy is not there yet."""
-        name = name_of(table)
+        name = sql_name(table)
         live = self._live(table)
         is_copy = step.action in ("copy", "keep") or (step.action == "empty" and table != step.writes[0])
         if is_copy:
@@ -176,8 +178,8 @@ class _Checking:
         elif not table.location and not live.versions and len(table.parts) != _PARTS_OF_SPARK:
             self._add(number, f"no event tells where {name} is, so that it can't be told from another table")
 
-    def _before(self, number: int, step: RecoveryStep, check: Check) -> None:
-        name = name_of(check.table)
+    def _before(self, number: int, step: RecoveryStep, check: TableCheck) -> None:
+        name = sql_name(check.table)
         if check.check == "newest":
             key = (name, self._reached.get(name, check.version))
             if key in self._seen:
@@ -215,8 +217,8 @@ class _Checking:
                 name,
             )
 
-    def _there(self, number: int, step: RecoveryStep, check: Check, live: LiveTable) -> None:
-        name, version = name_of(check.table), check.version
+    def _there(self, number: int, step: RecoveryStep, check: TableCheck, live: LiveTable) -> None:
+        name, version = sql_name(check.table), check.version
         if not is_version(version) or version not in live.versions:
             self._add(number, f"{name} has no version {version}: plan again with --expired {version}")
         elif check.table.format == "delta" and not self._session.has_files_of(check.table, version):
@@ -231,7 +233,7 @@ _PARTS_OF_SPARK = 3
 """A table of Spark's own catalog has three parts, and no more: its name can be taken apart for sure."""
 
 
-def statement_problem(step: RecoveryStep, sql: str, session: Session) -> str:
+def statement_problem(step: RecoveryStep, sql: str, session: TableSession) -> str:
     """Return why a statement of a step is not run, as the session's parser takes it; empty if it is."""
     try:
         found = session.parsed(sql)
@@ -246,7 +248,7 @@ def statement_problem(step: RecoveryStep, sql: str, session: Session) -> str:
     if found.target is None:
         return "it does not name what it writes"
     if not any(_same(found.target, table.parts) for table in step.writes):
-        names = ", ".join(name_of(each) for each in step.writes)
+        names = ", ".join(sql_name(each) for each in step.writes)
         return f"it writes {'.'.join(found.target)}, and the step is about {names}"
     if found.kind == "DropTable" and step.action in ("empty", "switch") and _same(found.target, step.writes[0].parts):
         # Only what a copy keeps is dropped.
@@ -254,7 +256,7 @@ def statement_problem(step: RecoveryStep, sql: str, session: Session) -> str:
     return ""
 
 
-def after_problem(step: RecoveryStep, before: Mapping[str, str], session: Session) -> Iterator[str]:
+def after_problem(step: RecoveryStep, before: Mapping[str, str], session: TableSession) -> Iterator[str]:
     """
     Yield what does not hold after a step.
 
@@ -264,7 +266,7 @@ def after_problem(step: RecoveryStep, before: Mapping[str, str], session: Sessio
         session: the Spark session.
     """
     for check in step.after:
-        name = name_of(check.table)
+        name = sql_name(check.table)
         live = session.table(check.table)
         if live is None:
             yield f"there is no table {name} after it"
@@ -274,7 +276,7 @@ def after_problem(step: RecoveryStep, before: Mapping[str, str], session: Sessio
             yield from _unlike(name, live, check.version)
 
 
-def _is_at(live: LiveTable, check: Check) -> bool:
+def _is_at(live: LiveTable, check: TableCheck) -> bool:
     if check.table.format == "delta":
         return live.version in live.versions and live.versions[live.version].operation == "RESTORE"
     return live.version == check.version

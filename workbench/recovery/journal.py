@@ -22,7 +22,7 @@ State: TypeAlias = Literal["begun", "done", "failed", "waits", "finished"]
 
 
 @attrs.frozen
-class Entry:
+class JournalEntry:
     """
     A line of a journal.
 
@@ -55,7 +55,7 @@ class Journal:
         self.path = path
         self.entries = tuple(_read(path))
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: JournalEntry) -> None:
         """
         Add a line, and wait until the disk has it.
 
@@ -98,7 +98,7 @@ class Journal:
         """Return the numbers of the steps that are done."""
         return frozenset(entry.step for entry in self.entries if entry.state == "finished")
 
-    def last(self, step: int) -> Entry | None:
+    def last(self, step: int) -> JournalEntry | None:
         """Return the last line about a step; None if it was not begun."""
         return next((entry for entry in reversed(self.entries) if entry.step == step), None)
 
@@ -125,7 +125,7 @@ def journal_of(plan: RecoveryPlan, file: Path) -> Journal:
     return Journal(file.with_name(f"{file.name}.journal"))
 
 
-def _read(path: Path) -> Iterator[Entry]:
+def _read(path: Path) -> Iterator[JournalEntry]:
     try:
         lines = path.read_text("utf-8", errors="replace").splitlines()
     except FileNotFoundError:
@@ -135,10 +135,10 @@ def _read(path: Path) -> Iterator[Entry]:
     yield from (entry for line in lines if (entry := _entry(line)) is not None)
 
 
-def _entry(line: str) -> Entry | None:
+def _entry(line: str) -> JournalEntry | None:
     """Return what a line says; None if a kill has cut it: what it was about is looked up in the tables."""
     try:
-        return Entry(**json.loads(line))
+        return JournalEntry(**json.loads(line))
     except (TypeError, ValueError):
         return None
 

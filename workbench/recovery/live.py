@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.recovery.statements import is_table_of_path, name_of
+from openlineage_pyspark.workbench.recovery.statements import is_table_of_path, sql_name
 from openlineage_pyspark.workbench.store.spark.session import told
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class LiveTable:
 
 
 @attrs.frozen
-class ParsedStatement:
+class LiveStatement:
     """
     A statement as the session's parser takes it.
 
@@ -129,7 +129,7 @@ class LiveSession:
         Raises:
             StoreError: Spark can't read it.
         """
-        name = name_of(table)
+        name = sql_name(table)
         try:
             location = "" if is_table_of_path(name) else self._location(name)
             if table.format == "iceberg":
@@ -142,7 +142,7 @@ class LiveSession:
             raise
         return LiveTable(location)
 
-    def parsed(self, sql: str) -> ParsedStatement:
+    def parsed(self, sql: str) -> LiveStatement:
         """
         Return what kind of statement a text is, and what it writes.
 
@@ -155,7 +155,7 @@ class LiveSession:
             while _kind(plan) == "UnresolvedWith":
                 plan = plan.child()
             kind = _kind(plan)
-            return ParsedStatement(kind, _target(plan, kind))
+            return LiveStatement(kind, _target(plan, kind))
 
     def problem_of(self, sql: str) -> str:
         """Return why Spark can't analyze a statement, which is not run; empty if it can."""
@@ -172,7 +172,7 @@ class LiveSession:
     def has_files_of(self, table: TableId, version: str) -> bool:
         """Return whether the files of a version of a Delta table are there: VACUUM removes old ones."""
         with told("Spark can't read the version"):
-            query = f"SELECT * FROM {name_of(table)} VERSION AS OF {version}"  # noqa: S608 (a quoted name, a number)
+            query = f"SELECT * FROM {sql_name(table)} VERSION AS OF {version}"  # noqa: S608 (a quoted name, a number)
             files = self._session.sql(query).inputFiles()
             jvm: Any = self._session.sparkContext._jvm
             conf: Any = self._session.sparkContext._jsc.hadoopConfiguration()
@@ -212,7 +212,9 @@ class LiveSession:
         return next((str(row["data_type"]) for row in rows if row["col_name"] == "Location"), "")
 
     def _iceberg(self, name: str, location: str) -> LiveTable:
-        self._rows(f"REFRESH TABLE {name}")
+        # Its metadata tables are cached apart from it, and a name with a dot is not known there.
+        for table in (name, f"{name}.snapshots", f"{name}.refs"):
+            self._rows(f"REFRESH TABLE {table}")
         fields = "snapshot_id, parent_id, operation, committed_at, summary"
         rows = self._rows(f"SELECT {fields} FROM {name}.snapshots")  # noqa: S608 (a quoted name)
         versions = {}

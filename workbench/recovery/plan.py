@@ -55,7 +55,7 @@ class TableId:
 
 
 @attrs.frozen
-class Check:
+class TableCheck:
     """
     What must hold of a table before or after a step.
 
@@ -139,8 +139,8 @@ class RecoveryStep:
     doubts: tuple[str, ...] = ()
     writes: tuple[TableId, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
-    before: tuple[Check, ...] = ()
-    after: tuple[Check, ...] = ()
+    before: tuple[TableCheck, ...] = ()
+    after: tuple[TableCheck, ...] = ()
     move: CheckpointMove | None = None
 
 
@@ -250,8 +250,8 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Mode) else value
 
 
-def _check(plain: Mapping[str, Any]) -> Check:
-    return Check(plain["check"], TableId(**_with_tuples(plain["table"])), plain["version"])
+def _check(plain: Mapping[str, Any]) -> TableCheck:
+    return TableCheck(plain["check"], TableId(**_with_tuples(plain["table"])), plain["version"])
 
 
 def _with_tuples(plain: Mapping[str, Any]) -> dict[str, Any]:

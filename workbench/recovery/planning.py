@@ -14,13 +14,13 @@ from openlineage_pyspark.workbench.recovery.affected import Flow, Passes, everyt
 from openlineage_pyspark.workbench.recovery.facts import replaces_partitions
 from openlineage_pyspark.workbench.recovery.groups import circles, groups
 from openlineage_pyspark.workbench.recovery.plan import (
-    Check,
     CheckpointMove,
     Mode,
     Pin,
     RecoveryPlan,
     RecoveryStep,
     RepeatedRun,
+    TableCheck,
     TouchedDataset,
 )
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
@@ -378,14 +378,14 @@ class _Planning:
                 doubts = tuple(self._doubts_of_emptying(dataset, base))
                 yield from _emptied(known, notes, doubts, self._newest(dataset))
 
-    def _newest(self, dataset: int) -> tuple[Check, ...]:
+    def _newest(self, dataset: int) -> tuple[TableCheck, ...]:
         """Return the check that nobody unknown has written a dataset; none if it keeps no versions, or was dropped."""
         known = self._facts.datasets[dataset]
         if not known.has_versions or not known.is_of_spark or self._is_gone(dataset):
             return ()
         history = self._facts.histories.get(dataset, ())
         newest = next((made.snapshot for made in reversed(history) if made.snapshot and not made.branch), "")
-        return (Check("newest", statements.table_id(known), newest),)
+        return (TableCheck("newest", statements.table_id(known), newest),)
 
     def _is_gone(self, dataset: int) -> bool:
         """Return whether a dataset was dropped, and not created again."""
@@ -583,20 +583,20 @@ class _Planning:
 
     def _checks_before(
         self, reads: Iterable[tuple[DatasetFacts, str]], writes: Iterable[DatasetFacts]
-    ) -> Iterator[Check]:
+    ) -> Iterator[TableCheck]:
         """Yield what must hold before a statement is repeated: the versions that it reads are there, and so on."""
         for known in writes:
             yield from self._newest(known.id)
         for known, version in reads:
             if version and known.has_versions:
-                yield Check("there", statements.table_id(known), version)
+                yield TableCheck("there", statements.table_id(known), version)
 
-    def _checks_after(self, unit: Unit, copies: Mapping[int, str]) -> Iterator[Check]:
+    def _checks_after(self, unit: Unit, copies: Mapping[int, str]) -> Iterator[TableCheck]:
         """Yield that a repeated run does to each table what it did then."""
         for key in self._flow.writes.get(unit, ()):
             known, made = self._facts.datasets[key[0]], self._flow.made(key)
             if known.has_versions and made.snapshot and not made.branch:
-                yield Check("like", statements.table_id(known, copies.get(key[0], "")), made.snapshot)
+                yield TableCheck("like", statements.table_id(known, copies.get(key[0], "")), made.snapshot)
 
     def _application(self, group: Group, runs: dict[str, RunFacts]) -> RecoveryStep:
         """Return the step that starts an application again."""
@@ -793,7 +793,7 @@ class _Planning:
             text = statements.copied(known, name, base.version)
             if dataset not in self._bases:
                 what, text = "all of its rows", statements.copied_whole(known, name)
-            there = (Check("there", statements.table_id(known), base.version),) if base.version else ()
+            there = (TableCheck("there", statements.table_id(known), base.version),) if base.version else ()
             yield RecoveryStep(
                 "copy",
                 f"Make {name}, a copy of {known.label} with {what}.",
@@ -870,7 +870,9 @@ def _with_new_names(facts: Facts) -> Facts:
     return attrs.evolve(facts, datasets=named)
 
 
-def _rolled_back(known: DatasetFacts, version: str, notes: tuple[str, ...], newest: tuple[Check, ...]) -> RecoveryStep:
+def _rolled_back(
+    known: DatasetFacts, version: str, notes: tuple[str, ...], newest: tuple[TableCheck, ...]
+) -> RecoveryStep:
     """Return the step that makes a table what it was at a version."""
     doubts: tuple[str, ...] = ()
     table = statements.table_id(known)
@@ -884,13 +886,13 @@ def _rolled_back(known: DatasetFacts, version: str, notes: tuple[str, ...], newe
         notes=notes,
         doubts=doubts,
         writes=(table,),
-        before=(*newest, Check("there", table, version)),
-        after=(Check("current", table, version),),
+        before=(*newest, TableCheck("there", table, version)),
+        after=(TableCheck("current", table, version),),
     )
 
 
 def _emptied(
-    known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...], newest: tuple[Check, ...]
+    known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...], newest: tuple[TableCheck, ...]
 ) -> Iterator[RecoveryStep]:
     """Yield the steps that remove all rows of a dataset; one that keeps no versions is copied before."""
     notes = (*notes, *_why_emptied(known))

@@ -63,7 +63,7 @@ def table_id(dataset: DatasetFacts, copy: str = "") -> TableId:
     return TableId(tuple(name_parts(copy or dataset.sql)), dataset.format, location)
 
 
-def name_of(table: TableId) -> str:
+def sql_name(table: TableId) -> str:
     """Return the name of a table as statements have it."""
     return ".".join(map(quoted_part, table.parts))
 
@@ -79,7 +79,7 @@ def roll_back(table: TableId, version: str, *, is_ancestor: bool = True) -> str:
             versions expired, it has not.
     """
     if table.format == "delta":
-        return f"RESTORE TABLE {name_of(table)} TO VERSION AS OF {version}"
+        return f"RESTORE TABLE {sql_name(table)} TO VERSION AS OF {version}"
     parts = [quoted_part(part) for part in table.parts]
     catalog = f"{parts.pop(0)}." if names_catalog(table) else ""
     name = ".".join(parts).replace("\\", "\\\\").replace("'", "\\'")

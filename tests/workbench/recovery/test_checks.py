@@ -6,8 +6,8 @@ import attrs
 import pytest
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
-from openlineage_pyspark.workbench.recovery.live import LiveTable, LiveVersion, ParsedStatement
-from openlineage_pyspark.workbench.recovery.plan import Check, Mode, RecoveryPlan, RecoveryStep, TableId
+from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId
 
 TABLE = TableId(("ice", "db", "t"), "iceberg", "file:/lake/db/t")
 
@@ -26,18 +26,18 @@ class Held:
     """A session of some tables, whose parser knows some statements, and that can't analyze others."""
 
     tables: dict[TableId, LiveTable]
-    statements: dict[str, ParsedStatement] = attrs.field(factory=dict)
+    statements: dict[str, LiveStatement] = attrs.field(factory=dict)
     refused: str = ""
     files_are_there: bool = True
 
     def table(self, table: TableId, /) -> LiveTable | None:
         return next((live for each, live in self.tables.items() if each.parts == table.parts), None)
 
-    def parsed(self, sql: str, /) -> ParsedStatement:
+    def parsed(self, sql: str, /) -> LiveStatement:
         if sql in self.statements:
             return self.statements[sql]
         if sql.startswith("CALL "):
-            return ParsedStatement("Call", None)
+            return LiveStatement("Call", None)
         raise StoreError("Spark can't parse it")
 
     def problem_of(self, sql: str, /) -> str:
@@ -54,8 +54,8 @@ def back(to: str = "1", newest: str = "3", table: TableId = TABLE) -> RecoverySt
         "sql",
         (f"CALL ice.system.rollback_to_snapshot('db.t', {to})",),
         writes=(table,),
-        before=(Check("newest", table, newest), Check("there", table, to)),
-        after=(Check("current", table, to),),
+        before=(TableCheck("newest", table, newest), TableCheck("there", table, to)),
+        after=(TableCheck("current", table, to),),
     )
 
 
@@ -112,7 +112,7 @@ def test_files_of_a_delta_version_that_are_gone_stop_the_plan() -> None:
     table = attrs.evolve(TABLE, format="delta")
     restore = "RESTORE TABLE ice.db.t TO VERSION AS OF 1"
     step = attrs.evolve(back(table=table), code=(restore,))
-    parsed = {restore: ParsedStatement("RestoreTableStatement", table.parts)}
+    parsed = {restore: LiveStatement("RestoreTableStatement", table.parts)}
 
     assert found(Held({table: line("1", "2", "3")}, parsed), step).problems == ()
     (problem,) = found(Held({table: line("1", "2", "3")}, parsed, files_are_there=False), step).problems
@@ -122,8 +122,10 @@ def test_files_of_a_delta_version_that_are_gone_stop_the_plan() -> None:
 def test_what_a_plan_has_done_is_measured_against_where_it_left_the_tables() -> None:
     """After the roll back the table is at version 1, and that is no writing of somebody unknown."""
     live = attrs.evolve(line("1", "2", "3"), version="1")
-    again = RecoveryStep("run", "Run it.", "sql", ("INSERT",), writes=(TABLE,), before=(Check("newest", TABLE, "3"),))
-    session = Held({TABLE: live}, {"INSERT": ParsedStatement("InsertIntoStatement", TABLE.parts)})
+    again = RecoveryStep(
+        "run", "Run it.", "sql", ("INSERT",), writes=(TABLE,), before=(TableCheck("newest", TABLE, "3"),)
+    )
+    session = Held({TABLE: live}, {"INSERT": LiveStatement("InsertIntoStatement", TABLE.parts)})
 
     assert found(session, back(), again, done=[1], reached={"ice.db.t": "1"}).problems == ()
     assert [each.step for each in found(session, back(), again, done=[1], reached={"ice.db.t": "2"}).problems] == [2]
@@ -149,8 +151,8 @@ def test_what_a_plan_has_done_is_measured_against_where_it_left_the_tables() -> 
 def test_a_statement_is_of_the_kind_of_its_step_and_writes_its_table(
     action: str, kind: str, target: tuple[str, ...] | None, said: str
 ) -> None:
-    step = RecoveryStep(action, "Do it.", "sql", ("X",), writes=(TABLE,), after=(Check("current", TABLE, "1"),))
-    problem = statement_problem(step, "X", Held({}, {"X": ParsedStatement(kind, target)}))
+    step = RecoveryStep(action, "Do it.", "sql", ("X",), writes=(TABLE,), after=(TableCheck("current", TABLE, "1"),))
+    problem = statement_problem(step, "X", Held({}, {"X": LiveStatement(kind, target)}))
 
     assert problem.startswith(said) or said in problem
     assert bool(problem) == bool(said)
@@ -162,8 +164,8 @@ def test_a_statement_that_can_not_be_analyzed_stops_the_plan_unless_a_step_befor
     copy = TableId(("ice", "db", "copy"), "iceberg")
     keep = RecoveryStep("copy", "Copy it.", "sql", ("CTAS",), writes=(copy,))
     parsed = {
-        insert: ParsedStatement("InsertIntoStatement", TABLE.parts),
-        "CTAS": ParsedStatement("CreateTableAsSelect", copy.parts),
+        insert: LiveStatement("InsertIntoStatement", TABLE.parts),
+        "CTAS": LiveStatement("CreateTableAsSelect", copy.parts),
     }
     session = Held({TABLE: line("1")}, parsed, refused=insert)
 
@@ -186,7 +188,7 @@ def test_a_statement_that_can_not_be_analyzed_stops_the_plan_unless_a_step_befor
 def test_after_a_step_its_version_is_like_the_one_that_it_repeats(new: LiveVersion, said: list[str]) -> None:
     live = line("1", "2", "3", added=1_000)
     after = attrs.evolve(live, version="4", versions={**live.versions, "4": new})
-    step = RecoveryStep("run", "Run it.", "sql", ("X",), writes=(TABLE,), after=(Check("like", TABLE, "2"),))
+    step = RecoveryStep("run", "Run it.", "sql", ("X",), writes=(TABLE,), after=(TableCheck("like", TABLE, "2"),))
 
     problems = list(after_problem(step, {"ice.db.t": "3"}, Held({TABLE: after})))
     assert len(problems) == len(said)

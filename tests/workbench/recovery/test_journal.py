@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.recovery.journal import Entry, Journal, journal_of
+from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry, journal_of
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 
 PLAN = RecoveryPlan(Mode.INCREMENTAL, "t", "1", (), ())
@@ -19,10 +19,10 @@ def seen(journal: Journal) -> list[tuple[int, int, str]]:
 
 def test_what_was_written_is_read_by_the_next_process(tmp_path: Path) -> None:
     first = Journal(tmp_path / "of" / "plan.jsonl")
-    first.write(Entry(1, 0, "begun", {"t": "3"}, "X"))
-    first.write(Entry(1, 0, "done", {"t": "4"}))
-    first.write(Entry(1, 1, "finished", {"t": "4"}))
-    first.write(Entry(2, 0, "begun", {"u": "1"}))
+    first.write(JournalEntry(1, 0, "begun", {"t": "3"}, "X"))
+    first.write(JournalEntry(1, 0, "done", {"t": "4"}))
+    first.write(JournalEntry(1, 1, "finished", {"t": "4"}))
+    first.write(JournalEntry(2, 0, "begun", {"u": "1"}))
 
     second = Journal(tmp_path / "of" / "plan.jsonl")
     assert second.entries == first.entries
@@ -34,15 +34,15 @@ def test_what_was_written_is_read_by_the_next_process(tmp_path: Path) -> None:
 def test_a_kill_at_any_byte_costs_at_most_the_last_line_and_the_next_line_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "plan.jsonl"
     whole = Journal(path)
-    whole.write(Entry(1, 0, "begun", {"t": "3"}, "SELECT 'é\n'"))
-    whole.write(Entry(1, 0, "done", {"t": "4"}))
+    whole.write(JournalEntry(1, 0, "begun", {"t": "3"}, "SELECT 'é\n'"))
+    whole.write(JournalEntry(1, 0, "done", {"t": "4"}))
     text = path.read_bytes()
     for length in range(len(text) + 1):
         path.write_bytes(text[:length])
         journal = Journal(path)
         before = seen(journal)
         assert before in ([], [(1, 0, "begun")], [(1, 0, "begun"), (1, 0, "done")])
-        journal.write(Entry(2, 0, "begun"))
+        journal.write(JournalEntry(2, 0, "begun"))
         assert seen(Journal(path)) == [*before, (2, 0, "begun")]
 
 
@@ -69,4 +69,4 @@ def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(StoreError, match="can't be written"):
-        journal.write(Entry(1, 0, "begun"))
+        journal.write(JournalEntry(1, 0, "begun"))
