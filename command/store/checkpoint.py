@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, set_back
+from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, kept_place, set_back
 
 _DESCRIPTION = """Replaces the checkpoint of a streaming query that does not run by a copy that ends at an earlier
 micro-batch. The old one is kept. The copy has a new query id, so that a table of Delta Lake takes the micro-batches
@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
         if problem_of_folder := _problem_with(folder):
             complain(problem_of_folder)
             return 2
-    kept = options.keep or path.with_name(f"{path.name}.before-recovery")
+    kept = options.keep or kept_place(path)
     try:
         said = set_back(path, options.back_to, kept, options.restored)
     except (CheckpointError, OSError, ValueError) as problem:

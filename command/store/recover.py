@@ -1,4 +1,4 @@
-"""`recover`: what must be done again after a dataset got a wrong version."""
+"""`recover`: plans what must be done again after a dataset got a wrong version, and applies such plans."""
 
 from __future__ import annotations
 
@@ -6,92 +6,116 @@ import argparse
 import json
 import re
 import sys
+from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.command.screen import Screen
-from openlineage_pyspark.command.store.execution import execute
-from openlineage_pyspark.command.store_option import add_store, asking, pairs
+import attrs
+from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, pairs
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
+from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
+from openlineage_pyspark.workbench.recovery.journal import journal_of
+from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
+from openlineage_pyspark.workbench.recovery.statements import sql_name
+from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from openlineage_pyspark.workbench.recovery.apply import PlanOutcome
     from openlineage_pyspark.workbench.store_api import Store
 
 _DESCRIPTION = """Plans what must be done again after a dataset got a wrong version: which versions of which datasets
-hold its data, what is rolled back, which jobs run again, in which order, and on what. Nothing is done without
---execute."""
+hold its data, what is rolled back, which jobs run again, in which order, and on what. Nothing is done. `recover apply
+PLAN` does what a plan says that --out has written: it checks all of it first, asks, and keeps a journal.
+`recover forget-copies PLAN` drops the copies that were made of tables before they were emptied."""
+
+_APPLY, _FORGET = "apply", "forget-copies"
+_WRONG = 2
+_CODES: dict[PlanOutcome, int] = {"applied": 0, "refused": 1, "declined": 1, "failed": 1, "waits": 3}
+# What is repeated is lineage like any other, if the configuration says where it goes.
+_OWN = {"spark.app.name": "recovery", "spark.openlineage.disabled": "false"}
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("recover", description=_DESCRIPTION)
     parser.add_argument(
-        "thing",
+        "ref",
         metavar="DATASET[@VERSION]",
-        help="the dataset and its wrong version, also @latest or a time; without one, the newest",
+        help="the dataset and its wrong version, also @latest or a time; without one, the newest; or apply, or "
+        "forget-copies",
+    )
+    parser.add_argument(
+        "plan", nargs="?", type=Path, metavar="PLAN", help="for apply and forget-copies: the plan's file"
     )
     which = parser.add_argument_group("which version, if it is not named")
     which.add_argument("--run", default="", dest="made_by", metavar="ID", help="the one that this run made")
     which.add_argument("--batch", type=int, metavar="N", help="the one that this micro-batch made")
     which.add_argument("--time", default="", metavar="TIME", help="the one that was current then, such as 2d")
+    planning = parser.add_argument_group("the plan")
     modes = [mode.value for mode in Mode]
-    parser.add_argument("--mode", choices=modes, default=Mode.INCREMENTAL.value, help="default: incremental")
-    parser.add_argument("--column", default="", metavar="NAME", help="only this column is wrong")
-    parser.add_argument(
+    planning.add_argument("--mode", choices=modes, default=Mode.INCREMENTAL.value, help="default: incremental")
+    planning.add_argument("--column", default="", metavar="NAME", help="only this column is wrong")
+    planning.add_argument(
         "--expired", action="append", default=[], metavar="VERSION", help="a version that is gone from the storage"
     )
-    parser.add_argument(
+    planning.add_argument(
         "--correct-with", type=Path, metavar="FILE", help="SQL that puts the right data in; else a person does it"
     )
-    parser.add_argument(
-        "--format", choices=("text", "json", *list(PLAN_FORMATS)[1:]), default="text", help="default: text"
+    planning.add_argument("--format", choices=("text", "json", *list(PLAN_FORMATS)[1:]), help="default: text")
+    planning.add_argument("--out", type=Path, metavar="FILE", help="write the plan there, for `recover apply`")
+    applying = parser.add_argument_group("apply")
+    applying.add_argument("--resume", action="store_true", help="go on with a plan that was begun")
+    applying.add_argument("--yes", action="store_true", help="ask nobody, and stop where a person must act")
+    applying.add_argument(
+        "--accept-newer",
+        action="append",
+        default=[],
+        metavar="TABLE",
+        help="lose the versions of this table that the store does not know",
     )
-    running = parser.add_argument_group("to carry it out")
-    running.add_argument("--execute", action="store_true", help="carry the plan out, and stop where a step fails")
-    running.add_argument("--yes", action="store_true", help="do not ask before the first step")
-    running.add_argument("--plan", type=Path, metavar="FILE", help="this plan, which --format json has printed")
-    running.add_argument("--from-step", type=int, metavar="N", help="begin with this step; default: 1")
+    applying.add_argument(
+        "--accept-doubt",
+        type=count_of_one_or_more,
+        action="append",
+        default=[],
+        metavar="N",
+        help="do step N despite its doubts",
+    )
+    applying.add_argument(
+        "--done",
+        type=count_of_one_or_more,
+        action="append",
+        default=[],
+        metavar="N",
+        help="a person has done step N",
+    )
     add_store(parser)
-    parser.set_defaults(run=asking(_recover))
+    parser.set_defaults(run=_run)
 
 
-def _recover(store: Store, options: argparse.Namespace) -> int:
-    _refuse(options)
-    thing, _, version = options.thing.rpartition("@") if "@" in options.thing else (options.thing, "", "")
-    plan = _plan_of(options.plan) if options.plan else _planned(store, thing, version, options)
-    if options.execute:
-        conf = pairs(options.conf)
-        if options.packages:
-            conf["spark.jars.packages"] = options.packages
-        begin = 1 if options.from_step is None else options.from_step
-        return execute(plan, conf, ask=not options.yes, begin=begin)
-    if options.format == "json":
-        given = {"mode": options.mode, "column": options.column, "run": options.made_by, "time": options.time}
-        given |= {"batch": options.batch, "expired": options.expired}
-        given = {name: value for name, value in given.items() if value not in ("", None, [])}
-        found = Values("plan", plan.to_dict())
-        Screen().json(Answer("recover", {"ref": options.thing, **given}, found, last_seen=store.last_seen()).to_dict())
-    else:
-        sys.stdout.write(PLAN_FORMATS[options.format](plan))
-    return 0
-
-
-def _plan_of(file: Path) -> RecoveryPlan:
-    """Return the plan in a file."""
+def _run(options: argparse.Namespace) -> int:
+    if options.plan is None:
+        return asking(_plan)(options)
     try:
-        return RecoveryPlan.of_dict(Answer.from_dict(json.loads(file.read_text("utf-8"))).result.values)
-    except OSError as problem:
-        raise StoreError(f"{file} can't be read: {problem.strerror}") from None
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise StoreError(f"{file} has no plan that `recover --format json` printed") from None
+        _refuse_planning(options)
+        return _apply(options) if options.ref == _APPLY else _forget(options)
+    except StoreError as problem:
+        complain(str(problem))
+        return _WRONG
 
 
-def _planned(store: Store, thing: str, version: str, options: argparse.Namespace) -> RecoveryPlan:
-    return store.recover(
-        thing,
+def _plan(store: Store, options: argparse.Namespace) -> int:
+    _refuse(options)
+    dataset, _, version = options.ref.rpartition("@") if "@" in options.ref else (options.ref, "", "")
+    plan = store.recover(
+        dataset,
         version=version,
         run=options.made_by,
         batch=options.batch,
@@ -101,6 +125,109 @@ def _planned(store: Store, thing: str, version: str, options: argparse.Namespace
         expired=options.expired,
         correction=_statements(options.correct_with),
     )
+    path = Path(options.store).expanduser()
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    plan = attrs.evolve(plan, store=str(path.resolve()) if path.is_file() else options.store, made=now)
+    given = {"mode": options.mode, "column": options.column, "run": options.made_by, "time": options.time}
+    given |= {"batch": options.batch, "expired": options.expired}
+    given = {name: value for name, value in given.items() if value not in ("", None, [])}
+    found = Values("plan", plan.to_dict())
+    answer = Answer("recover", {"ref": options.ref, **given}, found, last_seen=store.last_seen()).to_dict()
+    if options.out is not None:
+        _write(options.out, answer)
+    if options.format == "json":
+        Screen().json(answer)
+    else:
+        sys.stdout.write(PLAN_FORMATS[options.format or "text"](plan))
+    if options.out is not None and options.format in (None, "text"):
+        Screen().line(f"The plan is in {options.out}. `openlineage-pyspark recover apply {options.out}` does it.")
+    return 0
+
+
+def _write(file: Path, answer: Mapping[str, Any]) -> None:
+    """Write the answer that is a plan to a file that is not there yet."""
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            json.dump(answer, out, indent=2)
+            out.write("\n")
+    except FileExistsError:
+        raise StoreError(f"{file} is there already: name another file, or remove it") from None
+    except OSError as problem:
+        raise StoreError(f"{file} can't be written: {problem.strerror}") from None
+
+
+def _apply(options: argparse.Namespace) -> int:
+    plan = _plan_of(options.plan)
+    journal = journal_of(plan, options.plan)
+    with journal.held():
+        if journal.entries and not options.resume:
+            raise StoreError(f"the plan was begun ({journal.path}): --resume goes on with it")
+        if options.resume and not journal.entries:
+            raise StoreError("the plan was not begun: leave --resume out")
+        if not plan.steps:
+            Screen().line("Nothing has to be done.")
+            return 0
+        if not options.resume:
+            sys.stdout.write(as_text(plan))
+            Screen().line()
+        consent = Consent(options.accept_newer, options.accept_doubt, options.done)
+        with _session(options) as session:
+            ask = None if options.yes else _agreed
+            outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent).apply()
+    if outcome in ("failed", "waits"):
+        complain(f"go on with: recover apply {options.plan} --resume")
+    return _CODES[outcome]
+
+
+def _forget(options: argparse.Namespace) -> int:
+    plan = _plan_of(options.plan)
+    journal = journal_of(plan, options.plan)
+    finished = journal.finished()
+    made = [step for number, step in enumerate(plan.steps, 1) if step.action == "keep" and number in finished]
+    if len(finished) < len(plan.steps):
+        raise StoreError("the plan is not applied to its end: the copies are kept")
+    copies = [sql_name(step.writes[0]) for step in made]
+    if not copies:
+        Screen().line("The plan has made no copies.")
+        return 0
+    Screen().line(f"It drops {', '.join(copies)}.")
+    if not options.yes and not _agreed("Drop them? [y/N] "):
+        return 1
+    with _session(options) as session:
+        for copy in copies:
+            session.run(f"DROP TABLE IF EXISTS {copy}")
+            Screen().line(f"{copy} is dropped")
+    return 0
+
+
+@contextmanager
+def _session(options: argparse.Namespace) -> Iterator[LiveSession]:
+    """Start the Spark session that the options describe, and stop it in the end."""
+    conf = {**_OWN, **pairs(options.conf)}
+    if options.packages:
+        conf["spark.jars.packages"] = options.packages
+    session = active_or_new_session(conf)
+    try:
+        yield LiveSession(session)
+    finally:
+        session.stop()
+
+
+def _agreed(question: str) -> bool:
+    try:
+        return input(question).strip().lower() in {"y", "yes"}
+    except EOFError:
+        return False
+
+
+def _plan_of(file: Path) -> RecoveryPlan:
+    """Return the plan in a file."""
+    try:
+        return RecoveryPlan.of_dict(Answer.from_dict(json.loads(file.read_text("utf-8"))).result.values)
+    except OSError as problem:
+        raise StoreError(f"{file} can't be read: {problem.strerror}") from None
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise StoreError(f"{file} has no plan that `recover --out` wrote: {problem}") from None
 
 
 def _refuse(options: argparse.Namespace) -> None:
@@ -110,22 +237,43 @@ def _refuse(options: argparse.Namespace) -> None:
     Raises:
         StoreError: some do.
     """
-    if not options.execute and (options.yes or options.from_step is not None):
-        raise StoreError(f"{'--yes' if options.yes else '--from-step'} needs --execute")
+    applying = (
+        *(("--resume", options.resume), ("--yes", options.yes), ("--accept-newer", options.accept_newer)),
+        *(("--accept-doubt", options.accept_doubt), ("--done", options.done)),
+    )
+    if unused := [name for name, value in applying if value]:
+        raise StoreError(f"{' and '.join(unused)} can't be used: only `recover apply PLAN` does something")
     ways = (
-        *(("@VERSION", "@" in options.thing), ("--run", options.made_by)),
+        *(("@VERSION", "@" in options.ref), ("--run", options.made_by)),
         *(("--batch", options.batch is not None), ("--time", options.time)),
     )
     if options.batch is not None and options.batch < 0:
         raise StoreError(f"there is no micro-batch {options.batch}: they are numbered from 0")
     given = [name for name, value in ways if value]
-    other = ("--column", options.column), ("--expired", options.expired), ("--correct-with", options.correct_with)
-    unused = [*given, *(name for name, value in other if value)]
-    if options.plan and unused:
-        raise StoreError(f"{' and '.join(unused)} can't be used: --plan says what is done")
     # A run may have made a version in each of its micro-batches.
     if len(given) > 1 and given != ["--run", "--batch"]:
         raise StoreError(f"{' and '.join(given)} each name the version: give one of them")
+
+
+def _refuse_planning(options: argparse.Namespace) -> None:
+    """
+    Refuse options of planning where a plan is applied.
+
+    Raises:
+        StoreError: some are there.
+    """
+    planning = (
+        *(("--run", options.made_by), ("--batch", options.batch is not None), ("--time", options.time)),
+        *(("--mode", options.mode != Mode.INCREMENTAL.value), ("--column", options.column)),
+        *(("--expired", options.expired), ("--correct-with", options.correct_with)),
+        *(("--format", options.format), ("--out", options.out)),
+    )
+    if options.ref not in (_APPLY, _FORGET):
+        raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
+    if options.ref not in (_APPLY, _FORGET):
+        raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
+    if unused := [name for name, value in planning if value]:
+        raise StoreError(f"{' and '.join(unused)} can't be used: the plan says what is done")
 
 
 def _statements(file: Path | None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ Certainty: TypeAlias = Literal["exact", "opaque", "guessed", "unstated", "text"]
 Code: TypeAlias = Literal["odd-facet", "unknown-operator", "two-lineages"]
 
 
-class Diagnostic(NamedTuple):
+class EventDiagnostic(NamedTuple):
     """
     What somebody should know about an event.
 
@@ -95,7 +95,7 @@ class PathStep(NamedTuple):
     column: str = ""
 
 
-class Path(NamedTuple):
+class StatedPath(NamedTuple):
     """
     One way of an edge, from its source to its target.
 
@@ -121,7 +121,7 @@ class StatedEdge(NamedTuple):
 
     source: Place
     target: Place
-    paths: tuple[Path, ...]
+    paths: tuple[StatedPath, ...]
 
 
 class SchemaField(NamedTuple):

@@ -20,11 +20,10 @@ import attrs
 from openlineage_pyspark.workbench.events.facts import (
     BatchOfRun,
     Certainty,
-    Diagnostic,
+    EventDiagnostic,
     MadeByBatch,
     Name,
     OtherName,
-    Path,
     PathKind,
     PathStep,
     Place,
@@ -34,6 +33,7 @@ from openlineage_pyspark.workbench.events.facts import (
     SchemaField,
     Stated,
     StatedEdge,
+    StatedPath,
     SubmittedAs,
 )
 from openlineage_pyspark.workbench.model.times import microseconds, time_of_micros
@@ -85,11 +85,11 @@ class _Odd:
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
-        self.found: dict[Diagnostic, None] = {}
+        self.found: dict[EventDiagnostic, None] = {}
 
     def add(self, facet: str, message: str) -> None:
         """Add a part that was left out."""
-        self.found[Diagnostic("odd-facet", f"{message}; it is left out", "", f"{self.owner}: {facet}")] = None
+        self.found[EventDiagnostic("odd-facet", f"{message}; it is left out", "", f"{self.owner}: {facet}")] = None
 
     def mapping(self, facet: str, owner: Mapping[str, Any], key: str) -> EventJson:
         """Return the object under a key; an empty one if it is missing or something else."""
@@ -298,7 +298,7 @@ class DatasetOfEvent:
         if before is None:
             return self.lineage_edges
         # Each column continues the one that had its name under the old name.
-        identity = (Path(PathKind("DIRECT", "IDENTITY")),)
+        identity = (StatedPath(PathKind("DIRECT", "IDENTITY")),)
         old = (
             StatedEdge(Place(*before, field.path), Place(self.namespace, self.name, field.path), identity)
             for field in self.fields
@@ -318,7 +318,7 @@ class DatasetOfEvent:
         return tuple(self._facets)
 
     @cached_property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What was left out of its facets. All of them are read for this."""
         _ = (self.fields, self.symlinks, self.type, self.storage_layer, self.file_format, self.catalog, self.versions)
         _ = (self.version_before, self.branch, self.change, self.renamed_from, self.counts)
@@ -395,7 +395,7 @@ class JobOfEvent:
         return tuple(self._facets)
 
     @cached_property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What was left out of its facets. All of them are read for this."""
         _ = (self.processing, self.integration, self.type, self.sql, self.description, self.source_url, self.stated)
         return tuple(self._odd.found)
@@ -504,11 +504,11 @@ class RunOfEvent:
         return tuple(self._facets)
 
     @cached_property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What the producer did not understand, and what was left out of the facets. All are read for this."""
         _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
         _ = (self.submission, self.event_id)
-        gaps = (Diagnostic("unknown-operator", message, operator, "run") for operator, message in self.gaps)
+        gaps = (EventDiagnostic("unknown-operator", message, operator, "run") for operator, message in self.gaps)
         return (*gaps, *self._odd.found)
 
 
@@ -529,7 +529,7 @@ class Sides:
     inputs: tuple[DatasetOfEvent, ...] = ()
     outputs: tuple[DatasetOfEvent, ...] = ()
     alone: tuple[DatasetOfEvent, ...] = ()
-    diagnostics: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[EventDiagnostic, ...] = ()
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -595,10 +595,10 @@ class EventFacts:
         return self._decided[0]
 
     @cached_property
-    def _decided(self) -> tuple[tuple[StatedEdge, ...], tuple[Diagnostic, ...]]:
+    def _decided(self) -> tuple[tuple[StatedEdge, ...], tuple[EventDiagnostic, ...]]:
         has_gaps = self.run is not None and any(operator not in LEFT_OUT for operator, _ in self.run.gaps)
         edges = [edge for dataset in (*self.outputs, *self.sides.alone) for edge in dataset.edges]
-        problems: tuple[Diagnostic, ...] = ()
+        problems: tuple[EventDiagnostic, ...] = ()
         if self.stated:
             edges, problems = _decide(edges, self.stated)
         if has_gaps:
@@ -606,7 +606,7 @@ class EventFacts:
         return tuple(_joined(edges)), problems
 
     @cached_property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What somebody should know about the event. All of it is read for this."""
         of_run = self.run.diagnostics if self.run is not None else ()
         of_job = self.job.diagnostics if self.job is not None else ()
@@ -738,11 +738,11 @@ class _EdgesOfFacet:
         self._odd = dataset._odd
         self._facet = dataset._facet("columnLineage")
         self._target = (dataset.namespace, dataset.name)
-        self._found: dict[tuple[Place, Place], dict[Path, None]] = {}
+        self._found: dict[tuple[Place, Place], dict[StatedPath, None]] = {}
         steps = dataset._facet(_STEPS)
         self._ways = _ways(dataset._odd, steps) if isinstance(dataset.facets.get(_STEPS), dict) else {}
 
-    def edges(self) -> dict[tuple[Place, Place], dict[Path, None]]:
+    def edges(self) -> dict[tuple[Place, Place], dict[StatedPath, None]]:
         """Return the paths of each edge."""
         odd, facet = self._odd, self._facet
         for column, field in odd.mapping("columnLineage", facet, "fields").items():
@@ -764,14 +764,14 @@ class _EdgesOfFacet:
         text = odd.text("columnLineage", field, "transformationDescription") or ""
         older = None
         if subtype or text:
-            older = Path(
+            older = StatedPath(
                 PathKind("DIRECT" if subtype else "", subtype, subtype == "MASKED"), text, _by_kind(subtype, "")
             )
         target = Place(*self._target, column)
         for source in odd.objects("columnLineage", field, "inputFields"):
             self._add(source, target, column, older)
 
-    def _add(self, source: EventJson, target: Place, column: str, older: Path | None) -> None:
+    def _add(self, source: EventJson, target: Place, column: str, older: StatedPath | None) -> None:
         namespace, name, field = source.get("namespace"), source.get("name"), source.get("field")
         if not (isinstance(namespace, str) and isinstance(name, str) and isinstance(field, str) and field):
             self._odd.add("columnLineage", f"a source of {column or 'all rows'!r} has no namespace, name or field")
@@ -785,13 +785,13 @@ class _EdgesOfFacet:
         for path in paths or ((older or _UNSTATED),):
             found[path] = None
 
-    def _with_ways(self, paths: tuple[Path, ...], ends: tuple[str, str, str, str]) -> tuple[Path, ...]:
+    def _with_ways(self, paths: tuple[StatedPath, ...], ends: tuple[str, str, str, str]) -> tuple[StatedPath, ...]:
         """
         Return paths with their ways; one of which there are several stands for each of them.
 
         A way says by its description to which path it belongs. In a facet without descriptions, the order tells it.
         """
-        found: list[Path] = []
+        found: list[StatedPath] = []
         times: dict[PathKind, int] = {}
         for path in paths:
             times[path.kind] = times.get(path.kind, 0) + 1
@@ -804,11 +804,11 @@ class _EdgesOfFacet:
             else:
                 last = len(ways) if place == times[path.kind] else place
                 own = [way for _, way in ways[place - 1 : last]]
-            found += [Path(path.kind, path.expression, *way, is_traced=True) for way in own] or [path]
+            found += [StatedPath(path.kind, path.expression, *way, is_traced=True) for way in own] or [path]
         return tuple(found)
 
 
-_UNSTATED = Path(PathKind("", ""), certainty="unstated")
+_UNSTATED = StatedPath(PathKind("", ""), certainty="unstated")
 
 _Way: TypeAlias = "tuple[Certainty, tuple[str, ...], tuple[PathStep, ...]]"
 
@@ -851,7 +851,7 @@ def _way(facet: EventJson, way: EventJson) -> _Way:
     return _CERTAINTIES.get(_cut(way["certainty"]), "text"), passed, steps
 
 
-def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[Path, ...]:
+def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[StatedPath, ...]:
     """Return the paths that the transformations of a source are."""
     found = []
     for each in odd.objects(facet, source, "transformations"):
@@ -866,7 +866,7 @@ def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[Path, ...]:
         masking = each.get("masking")
         if masking is not None and not isinstance(masking, bool):
             odd.add(facet, _wrong("masking", masking, "true or false"))
-        found.append(Path(PathKind(type_, subtype, masking is True), text, _by_kind(subtype, type_)))
+        found.append(StatedPath(PathKind(type_, subtype, masking is True), text, _by_kind(subtype, type_)))
     return tuple(found)
 
 
@@ -922,7 +922,9 @@ def _with_job(stated: Stated, job: JobOfEvent | None) -> Stated:
     return Stated(named(stated.target), edges, stated.has_columns)
 
 
-def _decide(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[StatedEdge], tuple[Diagnostic, ...]]:
+def _decide(
+    edges: list[StatedEdge], stated: tuple[Stated, ...]
+) -> tuple[list[StatedEdge], tuple[EventDiagnostic, ...]]:
     """Return the edges where explicit lineage facets state some, and where other facets disagree with these."""
     sources: dict[tuple[str, str], set[tuple[str, str]]] = {}
     by_column: set[tuple[str, str]] = set()
@@ -941,7 +943,7 @@ def _decide(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[S
         elif (edge.source, edge.target) not in columns:
             refused[target] = refused.get(target, 0) + 1
     problems = (
-        Diagnostic(
+        EventDiagnostic(
             "two-lineages",
             f"columnLineage has {count} edge{'' if count == 1 else 's'} that the explicit facet `lineage` does not "
             "have; the explicit one is taken",

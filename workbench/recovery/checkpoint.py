@@ -8,21 +8,81 @@ versions of the state in `state`: a micro-batch n begins with version n and make
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.plan import CheckpointMove
 
 
 class CheckpointError(Exception):
     """A checkpoint can't be set back. The message says why."""
 
 
+_KEPT = ".before-recovery"
+_COPY = ".recovering"
+# linux/fs.h, linux/fcntl.h
+_RENAME_EXCHANGE = 2
+_HERE = -100
 _UNDOING = frozenset({"RESTORE", "DELETE", "TRUNCATE"})
+
+
+def kept_place(path: Path) -> Path:
+    """Return where the old checkpoint goes if nothing else is asked for."""
+    return path.with_name(f"{path.name}{_KEPT}")
+
+
+def put_away(path: Path) -> list[str]:
+    """
+    Put a checkpoint away, so that its query begins anew.
+
+    Args:
+        path: the checkpoint.
+
+    Returns:
+        What was done, as sentences.
+
+    Raises:
+        CheckpointError: it can't be done. Nothing was changed.
+    """
+    kept = kept_place(path)
+    if kept.exists():
+        raise CheckpointError(f"{kept} is there already: move it away first")
+    path.rename(kept)
+    return [f"the old checkpoint is {kept}"]
+
+
+def problem_of_move(move: CheckpointMove) -> str:
+    """
+    Return why a checkpoint can't be moved as a plan wants it; empty if it can. Nothing is changed.
+
+    Args:
+        move: how it is moved, after its sources were rolled back.
+    """
+    path = Path(move.path)
+    if not path.is_dir():
+        return f"there is no checkpoint at {path}"
+    if kept_place(path).exists():
+        return f"{kept_place(path)} is there already: the checkpoint was set back before, or move it away"
+    if move.back_to is None:
+        return ""
+    if move.back_to not in _numbers(path / "commits") or move.back_to not in _numbers(path / "offsets"):
+        return f"{path} has no micro-batch {move.back_to}: recover with --mode full"
+    try:
+        for table, version in move.restored:
+            if version:
+                _refuse_gaps(Path(table), path / "offsets" / str(move.back_to), int(version))
+    except CheckpointError as problem:
+        return str(problem)
+    return ""
 
 
 def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) -> list[str]:
@@ -41,6 +101,16 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     Raises:
         CheckpointError: it can't be done. Nothing was changed.
     """
+    path, kept = path.resolve(), kept.resolve()
+    copy = path.with_name(f"{path.name}{_COPY}")
+    if path in kept.parents or kept in path.parents or kept in (path, copy):
+        raise CheckpointError(f"the old checkpoint can't be kept in {kept}: that lies within {path}, or around it")
+    if not kept.parent.is_dir() or kept.parent.stat().st_dev != path.parent.stat().st_dev:
+        raise CheckpointError(f"the old checkpoint can't be kept in {kept}: name a place in a folder of the same disk")
+    if copy.exists():
+        if finished := _finished_exchange(path, batch, copy, kept):
+            return finished
+        shutil.rmtree(copy)
     batches = _numbers(path / "commits")
     if batch not in batches or batch not in _numbers(path / "offsets"):
         there = f"it has {min(batches)} to {max(batches)}" if batches else "it has none"
@@ -48,21 +118,79 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     if kept.exists():
         raise CheckpointError(f"{kept} is there already: move it away first")
     lakes = [_iceberg(table) or _delta(table) for table in restored]
-    copy = path.with_name(f"{path.name}.recovering")
-    if copy.exists():
-        shutil.rmtree(copy)
+    written = _files(path)
     shutil.copytree(path, copy)
     cut = [_cut(copy / "offsets", batch), _cut(copy / "commits", batch), _cut_state(copy / "state", batch + 1)]
     said = ["removed {} offsets, {} commits and {} files of newer state".format(*cut)]
     _identify(copy)
     try:
         said += [_moved(copy / "offsets", batch, lake) for lake in lakes]
+        _refuse_if_written(path, written)
     except CheckpointError:
         shutil.rmtree(copy)
         raise
-    path.rename(kept)
-    copy.rename(path)
+    _exchange(copy, path, kept)
     return [*said, f"the old checkpoint is {kept}"]
+
+
+def _files(path: Path) -> set[tuple[str, int]]:
+    """Return the files of a checkpoint, each with the time of its last change."""
+    return {(str(each), each.stat().st_mtime_ns) for each in path.rglob("*") if each.is_file()}
+
+
+def _refuse_if_written(path: Path, before: set[tuple[str, int]]) -> None:
+    """
+    Refuse a checkpoint that was written while it was copied.
+
+    Raises:
+        CheckpointError: it was.
+    """
+    if _files(path) != before:
+        raise CheckpointError(f"the query still writes {path}: stop it first")
+
+
+def _exchange(copy: Path, path: Path, kept: Path) -> None:
+    """
+    Put a copy in the place of a checkpoint, which goes elsewhere. Whatever happens meanwhile, a whole one is in place.
+
+    Where the system can't exchange two folders at once, there is none for a moment.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    rename = getattr(libc, "renameat2", None)
+    if rename is None or rename(_HERE, os.fsencode(copy), _HERE, os.fsencode(path), _RENAME_EXCHANGE):
+        path.rename(kept)
+        copy.rename(path)
+    else:
+        copy.rename(kept)
+
+
+def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[str]:
+    """
+    Finish what an earlier call has begun, if that was interrupted after the exchange.
+
+    Args:
+        path: the checkpoint.
+        batch: the last micro-batch that stays.
+        copy: the folder beside it: an unfinished copy, or the old checkpoint, which has later micro-batches.
+        kept: where the old one goes.
+
+    Returns:
+        What was done, as sentences; empty if the copy is unfinished.
+
+    Raises:
+        CheckpointError: it can't be told which of the two is the old one.
+    """
+    here, beside = (max(_numbers(each / "commits"), default=-1) for each in (path, copy))
+    if not path.exists() or here < batch:
+        raise CheckpointError(
+            f"{copy} is there, and {path} is not whole: an earlier call was interrupted; look at both"
+        )
+    if here > batch:
+        return []
+    if beside <= batch or kept.exists():
+        raise CheckpointError(f"{copy} is there: an earlier call was interrupted; look at it, and move it away")
+    copy.rename(kept)
+    return [f"an earlier call had set it back to micro-batch {batch}", f"the old checkpoint is {kept}"]
 
 
 def _numbers(folder: Path) -> list[int]:
@@ -124,17 +252,21 @@ class _Delta:
         place: its folder.
         id: its id; empty if it is not known.
         version: the version after the commit that did so.
+        target: the version to which it was restored; None if it was emptied, or the log does not say.
     """
 
     place: Path
     id: str
     version: int
+    target: int | None = None
 
     def moved(self, offset: dict[str, Any], *, is_last: bool) -> dict[str, Any] | None:
         """Return the place after that commit, before the first file; None for an offset of another source."""
-        del is_last  # Spark also asks for what was between the last two micro-batches.
         if "reservoirId" not in offset or self.id not in ("", offset["reservoirId"]):
             return None
+        # Spark also asks for what was between the last two micro-batches.
+        if is_last and self.target is not None:
+            _refuse_a_gap(self.place, offset, self.target)
         # org.apache.spark.sql.delta.sources.DeltaSourceOffset
         return {**offset, "sourceVersion": 1, "reservoirVersion": self.version, "index": -1, "isStartingVersion": False}
 
@@ -200,15 +332,67 @@ def _delta(table: Path) -> _Delta:
     Raises:
         CheckpointError: its log can't be read, or has none.
     """
-    undone, table_id = -1, ""
+    undone, table_id, target = -1, "", None
     for file in sorted((table / "_delta_log").glob("*.json"), reverse=True):
         for action in _actions(file):
             table_id = table_id or str(action.get("metaData", {}).get("id", ""))
             if undone < 0 and action.get("commitInfo", {}).get("operation") in _UNDOING:
-                undone = int(file.stem)
+                undone, target = int(file.stem), _target(action["commitInfo"])
     if undone < 0:
         raise CheckpointError(f"{table} has not been restored or emptied: there is no such commit in its log")
-    return _Delta(table, table_id, undone + 1)
+    return _Delta(table, table_id, undone + 1, target)
+
+
+def _target(commit: dict[str, Any]) -> int | None:
+    """Return the version to which a commit restored a table; None if it did something else, or names a time."""
+    version = commit.get("operationParameters", {}).get("version") if commit.get("operation") == "RESTORE" else None
+    return int(version) if version is not None and str(version).isdecimal() else None
+
+
+def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
+    """
+    Refuse a checkpoint whose last micro-batch did not end at the version to which its source goes back.
+
+    After the RESTORE, the query would skip what lies between, or keep what it read beyond.
+
+    Raises:
+        CheckpointError: it ended elsewhere.
+    """
+    begins = offset.get("reservoirVersion")
+    if begins != version + 1 or offset.get("index", -1) != -1 or offset.get("isStartingVersion"):
+        raise CheckpointError(
+            f"the last micro-batch that stays read {table} up to before version {begins}, and the table goes back to "
+            f"version {version}: rows would be skipped. Begin the query anew: recover with --mode full"
+        )
+
+
+def _refuse_gaps(table: Path, file: Path, version: int) -> None:
+    """
+    Refuse the offsets of a micro-batch that did not end at the version to which a Delta table goes back.
+
+    Args:
+        table: the table's folder. Of another format than Delta Lake, nothing is refused.
+        file: the offsets.
+        version: the version.
+
+    Raises:
+        CheckpointError: it ended elsewhere.
+    """
+    if not (table / "_delta_log").is_dir():
+        return
+    for line in file.read_text("utf-8").splitlines():
+        offset = json.loads(line) if line.startswith("{") else {}
+        if "reservoirId" in offset and _id(table) in ("", offset["reservoirId"]):
+            _refuse_a_gap(table, offset, version)
+
+
+def _id(table: Path) -> str:
+    """Return the id of a Delta table, as its log has it; empty if that is not there any more."""
+    for file in sorted((table / "_delta_log").glob("*.json"), reverse=True):
+        for action in _actions(file):
+            if "metaData" in action:
+                return str(action["metaData"].get("id", ""))
+    return ""
 
 
 def _actions(file: Path) -> Iterator[dict[str, Any]]:

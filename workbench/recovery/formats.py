@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ _SHOWN = 5
 def as_text(plan: RecoveryPlan) -> str:
     """Return a plan for people, in lines of at most 80 characters; commands are not broken."""
     lines = [*_folded(f"Recovery of {plan.dataset} from its version {plan.version} ({plan.mode.value})"), ""]
+    lines += [*_folded(_summary(plan)), ""]
     lines += _touched(plan)
     for cycle in plan.cycles:
         lines += _folded(_cycle(cycle), "- ")
@@ -38,7 +40,7 @@ def as_sql(plan: RecoveryPlan) -> str:
     for number, step in enumerate(plan.steps, 1):
         lines += ["", *_commented(number, step, "-- ")]
         if step.language == "sql":
-            lines += [f"{text};" for text in step.code]
+            lines += [f"{text};" for text in _under_settings(step)]
         else:
             lines += _by_hand(step, "-- ")
     return "\n".join(lines) + "\n"
@@ -57,7 +59,7 @@ def as_shell(plan: RecoveryPlan, sql: str = "spark-sql") -> str:
         lines += ["", *_commented(number, step, "# ")]
         if step.language == "sql":
             # A statement may end with a comment.
-            code = "\n;\n".join(step.code)
+            code = "\n;\n".join(_under_settings(step))
             lines.append(f"{sql} -e {shlex.quote(code)}")
         elif step.language == "shell":
             lines += [in_folder(step, command) for command in step.code]
@@ -68,6 +70,12 @@ def as_shell(plan: RecoveryPlan, sql: str = "spark-sql") -> str:
 
 PLAN_FORMATS: dict[str, Callable[[RecoveryPlan], str]] = {"text": as_text, "sql": as_sql, "shell": as_shell}
 """The formats by name, apart from JSON."""
+
+
+def _under_settings(step: RecoveryStep) -> list[str]:
+    """Return the statements of a step between those that set and reset its settings."""
+    before = [f"SET {key}={value}" for key, value in step.settings]
+    return [*before, *step.code, *(f"RESET {key}" for key, _ in step.settings)]
 
 
 def in_folder(step: RecoveryStep, command: str) -> str:
@@ -115,6 +123,8 @@ def _about(step: RecoveryStep) -> Iterator[str]:
         yield f"It repeats {len(step.again) - _SHOWN} more runs."
     if step.inputs:
         yield f"It reads {', '.join(map(_pin, step.inputs))}."
+    if step.settings:
+        yield f"It runs under {', '.join(f'{key}={value}' for key, value in step.settings)}."
     yield from step.notes
     yield from (f"Not sure: {doubt}." for doubt in step.doubts)
 
@@ -144,6 +154,39 @@ def _touched(plan: RecoveryPlan) -> list[str]:
         text += "; clean again, nothing to be done" if each.is_clean else ""
         lines += _folded(text, "- ")
     return [*lines, ""]
+
+
+_COUNTED = {
+    "roll back": "roll back",
+    "keep": "copy to keep",
+    "copy": "copy",
+    "empty": "table to empty",
+    "correct": "correction",
+    "checkpoint": "checkpoint to set back",
+    "run": "run to repeat",
+    "switch": "switch",
+    "stop": "query to stop",
+}
+
+
+def _summary(plan: RecoveryPlan) -> str:
+    """Return a plan in two sentences: how much is touched, and what has to be done."""
+    versions = sum(len(each.bad) for each in plan.datasets)
+    counts = Counter(step.action for step in plan.steps)
+    steps = ", ".join(_many(counts[action], word) for action, word in _COUNTED.items() if counts[action])
+    by_hand = sum(step.language != "sql" and step.move is None for step in plan.steps)
+    doubts = sum(bool(step.doubts) for step in plan.steps)
+    what = f"{_many(len(plan.steps), 'step')}: {steps}" if plan.steps else "No steps"
+    touched = f"{_many(len(plan.datasets), 'dataset')} with {_many(versions, 'bad version')}"
+    return f"{touched}. {what}. By a person: {by_hand}. With doubts: {doubts}."
+
+
+def _many(count: int, words: str) -> str:
+    """Return a count with its noun, such as `2 runs to repeat`: what follows `to` stays as it is."""
+    noun, to, rest = words.partition(" to ")
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{count} {noun}{to}{rest}"
 
 
 def _cycle(cycle: tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -30,7 +30,12 @@ class Group:
     in_circle: bool = False
 
 
-def groups(flow: Flow, needed: Collection[HistoryPlace], left_out: Collection[Unit]) -> list[Group]:
+def groups(
+    flow: Flow,
+    needed: Collection[HistoryPlace],
+    left_out: Collection[Unit],
+    stands_alone: Callable[[Unit], bool] = lambda _: True,
+) -> list[Group]:
     """
     Return what must run again, in an order in which each part finds what it reads.
 
@@ -38,10 +43,11 @@ def groups(flow: Flow, needed: Collection[HistoryPlace], left_out: Collection[Un
         flow: the versions, and what was read.
         needed: the versions that must be made again.
         left_out: runs that made some of them, and are not repeated.
+        stands_alone: says whether the statement of a run can be repeated without its application.
     """
     units = {flow.made(key).unit for key in needed if not flow.made(key).nothing} - set(left_out)
     units = {unit for unit in units if unit[0] in flow.facts.runs}
-    names = _names(flow, units)
+    names = _names(flow, units, stands_alone)
     members: dict[str, list[Unit]] = {}
     for unit in sorted(units, key=lambda unit: (_time(flow, unit), unit)):
         members.setdefault(names[unit], []).append(unit)
@@ -53,7 +59,7 @@ def groups(flow: Flow, needed: Collection[HistoryPlace], left_out: Collection[Un
     ]
 
 
-def _names(flow: Flow, units: Iterable[Unit]) -> dict[Unit, str]:
+def _names(flow: Flow, units: Iterable[Unit], stands_alone: Callable[[Unit], bool]) -> dict[Unit, str]:
     """Return the group of each unit."""
     latest: dict[str, tuple[int, str]] = {}
     for run in flow.facts.runs.values():
@@ -65,7 +71,7 @@ def _names(flow: Flow, units: Iterable[Unit]) -> dict[Unit, str]:
         run = flow.facts.run(unit[0])
         if run.query:
             names[unit] = f"application {latest[run.query][1]}" if run.query in latest else f"query {run.query}"
-        elif run.sql or not run.application:
+        elif not run.application or (run.sql and (not _can_start(flow, run.application) or stands_alone(unit))):
             statements.append(unit)
         else:
             names[unit] = f"application {run.application}"
@@ -75,6 +81,12 @@ def _names(flow: Flow, units: Iterable[Unit]) -> dict[Unit, str]:
         application = f"application {flow.facts.run(unit[0]).application}"
         names[unit] = application if application in started else f"run {unit[0]}"
     return names
+
+
+def _can_start(flow: Flow, application: str) -> bool:
+    """Return whether it is known how an application was started."""
+    known = flow.facts.applications.get(application)
+    return known is not None and bool(known.command)
 
 
 def _time(flow: Flow, unit: Unit) -> int:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import enum
+import hashlib
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import attrs
+
+FORMAT_VERSION = 2
+"""The version of a plan's JSON: `recover apply` reads no other."""
 
 
 class Mode(enum.Enum):
@@ -34,6 +39,56 @@ class Pin:
 
 
 @attrs.frozen
+class TableId:
+    """
+    A table that a step writes, by what identifies it.
+
+    Args:
+        parts: its name in statements: catalog, namespace and name, each without quotes.
+        format: such as iceberg, delta or parquet; empty if it is not known.
+        location: where its files are; empty if that is not known.
+    """
+
+    parts: tuple[str, ...]
+    format: str = ""
+    location: str = ""
+
+
+@attrs.frozen
+class TableCheck:
+    """
+    What must hold of a table before or after a step.
+
+    Args:
+        check: `newest`: the table's version is the newest one that the store knows; `there`: the version can be read;
+            `current`: the table is at the version; `like`: what the step did to the table is what made the version.
+        table: the table.
+        version: the version; empty if the store knows none.
+    """
+
+    check: Literal["newest", "there", "current", "like"]
+    table: TableId
+    version: str = ""
+
+
+@attrs.frozen
+class CheckpointMove:
+    """
+    How a checkpoint on this machine is set back.
+
+    Args:
+        path: its folder.
+        back_to: the last micro-batch that stays; None if the query begins anew.
+        restored: folders of tables that the query reads and that go back, each with the version to which it goes; empty
+            for a table that is emptied.
+    """
+
+    path: str
+    back_to: int | None
+    restored: tuple[tuple[str, str], ...] = ()
+
+
+@attrs.frozen
 class RepeatedRun:
     """
     A run that a step repeats.
@@ -57,15 +112,20 @@ class RecoveryStep:
     One step.
 
     Args:
-        action: `stop`, `copy`, `roll back`, `empty`, `correct`, `checkpoint`, `run` or `switch`.
+        action: `stop`, `copy`, `keep`, `roll back`, `empty`, `correct`, `checkpoint`, `run` or `switch`.
         title: what it does, as a sentence.
-        language: `sql` or `shell`; empty if only a person can do it.
+        language: `sql`; `shell` for a command that a person or an orchestrator runs; empty if a person finds the way.
         code: the statements or the commands.
         folder: where a shell step runs; empty for anywhere.
         inputs: what it reads.
         again: the runs that it repeats.
         notes: what a person should know.
         doubts: what is not certain.
+        writes: the tables that its statements write, make or drop.
+        settings: the settings of the session under which its statements run, with their values.
+        before: what must hold before the first step of the plan.
+        after: what must hold after this step.
+        move: the checkpoint that it sets back; None for other steps, and if the checkpoint is not on this machine.
     """
 
     action: str
@@ -77,6 +137,11 @@ class RecoveryStep:
     again: tuple[RepeatedRun, ...] = ()
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    writes: tuple[TableId, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    before: tuple[TableCheck, ...] = ()
+    after: tuple[TableCheck, ...] = ()
+    move: CheckpointMove | None = None
 
 
 @attrs.frozen
@@ -112,6 +177,8 @@ class RecoveryPlan:
         steps: what must be done, in order.
         cycles: datasets that are made from each other, or from themselves.
         doubts: what is not certain about the plan as a whole.
+        store: the store that it was made from; empty if it was made from none that has a name.
+        made: when it was made (ISO 8601, UTC); empty if that is not known.
     """
 
     mode: Mode
@@ -121,17 +188,20 @@ class RecoveryPlan:
     steps: tuple[RecoveryStep, ...]
     cycles: tuple[tuple[str, ...], ...] = ()
     doubts: tuple[str, ...] = ()
+    store: str = ""
+    made: str = ""
+
+    @property
+    def id(self) -> str:
+        """Return a short hash of all that the plan says."""
+        plain = attrs.asdict(self, value_serializer=lambda _, __, value: _plain(value))
+        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, for JSON."""
-        plain: dict[str, Any] = attrs.asdict(
-            self,
-            value_serializer=lambda _, __, value: (
-                value.value if isinstance(value, Mode) else list(value) if isinstance(value, tuple) else value
-            ),
-        )
+        plain: dict[str, Any] = attrs.asdict(self, value_serializer=lambda _, __, value: _plain(value))
         plain["steps"] = [{"number": number, **step} for number, step in enumerate(plain["steps"], 1)]
-        return plain
+        return {"formatVersion": FORMAT_VERSION, "id": self.id, **plain}
 
     @classmethod
     def of_dict(cls, plain: Mapping[str, Any]) -> RecoveryPlan:
@@ -139,15 +209,25 @@ class RecoveryPlan:
         Return the plan of which `to_dict` made plain values.
 
         Raises:
-            KeyError, TypeError, ValueError: they are those of no plan.
+            KeyError, TypeError, ValueError: they are those of no plan, of one in another version of the format, or of
+                one that was changed since.
         """
+        if plain["formatVersion"] != FORMAT_VERSION:
+            raise ValueError(f"its format has the version {plain['formatVersion']}, and not {FORMAT_VERSION}")
         steps = []
         for each in plain["steps"]:
             step = {key: value for key, value in each.items() if key != "number"}
             step["inputs"] = [Pin(**pin) for pin in step["inputs"]]
             step["again"] = [RepeatedRun(**_with_tuples(run)) for run in step["again"]]
+            step["writes"] = [TableId(**_with_tuples(table)) for table in step["writes"]]
+            step["settings"] = [(str(key), str(value)) for key, value in step["settings"]]
+            for when in ("before", "after"):
+                step[when] = [_check(check) for check in step[when]]
+            if step["move"] is not None:
+                restored = [(str(path), str(version)) for path, version in step["move"]["restored"]]
+                step["move"] = CheckpointMove(step["move"]["path"], step["move"]["back_to"], tuple(restored))
             steps.append(RecoveryStep(**_with_tuples(step)))
-        return cls(
+        plan = cls(
             Mode(plain["mode"]),
             plain["dataset"],
             plain["version"],
@@ -155,7 +235,23 @@ class RecoveryPlan:
             tuple(steps),
             tuple(map(tuple, plain["cycles"])),
             tuple(plain["doubts"]),
+            plain["store"],
+            plain["made"],
         )
+        if plan.id != plain["id"]:
+            raise ValueError("it was changed since it was made")
+        return plan
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: tuples as lists, within each other too."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value.value if isinstance(value, Mode) else value
+
+
+def _check(plain: Mapping[str, Any]) -> TableCheck:
+    return TableCheck(plain["check"], TableId(**_with_tuples(plain["table"])), plain["version"])
 
 
 def _with_tuples(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -14,11 +14,13 @@ from openlineage_pyspark.workbench.recovery.affected import Flow, Passes, everyt
 from openlineage_pyspark.workbench.recovery.facts import replaces_partitions
 from openlineage_pyspark.workbench.recovery.groups import circles, groups
 from openlineage_pyspark.workbench.recovery.plan import (
+    CheckpointMove,
     Mode,
     Pin,
     RecoveryPlan,
     RecoveryStep,
     RepeatedRun,
+    TableCheck,
     TouchedDataset,
 )
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
@@ -40,11 +42,8 @@ RETAINED_BATCHES = 100
 """How many micro-batches Spark keeps in a checkpoint by default (spark.sql.streaming.minBatchesToRetain)."""
 
 _SUFFIX = "_s1"
-# Around a statement that replaced some partitions: by default Spark empties the others too.
-_PARTITIONS_ALONE = (
-    ("SET spark.sql.sources.partitionOverwriteMode=dynamic",),
-    ("RESET spark.sql.sources.partitionOverwriteMode",),
-)
+# For a statement that replaced some partitions: by default Spark empties the others too.
+_PARTITIONS_ALONE = (("spark.sql.sources.partitionOverwriteMode", "dynamic"),)
 _SHOWN = 3
 _CHANGING = re.compile(
     r"\b(current_date|current_timestamp|current_time|localtimestamp|now|rand|randn|random|uuid|shuffle"
@@ -325,7 +324,18 @@ class _Planning:
     @functools.cached_property
     def _groups(self) -> list[Group]:
         start = self._flow.made(self._wish.start).unit
-        return groups(self._flow, self._needed, () if start[1] != NO_BATCH else (start,))
+        # Side by side, an application would write the tables and not the copies.
+        alone = (lambda _: True) if self._wish.mode is Mode.SIDE_BY_SIDE else self._stands_alone
+        return groups(self._flow, self._needed, () if start[1] != NO_BATCH else (start,), alone)
+
+    def _stands_alone(self, unit: Unit) -> bool:
+        """Return whether the statement of a run can be repeated from its text, without its application."""
+        from openlineage_pyspark.workbench.recovery.rewriting import rewritten
+
+        known = {key[0] for key in self._flow.writes.get(unit, ())}
+        known |= {placed.read.dataset for placed in self._flow.reads.get(unit, ())}
+        text = rewritten(self._facts.run(unit[0]).sql, (), [self._facts.datasets[each] for each in known], {}, {})
+        return bool(text.text) and text.stands_alone
 
     @functools.cached_property
     def _queries(self) -> dict[str, list[Unit]]:
@@ -350,20 +360,32 @@ class _Planning:
         for dataset, base in self._bases.items():
             known = self._facts.datasets[dataset]
             if dataset in self._dropped:
-                yield _drop(known, self._dropped[dataset])
+                yield from _dropped(known, self._dropped[dataset])
                 continue
             if self._is_gone(dataset):
                 yield from self._creation(dataset, base)
                 continue
             if base.replaced:
+                if known.is_of_spark:
+                    yield from _kept(known)
                 continue
             notes = _expired_note(base, self._expired.get(dataset, ""))
             if base.version:
-                yield _rolled_back(known, base.version, notes)
+                yield _rolled_back(known, base.version, notes, self._newest(dataset))
             elif dataset == self._root:
                 continue
             else:
-                yield _emptied(known, notes, tuple(self._doubts_of_emptying(dataset, base)))
+                doubts = tuple(self._doubts_of_emptying(dataset, base))
+                yield from _emptied(known, notes, doubts, self._newest(dataset))
+
+    def _newest(self, dataset: int) -> tuple[TableCheck, ...]:
+        """Return the check that nobody unknown has written a dataset; none if it keeps no versions, or was dropped."""
+        known = self._facts.datasets[dataset]
+        if not known.has_versions or not known.is_of_spark or self._is_gone(dataset):
+            return ()
+        history = self._facts.histories.get(dataset, ())
+        newest = next((made.snapshot for made in reversed(history) if made.snapshot and not made.branch), "")
+        return (TableCheck("newest", statements.table_id(known), newest),)
 
     def _is_gone(self, dataset: int) -> bool:
         """Return whether a dataset was dropped, and not created again."""
@@ -454,10 +476,17 @@ class _Planning:
         elif run.sql:
             notes.append(f"Its statement was: {run.sql}")
         text = f"Put the right data of version {made.version} into {name}." if made.version else f"Correct {name}."
-        if self._wish.correction:
-            yield RecoveryStep("correct", text, "sql", self._wish.correction, notes=tuple(notes), doubts=tuple(doubts))
-        else:
-            yield RecoveryStep("correct", text, notes=tuple(notes), doubts=tuple(doubts))
+        is_copy = self._wish.mode is Mode.SIDE_BY_SIDE
+        yield RecoveryStep(
+            "correct",
+            text,
+            "sql" if self._wish.correction else "",
+            self._wish.correction,
+            notes=tuple(notes),
+            doubts=tuple(doubts),
+            writes=(statements.table_id(known, name if is_copy else ""),) if known.is_of_spark else (),
+            before=() if is_copy else self._newest(self._root),
+        )
 
     def _checkpoints(self) -> Iterator[RecoveryStep]:
         for query, units in self._queries.items():
@@ -469,9 +498,9 @@ class _Planning:
         """Return whether a query begins anew: nothing of what it did before stays."""
         return self._flow.batches[query][0] == units[0]
 
-    def _restored(self, units: Sequence[Unit]) -> list[DatasetFacts]:
-        """Return the sources of a query that are rolled back or emptied."""
-        found: dict[int, DatasetFacts] = {}
+    def _restored(self, units: Sequence[Unit]) -> list[tuple[DatasetFacts, str]]:
+        """Return the sources of a query that are rolled back or emptied, with the version to which they go."""
+        found: dict[int, tuple[DatasetFacts, str]] = {}
         for unit in units:
             for placed in self._flow.reads.get(unit, ()):
                 dataset = self._facts.datasets[placed.read.dataset]
@@ -479,7 +508,7 @@ class _Planning:
                 if not placed.read.is_source:
                     continue
                 if dataset.has_versions and base is not None and not base.replaced and dataset.location:
-                    found[dataset.id] = dataset
+                    found[dataset.id] = dataset, base.version
         return list(found.values())
 
     def _runs(self) -> Iterator[RecoveryStep]:
@@ -498,6 +527,7 @@ class _Planning:
             and bool(only.sql)
             and not only.query
             and not (group.application and group.application.run_id != only.application)
+            and not (group.application and not self._stands_alone(group.units[0]))
         )
 
     def _statement(self, group: Group, run: RunFacts) -> RecoveryStep:
@@ -535,16 +565,38 @@ class _Planning:
         doubts += [
             f"no event says that {self._label(each)} is a table of Spark: run it where it ran" for each in elsewhere
         ]
-        around = _PARTITIONS_ALONE if replaces_partitions(run.job) else ((), ())
+        is_sql = bool(text.text) and not elsewhere
+        tables = [self._facts.datasets[each] for each in sorted(writes)]
         return RecoveryStep(
             "run",
             title,
-            "sql" if text.text and not elsewhere else "",
-            (*text.before, *around[0], text.text, *around[1]) if text.text else (),
+            "sql" if is_sql else "",
+            (*text.before, text.text) if text.text else (),
             inputs=tuple(pins),
             again=tuple(self._again(group)),
             doubts=tuple(dict.fromkeys(doubts)),
+            writes=tuple(statements.table_id(each, copies.get(each.id, "")) for each in tables if each.is_of_spark),
+            settings=_PARTITIONS_ALONE if replaces_partitions(run.job) else (),
+            before=tuple(self._checks_before(reads, () if copies else tables)),
+            after=tuple(self._checks_after(unit, copies)),
         )
+
+    def _checks_before(
+        self, reads: Iterable[tuple[DatasetFacts, str]], writes: Iterable[DatasetFacts]
+    ) -> Iterator[TableCheck]:
+        """Yield what must hold before a statement is repeated: the versions that it reads are there, and so on."""
+        for known in writes:
+            yield from self._newest(known.id)
+        for known, version in reads:
+            if version and known.has_versions:
+                yield TableCheck("there", statements.table_id(known), version)
+
+    def _checks_after(self, unit: Unit, copies: Mapping[int, str]) -> Iterator[TableCheck]:
+        """Yield that a repeated run does to each table what it did then."""
+        for key in self._flow.writes.get(unit, ()):
+            known, made = self._facts.datasets[key[0]], self._flow.made(key)
+            if known.has_versions and made.snapshot and not made.branch:
+                yield TableCheck("like", statements.table_id(known, copies.get(key[0], "")), made.snapshot)
 
     def _application(self, group: Group, runs: dict[str, RunFacts]) -> RecoveryStep:
         """Return the step that starts an application again."""
@@ -580,6 +632,7 @@ class _Planning:
                 or each in {key[0] for unit in group.units for key in self._flow.writes.get(unit, ())}
             ]
             notes += ["Give each streaming query a new checkpoint."] if streams else []
+        written = sorted({key[0] for unit in group.units for key in self._flow.writes.get(unit, ())})
         command, about = _command(application)
         verb = "Start" if streams else "Run"
         again = f"{verb} {application.job if application and application.job else names} again."
@@ -594,6 +647,8 @@ class _Planning:
             tuple(self._again(group)),
             (*notes, *about),
             tuple(dict.fromkeys(doubts)),
+            tuple(statements.table_id(known) for each in written if (known := self._facts.datasets[each]).is_of_spark),
+            before=() if side else tuple(check for each in written for check in self._newest(each)),
         )
 
     def _doubts_of_application(self, group: Group, application: ApplicationFacts | None) -> Iterator[str]:
@@ -737,13 +792,16 @@ class _Planning:
             expired = _expired_note(base, self._expired.get(dataset, ""))
             text = statements.copied(known, name, base.version)
             if dataset not in self._bases:
-                what, text = "all of its rows", text.removesuffix(" WHERE false")
+                what, text = "all of its rows", statements.copied_whole(known, name)
+            there = (TableCheck("there", statements.table_id(known), base.version),) if base.version else ()
             yield RecoveryStep(
                 "copy",
                 f"Make {name}, a copy of {known.label} with {what}.",
                 "sql",
                 (text,),
                 notes=expired,
+                writes=(statements.table_id(known, name),),
+                before=(*self._newest(dataset), *there),
             )
 
     def _switches(self) -> Iterator[RecoveryStep]:
@@ -754,7 +812,9 @@ class _Planning:
             if statements.is_table_of_path(name):
                 notes.append("No statement drops a table that has only a path: remove the copy's files at the end.")
             title = f"Give {known.label} the rows of {name}."
-            yield RecoveryStep("switch", title, "sql", statements.switched(known, name), notes=tuple(notes))
+            writes = (statements.table_id(known), statements.table_id(known, name))
+            code = statements.switched(known, name)
+            yield RecoveryStep("switch", title, "sql", code, notes=tuple(notes), writes=writes)
 
 
 @attrs.frozen
@@ -810,39 +870,80 @@ def _with_new_names(facts: Facts) -> Facts:
     return attrs.evolve(facts, datasets=named)
 
 
-def _rolled_back(known: DatasetFacts, version: str, notes: tuple[str, ...]) -> RecoveryStep:
+def _rolled_back(
+    known: DatasetFacts, version: str, notes: tuple[str, ...], newest: tuple[TableCheck, ...]
+) -> RecoveryStep:
     """Return the step that makes a table what it was at a version."""
     doubts: tuple[str, ...] = ()
-    if known.format == "iceberg" and not statements.names_catalog(known):
+    table = statements.table_id(known)
+    if known.format == "iceberg" and not statements.names_catalog(table):
         doubts = (f"no event tells the catalog of {known.label}: the current one is taken",)
-    title, code = f"Roll {known.label} back to version {version}.", statements.roll_back(known, version)
-    return RecoveryStep("roll back", title, "sql", (code,), notes=notes, doubts=doubts)
+    return RecoveryStep(
+        "roll back",
+        f"Roll {known.label} back to version {version}.",
+        "sql",
+        (statements.roll_back(table, version),),
+        notes=notes,
+        doubts=doubts,
+        writes=(table,),
+        before=(*newest, TableCheck("there", table, version)),
+        after=(TableCheck("current", table, version),),
+    )
 
 
-def _emptied(known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...]) -> RecoveryStep:
-    """Return the step that removes all rows of a dataset."""
+def _emptied(
+    known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...], newest: tuple[TableCheck, ...]
+) -> Iterator[RecoveryStep]:
+    """Yield the steps that remove all rows of a dataset; one that keeps no versions is copied before."""
     notes = (*notes, *_why_emptied(known))
     if known.sql and not known.is_of_spark:
         # Spark's catalog may give the name to another table.
         notes = (*notes, "No event says that it is a table of Spark.")
-        return RecoveryStep("empty", f"Empty {known.label}.", notes=notes, doubts=doubts)
-    if code := statements.empty(known):
-        return RecoveryStep("empty", f"Empty {known.label}.", "sql", code, notes=notes, doubts=doubts)
-    where = known.location or known.label
-    return RecoveryStep("empty", f"Remove the files of {where}.", notes=notes, doubts=doubts)
+        yield RecoveryStep("empty", f"Empty {known.label}.", notes=notes, doubts=doubts)
+        return
+    code = statements.empty(known)
+    if not code:
+        where = known.location or known.label
+        yield RecoveryStep("empty", f"Move the files of {where} away, and keep them.", notes=notes, doubts=doubts)
+        return
+    yield from _kept(known)
+    writes = [statements.table_id(known)]
+    if statements.is_overwritten(known):
+        writes.append(statements.table_id(known, statements.empty_copy_name(known)))
+    yield RecoveryStep(
+        "empty", f"Empty {known.label}.", "sql", code, notes=notes, doubts=doubts, writes=tuple(writes), before=newest
+    )
 
 
-def _drop(known: DatasetFacts, job: str) -> RecoveryStep:
-    """Return the step that drops a table, or removes files, that an application creates again."""
+def _kept(known: DatasetFacts) -> Iterator[RecoveryStep]:
+    """Yield the step that copies a table that keeps no versions, before its rows are removed."""
+    if known.has_versions:
+        return
+    copy = statements.kept_name(known)
+    yield RecoveryStep(
+        "keep",
+        f"Keep the rows of {known.label} in {copy}.",
+        "sql",
+        (statements.copied_whole(known, copy),),
+        notes=("`recover forget-copies` drops it when all is right.",),
+        writes=(statements.table_id(known, copy),),
+    )
+
+
+def _dropped(known: DatasetFacts, job: str) -> Iterator[RecoveryStep]:
+    """Yield the steps that drop a table, or move files away, that an application creates again."""
     notes = (f"{job} creates it again.",)
     if known.sql and not known.is_of_spark:
         # A table of a database, whose name Spark's catalog may give to another one.
-        return RecoveryStep(
-            "empty", f"Drop {known.label}.", notes=(*notes, "No event says that it is a table of Spark.")
-        )
-    if known.sql:
-        return RecoveryStep("empty", f"Drop {known.label}.", "sql", (statements.drop(known),), notes=notes)
-    return RecoveryStep("empty", f"Remove the files of {known.location or known.label}.", notes=notes)
+        why = "No event says that it is a table of Spark."
+        yield RecoveryStep("empty", f"Drop {known.label}.", notes=(*notes, why))
+    elif known.sql:
+        yield from _kept(known)
+        code, writes = (statements.drop(known),), (statements.table_id(known),)
+        yield RecoveryStep("empty", f"Drop {known.label}.", "sql", code, notes=notes, writes=writes)
+    else:
+        where = known.location or known.label
+        yield RecoveryStep("empty", f"Move the files of {where} away, and keep them.", notes=notes)
 
 
 def _restart_notes(restart: _Restart) -> list[str]:
@@ -853,8 +954,15 @@ def _restart_notes(restart: _Restart) -> list[str]:
     return found
 
 
-def _checkpoint(restart: _Restart, restored: Sequence[DatasetFacts]) -> RecoveryStep:
-    """Return the step that sets a checkpoint back."""
+def _checkpoint(restart: _Restart, moved: Sequence[tuple[DatasetFacts, str]]) -> RecoveryStep:
+    """
+    Return the step that sets a checkpoint back.
+
+    Args:
+        restart: where the query goes on.
+        moved: its sources that go back, each with the version to which it goes; empty for one that is emptied.
+    """
+    restored = [dataset for dataset, _ in moved]
     parts = urlsplit(restart.checkpoint)
     path = unquote(parts.path) if parts.scheme == "file" else restart.checkpoint
     if not restart.checkpoint:
@@ -867,14 +975,18 @@ def _checkpoint(restart: _Restart, restored: Sequence[DatasetFacts]) -> Recovery
     if restart.after is None:
         words = ("mv", path, kept) if parts.scheme in _LOCAL else ("hadoop", "fs", "-mv", path, kept)
         title = f"Put the checkpoint of {restart.job} away: it begins anew."
-        return RecoveryStep("checkpoint", title, "shell", (statements.shell(words),), notes=_fresh_notes(restored))
+        move = CheckpointMove(path, None) if parts.scheme in _LOCAL else None
+        code = (statements.shell(words),)
+        return RecoveryStep("checkpoint", title, "shell", code, notes=_fresh_notes(restored), move=move)
     title = f"Set the checkpoint of {restart.job} back to micro-batch {restart.after}. The old one is kept."
     notes = _cut_notes(restart, restored)
     if parts.scheme in _LOCAL:
         words = (PROGRAM, "checkpoint", path, "--back-to", str(restart.after))
         for dataset in restored:
             words += ("--restored", unquote(urlsplit(dataset.location).path))
-        return RecoveryStep("checkpoint", title, "shell", (statements.shell(words),), notes=notes)
+        places = tuple((unquote(urlsplit(dataset.location).path), version) for dataset, version in moved)
+        move = CheckpointMove(path, restart.after, places)
+        return RecoveryStep("checkpoint", title, "shell", (statements.shell(words),), notes=notes, move=move)
     doubts = ("the checkpoint is not on this machine: copy it here, run the command on the copy, and copy that back",)
     local = shell_name(path)
     words = (PROGRAM, "checkpoint", local, "--back-to", str(restart.after))

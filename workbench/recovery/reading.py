@@ -26,6 +26,7 @@ from openlineage_pyspark.workbench.recovery.facts import (
     effect,
     restored,
 )
+from openlineage_pyspark.workbench.recovery.statements import quoted_part
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity, parse_event
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
@@ -373,13 +374,16 @@ def _dataset(found: DatasetName, storage: _Storage) -> DatasetFacts:
     catalog = storage.catalog
     is_path = "/" in found.name
     table = found.others[0][1] if found.others else ("" if is_path else found.name)
-    name = f"{catalog}.{table}" if catalog and table and not table.startswith(f"{catalog}.") else table
+    parts = table.split(".") if table else []
+    if catalog and parts and parts[0] != catalog:
+        parts.insert(0, catalog)
+    name = ".".join(map(quoted_part, parts))
     if table.startswith(f"{format_}.") and "/" in table:
         # A table that is named by its path.
-        name = f"{format_}.`{table.partition('.')[2]}`"
+        name = f"{format_}.{quoted_part(table.partition('.')[2])}"
     location = name_with_namespace(found.namespace, found.name) if is_path else ""
     if not name and is_path and format_ == "delta":
-        name = f"delta.`{found.name if found.namespace == 'file' else location}`"
+        name = f"delta.{quoted_part(found.name if found.namespace == 'file' else location)}"
     return DatasetFacts(found.id, found.label, name, format_, location)
 
 

@@ -31,11 +31,13 @@ class Rewritten:
         text: the statement; empty if it can't be made.
         doubts: what is not certain about it.
         before: the statements that must run before it.
+        stands_alone: whether all that it names is known. What is not may be a temporary view of its application.
     """
 
     text: str
     doubts: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+    stands_alone: bool = True
 
 
 def rewritten(
@@ -81,6 +83,7 @@ def _changed(
     ctes = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
     doubts: list[str] = []
     before: tuple[str, ...] = ()
+    stands_alone = True
     for table in list(tree.find_all(exp.Table)):
         parts = [part.name for part in table.parts]
         if len(parts) == 1 and parts[0].lower() in ctes:
@@ -89,6 +92,8 @@ def _changed(
         if len(matching) != 1:
             which = "several datasets of the run have this name" if matching else "it may be a temporary view"
             doubts.append(f"{'.'.join(parts)} is left as it is: {which}")
+            # A temporary view has one part, or is one of `global_temp`.
+            stands_alone &= bool(matching) or (len(parts) > 1 and parts[0].lower() != "global_temp")
             continue
         dataset = matching[0]
         is_target = id(table) in targets
@@ -106,7 +111,7 @@ def _changed(
             number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
             table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
         _in_query(tree, table, parts[-1])
-    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before)
+    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before, stands_alone)
 
 
 def _tree_of(sql: str) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.recovery.plan import TableId
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
 OVERWRITTEN_FORMATS = frozenset({"parquet", "orc", "avro", "csv", "json", "text"})
 """The formats of files without versions. A table of these may be external, which TRUNCATE TABLE refuses."""
 
+FORMATS = OVERWRITTEN_FORMATS | {"iceberg", "delta", "hudi", "paimon"}
+"""The formats that a statement may name after USING. What an event names besides is left out."""
+
 _EMPTY = "_empty"
+_KEPT = "_before_recovery"
 
 PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 """What a part of a name may have without backquotes, and in lower case."""
@@ -22,18 +27,22 @@ PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
 def table_in_sql(name: str) -> str:
     """Return a name of dotted parts as Spark takes it: parts with other characters stand in backquotes."""
-    return ".".join(_quoted(part) for part in name_parts(name))
+    return ".".join(quoted_part(part) for part in name_parts(name))
 
 
-def _quoted(part: str) -> str:
+def quoted_part(part: str) -> str:
+    """Return a part of a name as statements have it: in backquotes unless it is of letters, digits and `_` alone."""
     return part if part and set(part.lower()) <= PLAIN_CHARACTERS else f"`{part.replace('`', '``')}`"
 
 
 def name_parts(name: str) -> list[str]:
     """Return the parts of a name, of which those in backquotes may have dots."""
     parts, quote = [""], False
-    for sign in name:
+    for place, sign in enumerate(name):
         if sign == "`":
+            # In backquotes, two of them stand for one.
+            if not quote and place and name[place - 1] == "`":
+                parts[-1] += sign
             quote = not quote
         elif sign == "." and not quote:
             parts.append("")
@@ -42,20 +51,50 @@ def name_parts(name: str) -> list[str]:
     return parts
 
 
-def roll_back(dataset: DatasetFacts, version: str) -> str:
-    """Return the statement that makes a table what it was at a version."""
-    name = table_in_sql(dataset.sql)
-    if dataset.format == "delta":
-        return f"RESTORE TABLE {name} TO VERSION AS OF {version}"
-    parts = [_quoted(part) for part in name_parts(dataset.sql)]
-    catalog = f"{parts.pop(0)}." if names_catalog(dataset) else ""
-    table = ".".join(parts).replace("\\", "\\\\").replace("'", "\\'")
-    return f"CALL {catalog}system.rollback_to_snapshot('{table}', {version})"
+def table_id(dataset: DatasetFacts, copy: str = "") -> TableId:
+    """
+    Return what identifies a dataset's table, or a copy of it, in a step.
+
+    Args:
+        dataset: the dataset.
+        copy: the name of the copy in statements; empty for the table itself.
+    """
+    location = "" if copy else dataset.location
+    return TableId(tuple(name_parts(copy or dataset.sql)), dataset.format, location)
 
 
-def names_catalog(dataset: DatasetFacts) -> bool:
-    """Return whether the name of a dataset in statements has its catalog; without one, it is in the current one."""
-    return len(name_parts(dataset.sql)) > 2
+def sql_name(table: TableId) -> str:
+    """Return the name of a table as statements have it."""
+    return ".".join(map(quoted_part, table.parts))
+
+
+def roll_back(table: TableId, version: str, *, is_ancestor: bool = True) -> str:
+    """
+    Return the statement that makes a table what it was at a version.
+
+    Args:
+        table: the table.
+        version: the version.
+        is_ancestor: whether the line of ancestors of the current version has it; in a table of Iceberg from whose line
+            versions expired, it has not.
+    """
+    if table.format == "delta":
+        return f"RESTORE TABLE {sql_name(table)} TO VERSION AS OF {version}"
+    parts = [quoted_part(part) for part in table.parts]
+    catalog = f"{parts.pop(0)}." if names_catalog(table) else ""
+    name = ".".join(parts).replace("\\", "\\\\").replace("'", "\\'")
+    procedure = "rollback_to_snapshot" if is_ancestor else "set_current_snapshot"
+    return f"CALL {catalog}system.{procedure}('{name}', {version})"
+
+
+def names_catalog(table: TableId) -> bool:
+    """Return whether the name of a table has its catalog; without one, it is in the current one."""
+    return len(table.parts) > 2
+
+
+def kept_name(dataset: DatasetFacts) -> str:
+    """Return the name of the copy that keeps the rows of a table before it is emptied."""
+    return copy_name(dataset, _KEPT)
 
 
 def is_version(text: str) -> bool:
@@ -69,7 +108,7 @@ def empty(dataset: DatasetFacts) -> tuple[str, ...]:
         return ()
     if is_overwritten(dataset):
         # Spark refuses to overwrite what the same statement reads.
-        copy = copy_name(dataset, _EMPTY)
+        copy = empty_copy_name(dataset)
         return copied(dataset, copy, ""), *switched(dataset, copy)
     verb = "DELETE FROM" if dataset.has_versions else "TRUNCATE TABLE"
     return (f"{verb} {table_in_sql(dataset.sql)}",)
@@ -101,6 +140,11 @@ def empty_external(dataset: DatasetFacts, *, has_partitions: bool) -> tuple[str,
     )
 
 
+def empty_copy_name(dataset: DatasetFacts) -> str:
+    """Return the name of the copy without rows from which a table is overwritten to empty it."""
+    return copy_name(dataset, _EMPTY)
+
+
 def is_overwritten(dataset: DatasetFacts) -> bool:
     """Return whether a table is emptied by overwriting it with no rows."""
     return dataset.format in OVERWRITTEN_FORMATS and not is_table_of_path(dataset.sql)
@@ -114,7 +158,7 @@ def drop(dataset: DatasetFacts) -> str:
 def copy_name(dataset: DatasetFacts, suffix: str) -> str:
     """Return the name of a table's copy, as statements have it."""
     *above, last = name_parts(dataset.sql)
-    return table_in_sql(".".join(f"`{part}`" for part in (*above, f"{last.rstrip('/')}{suffix}")))
+    return ".".join(map(quoted_part, (*above, f"{last.rstrip('/')}{suffix}")))
 
 
 def copied(dataset: DatasetFacts, copy: str, version: str) -> str:
@@ -126,9 +170,17 @@ def copied(dataset: DatasetFacts, copy: str, version: str) -> str:
         copy: the name of the copy.
         version: what it is to hold; empty for no rows.
     """
-    using = f" USING {dataset.format}" if dataset.format else ""
-    rows = f"VERSION AS OF {version}" if version else "WHERE false"
-    query = f"SELECT * FROM {table_in_sql(dataset.sql)} {rows}"  # noqa: S608 (it is shown to a person first)
+    return _copied(dataset, copy, f" VERSION AS OF {version}" if version else " WHERE false")
+
+
+def copied_whole(dataset: DatasetFacts, copy: str) -> str:
+    """Return the statement that copies all rows that a table has."""
+    return _copied(dataset, copy, "")
+
+
+def _copied(dataset: DatasetFacts, copy: str, which: str) -> str:
+    using = f" USING {dataset.format}" if dataset.format in FORMATS else ""
+    query = f"SELECT * FROM {table_in_sql(dataset.sql)}{which}"  # noqa: S608 (names are quoted)
     return f"CREATE TABLE {table_in_sql(copy)}{using} AS {query}"
 
 

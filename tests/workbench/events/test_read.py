@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from openlineage_pyspark.workbench.events.facts import (
     BatchOfRun,
-    Diagnostic,
+    EventDiagnostic,
     MadeByBatch,
     Name,
     OtherName,
@@ -23,10 +23,8 @@ from openlineage_pyspark.workbench.events.facts import (
     RunAbove,
     SchemaField,
     StatedEdge,
+    StatedPath,
     SubmittedAs,
-)
-from openlineage_pyspark.workbench.events.facts import (
-    Path as EdgePath,
 )
 from openlineage_pyspark.workbench.events.read import (
     EventFacts,
@@ -74,7 +72,7 @@ def lineage(*sources: dict[str, Any], column: str = "x", **more: Any) -> dict[st
     return {"fields": {column: {"inputFields": list(sources), **more}}}
 
 
-def paths_of(*outputs: dict[str, Any], **parts: Any) -> dict[tuple[str, str], tuple[EdgePath, ...]]:
+def paths_of(*outputs: dict[str, Any], **parts: Any) -> dict[tuple[str, str], tuple[StatedPath, ...]]:
     """Return the paths of the edges of an event, by their ends as text."""
     edges = facts(event(outputs=list(outputs), **parts)).edges
     return {(f"{edge.source.name}.{edge.source.column}", edge.target.column): edge.paths for edge in edges}
@@ -225,10 +223,10 @@ def test_edges_have_kinds_masking_and_texts() -> None:
 
     assert paths_of(output(columnLineage=facet)) == {
         ("i.a", "x"): (
-            EdgePath(PathKind("DIRECT", "TRANSFORMATION"), "upper(a)"),
-            EdgePath(PathKind("INDIRECT", "FILTER", masking=True)),
+            StatedPath(PathKind("DIRECT", "TRANSFORMATION"), "upper(a)"),
+            StatedPath(PathKind("INDIRECT", "FILTER", masking=True)),
         ),
-        ("i.b", ""): (EdgePath(PathKind("INDIRECT", "JOIN")),),
+        ("i.b", ""): (StatedPath(PathKind("INDIRECT", "JOIN")),),
     }
 
 
@@ -240,7 +238,7 @@ def test_a_source_that_is_named_twice_is_one_edge_with_the_paths_of_both() -> No
     )
 
     assert paths_of(output(columnLineage=facet)) == {
-        ("i.a", "x"): (EdgePath(PathKind(*EXACT)), EdgePath(PathKind("DIRECT", "TRANSFORMATION"), "a + 1"))
+        ("i.a", "x"): (StatedPath(PathKind(*EXACT)), StatedPath(PathKind("DIRECT", "TRANSFORMATION"), "a + 1"))
     }
 
 
@@ -249,7 +247,7 @@ def test_the_first_version_of_the_facet_tells_the_kind_of_the_column() -> None:
     older = lineage(plain, transformationType="MASKED", transformationDescription="sha(a)")
 
     assert paths_of(output(columnLineage=older)) == {
-        ("i.a", "x"): (EdgePath(PathKind("DIRECT", "MASKED", masking=True), "sha(a)"),)
+        ("i.a", "x"): (StatedPath(PathKind("DIRECT", "MASKED", masking=True), "sha(a)"),)
     }
 
 
@@ -258,8 +256,8 @@ def test_an_edge_that_does_not_say_how_it_comes_is_unstated() -> None:
     typed = {"namespace": "lake", "name": "i", "field": "b", "transformations": [{"type": "DIRECT"}]}
 
     assert paths_of(output(columnLineage=lineage(bare, typed))) == {
-        ("i.a", "x"): (EdgePath(PathKind("", ""), certainty="unstated"),),
-        ("i.b", "x"): (EdgePath(PathKind("DIRECT", ""), certainty="unstated"),),
+        ("i.a", "x"): (StatedPath(PathKind("", ""), certainty="unstated"),),
+        ("i.b", "x"): (StatedPath(PathKind("DIRECT", ""), certainty="unstated"),),
     }
 
 
@@ -284,10 +282,10 @@ def test_steps_are_joined_to_their_path() -> None:
 
     way = PathStep("PythonUDF#2", "f(a)", "opaque", "a.py:3")
     assert found["i.a", "x"] == (
-        EdgePath(
+        StatedPath(
             PathKind("DIRECT", "TRANSFORMATION"), "f(a)", "opaque", ("Project#1", "PythonUDF#2"), (way,), is_traced=True
         ),
-        EdgePath(PathKind("INDIRECT", "FILTER")),
+        StatedPath(PathKind("INDIRECT", "FILTER")),
     )
 
 
@@ -301,9 +299,9 @@ def test_several_ways_of_one_kind_are_several_paths() -> None:
 
     kind = PathKind("DIRECT", "TRANSFORMATION")
     assert found["i.a", "x"] == (
-        EdgePath(kind, "f(a)", "opaque", ("Project#1",), is_traced=True),
-        EdgePath(kind, "g(a)", "opaque", ("PythonUDF#2",), is_traced=True),
-        EdgePath(kind, "g(a)", "guessed", ("PythonUDF#2", "Project#1"), is_traced=True),
+        StatedPath(kind, "f(a)", "opaque", ("Project#1",), is_traced=True),
+        StatedPath(kind, "g(a)", "opaque", ("PythonUDF#2",), is_traced=True),
+        StatedPath(kind, "g(a)", "guessed", ("PythonUDF#2", "Project#1"), is_traced=True),
     )
 
 
@@ -320,7 +318,7 @@ def test_of_an_event_with_gaps_only_paths_with_steps_are_surer_than_guessed() ->
         "b": "guessed",
         "c": "unstated",
     }
-    assert found.diagnostics == (Diagnostic("unknown-operator", "no rule", "Weird#3", "run"),)
+    assert found.diagnostics == (EventDiagnostic("unknown-operator", "no rule", "Weird#3", "run"),)
 
 
 def test_a_new_name_continues_the_columns_of_the_old_one() -> None:
@@ -329,7 +327,7 @@ def test_a_new_name_continues_the_columns_of_the_old_one() -> None:
 
     assert found.outputs[0].renamed_from == Name("lake", "old")
     assert found.edges == (
-        StatedEdge(Place("lake", "old", "a"), Place("lake", "o", "a"), (EdgePath(PathKind(*EXACT)),)),
+        StatedEdge(Place("lake", "old", "a"), Place("lake", "o", "a"), (StatedPath(PathKind(*EXACT)),)),
     )
 
 
@@ -354,7 +352,9 @@ def test_a_part_of_another_shape_is_left_out_and_named(facet: str, value: Any, m
     good = {"schema": {"fields": [{"name": "s"}]}, "columnLineage": lineage(source("a", TRANSFORMED))}
     found = facts(event(outputs=[output(**{**good, facet: value}), output(**good)]))
 
-    assert found.diagnostics[0] == Diagnostic("odd-facet", f"{message}; it is left out", "", f"output lake o: {facet}")
+    assert found.diagnostics[0] == EventDiagnostic(
+        "odd-facet", f"{message}; it is left out", "", f"output lake o: {facet}"
+    )
     assert [field.path for field in found.outputs[1].fields] == ["s"]
     assert len(found.outputs[1].edges) == 1
 
@@ -373,7 +373,7 @@ def test_steps_that_point_nowhere_cost_the_steps_and_no_edge() -> None:
     made = event(outputs=[output(columnLineage=lineage(source("a", TRANSFORMED)), pyspark_lineage_steps=broken)])
     found = facts(made)
 
-    assert [edge.paths for edge in found.edges] == [(EdgePath(PathKind("DIRECT", "TRANSFORMATION"), "f(a)"),)]
+    assert [edge.paths for edge in found.edges] == [(StatedPath(PathKind("DIRECT", "TRANSFORMATION"), "f(a)"),)]
     assert [each.place for each in found.diagnostics] == ["output lake o: pyspark_lineage_steps"]
 
 
@@ -398,11 +398,11 @@ def test_an_event_with_explicit_lineage_has_the_edges_that_it_states() -> None:
     datasets = [{"namespace": "lake", "name": name} for name in "abop"]
     found = with_entries(first, second, inputs=datasets[:2], outputs=datasets[2:])
 
-    unstated = (EdgePath(PathKind("", ""), certainty="unstated"),)
+    unstated = (StatedPath(PathKind("", ""), certainty="unstated"),)
     assert found.edges == (
         StatedEdge(Place("lake", "a"), Place("lake", "o"), unstated),
         StatedEdge(Place("lake", "a", "k"), Place("lake", "o", "x"), unstated),
-        StatedEdge(Place("lake", "b"), Place("lake", "p"), (EdgePath(PathKind("DIRECT", "TRANSFORMATION"), "f(a)"),)),
+        StatedEdge(Place("lake", "b"), Place("lake", "p"), (StatedPath(PathKind("DIRECT", "TRANSFORMATION"), "f(a)"),)),
     )
     assert [each.target.name for each in found.stated] == ["o", "p"]
     assert found.diagnostics == ()
@@ -428,7 +428,7 @@ def test_explicit_lineage_decides_over_column_lineage_and_says_where_they_differ
 
     assert [edge.source for edge in found.edges] == [Place("lake", "a", "k")]
     message = "columnLineage has 1 edge that the explicit facet `lineage` does not have; the explicit one is taken"
-    assert found.diagnostics == (Diagnostic("two-lineages", message, "", "output lake o", missing=False),)
+    assert found.diagnostics == (EventDiagnostic("two-lineages", message, "", "output lake o", missing=False),)
 
 
 def test_explicit_lineage_of_whole_datasets_leaves_the_columns_of_these_datasets() -> None:

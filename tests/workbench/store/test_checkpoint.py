@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, set_back
+from openlineage_pyspark.workbench.recovery import checkpoint as checkpoints
+from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, problem_of_move, set_back
+from openlineage_pyspark.workbench.recovery.plan import CheckpointMove
 
 OFFSET = {"sourceVersion": 1, "reservoirId": "a", "reservoirVersion": 4, "index": 2, "isStartingVersion": True}
 
@@ -155,4 +159,103 @@ def test_a_micro_batch_that_read_what_was_rolled_back_is_refused(tmp_path: Path)
 
     with pytest.raises(CheckpointError, match=r"the micro-batch read snapshot 2 of .*, which was rolled back"):
         set_back(path, 1, tmp_path / "kept", [table])
+    assert names(tmp_path) == before
+
+
+def restored_to(folder: Path, version: str) -> Path:
+    """Return a table of Delta Lake that was restored to a version."""
+    table = log_of(folder / "t", "CREATE", "WRITE", "WRITE", "WRITE", "WRITE")
+    commit = {"operation": "RESTORE", "operationParameters": {"version": version, "timestamp": None}}
+    (table / "_delta_log" / f"{5:020}.json").write_text(json.dumps({"commitInfo": commit}))
+    return table
+
+
+@pytest.mark.parametrize(
+    ("begins", "index", "version", "ends"),
+    [
+        (4, -1, "3", "there"),
+        *((*each, "elsewhere") for each in ((3, -1, "3"), (5, -1, "3"), (4, 2, "3"), (4, -1, "2"))),
+    ],
+)
+def test_a_query_that_did_not_end_at_the_version_of_the_restore_is_refused(
+    tmp_path: Path, begins: int, index: int, version: str, ends: str
+) -> None:
+    """After the RESTORE it would skip rows that it has not read, or keep rows that are gone."""
+    path, table = checkpoint(tmp_path), restored_to(tmp_path, version)
+    offset = {**OFFSET, "reservoirVersion": begins, "index": index, "isStartingVersion": False}
+    (path / "offsets" / "1").write_text(f"v1\n{{}}\n{json.dumps(offset)}\n-")
+    before = names(path)
+    move = CheckpointMove(str(path), 1, ((str(table), version),))
+
+    is_refused = ends == "elsewhere"
+    assert bool(problem_of_move(move)) == is_refused
+    if is_refused:
+        with pytest.raises(CheckpointError, match="rows would be skipped"):
+            set_back(path, 1, tmp_path / "kept", [table])
+        assert (names(path), (path / "metadata").read_text()) == (before, '{"id":"old"}')
+        assert not (tmp_path / "kept").exists()
+    else:
+        set_back(path, 1, tmp_path / "kept", [table])
+        assert json.loads((path / "offsets" / "1").read_text().split("\n")[2])["reservoirVersion"] == 6
+
+
+POINTS = ["copytree", "_cut", "_cut_state", "_identify", "_refuse_if_written", "_exchange", "rename"]
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_kill_at_any_point_leaves_a_whole_checkpoint_and_the_same_call_goes_on(
+    tmp_path: Path, point: str, when: str
+) -> None:
+    path, kept = checkpoint(tmp_path), tmp_path / "kept"
+    before = names(path)
+    child = os.fork()
+    if not child:
+        owner = {"copytree": shutil, "rename": Path}.get(point, checkpoints)
+        function = getattr(owner, point)
+
+        def killed(*arguments: object, **named: object) -> None:
+            None if when == "before" else function(*arguments, **named)
+            os._exit(9)
+
+        setattr(owner, point, killed)
+        set_back(path, 1, kept)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+    left = sorted(int(each.name) for each in (path / "commits").iterdir() if each.name.isdecimal())
+    assert left in ([0, 1, 2, 3], [0, 1])
+    assert names(path) >= {f"offsets/{number}" for number in left} | {"metadata"}
+    if not kept.exists():
+        set_back(path, 1, kept)
+    assert names(kept) == before
+    assert (kept / "metadata").read_text() == '{"id":"old"}'
+    assert {each for each in names(path) if each.startswith("offsets")} == {"offsets/0", "offsets/1"}
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["check", "kept"]
+
+
+def test_a_checkpoint_that_is_written_meanwhile_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = checkpoint(tmp_path)
+    identify = checkpoints._identify
+
+    def written(copy: Path) -> None:
+        identify(copy)
+        (path / "offsets" / "4").write_text("v1")
+
+    monkeypatch.setattr(checkpoints, "_identify", written)
+    with pytest.raises(CheckpointError, match="still writes"):
+        set_back(path, 1, tmp_path / "kept")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["check"]
+    assert (path / "metadata").read_text() == '{"id":"old"}'
+
+
+@pytest.mark.parametrize("place", ["check/kept", ".", "check"])
+def test_the_old_one_is_not_kept_within_the_checkpoint_or_around_it(tmp_path: Path, place: str) -> None:
+    path = checkpoint(tmp_path)
+    before = names(tmp_path)
+
+    with pytest.raises(CheckpointError, match=r"lies within|is there already"):
+        set_back(path, 1, tmp_path / place)
     assert names(tmp_path) == before

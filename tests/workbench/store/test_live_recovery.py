@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,8 @@ CATALOG = {
 }
 DEPEND = ("raw", "clean", "sums", "report", "best", "total")
 GROUPS = ("incremental", "full")
+# The exit code of a plan whose next step is a person's.
+PAUSED = 3
 # The tables that are recovered side by side are made by statements alone.
 SIDE = ("raw", "report", "total")
 
@@ -76,17 +79,36 @@ def conf_of(folder):
 
 
 def carry_out(folder, kind, group, mode):
-    """Recover one set of tables by the command line, as a user would."""
+    """Recover one set of tables by the command line, as a user would, who does by hand what the plan leaves to her."""
     name = "raw_s1" if group == "side" else "raw"
     raw = f"ice.{group}.{name}" if kind == "iceberg" else f"delta.`{folder / 'delta' / group / name}`"
     (folder / "right.sql").write_text(f"INSERT INTO {raw} VALUES (1, 3), (2, 4);\n")
     thing = f"{group}/raw@{json.loads((folder / 'wrong.json').read_text())[group]}"
-    command = [sys.executable, "-m", "openlineage_pyspark", "recover", thing, "--mode", mode, "--execute", "--yes"]
-    command += ["--correct-with", str(folder / "right.sql"), "--store", str(folder / "lineage.db")]
-    command += [f"--conf={key}={value}" for key, value in conf_of(folder).items()]
-    done = subprocess.run(command, cwd=folder, env=clean_environment(), capture_output=True, text=True, check=False)
-    (folder / f"{group}.txt").write_text(done.stdout)
-    assert done.returncode == 0, f"{kind} {group}\n{done.stdout}\n{done.stderr[-4000:]}"
+    plan = folder / f"{group}-plan.json"
+    planned = recover(
+        *(folder, thing, "--mode", mode, "--out", str(plan)),
+        *("--correct-with", str(folder / "right.sql"), "--store", str(folder / "lineage.db")),
+    )
+    assert planned.returncode == 0, planned.stderr[-4000:]
+    steps = json.loads(plan.read_text())["result"]["steps"]
+    accepted = [f"--accept-doubt={each['number']}" for each in steps if each["doubts"]]
+    conf = [f"--conf={key}={value}" for key, value in conf_of(folder).items()]
+    said, how = "", []
+    while (done := recover(folder, "apply", str(plan), "--yes", *accepted, *conf, *how)).returncode == PAUSED:
+        said += done.stdout
+        step = steps[int(re.findall(r"^(\d+)/\d+ ", done.stdout, re.MULTILINE)[-1]) - 1]
+        assert step["language"] == "shell"
+        for code in step["code"]:
+            command = ["/bin/sh", "-c", code]
+            subprocess.run(command, cwd=step["folder"] or folder, env=clean_environment(), check=True)
+        how = ["--resume"] if step["writes"] else ["--resume", f"--done={step['number']}"]
+    (folder / f"{group}.txt").write_text(said + done.stdout)
+    assert done.returncode == 0, f"{kind} {group}\n{said}{done.stdout}\n{done.stderr[-4000:]}"
+
+
+def recover(folder, *arguments):
+    command = [sys.executable, "-m", "openlineage_pyspark", "recover", *arguments]
+    return subprocess.run(command, cwd=folder, env=clean_environment(), capture_output=True, text=True, check=False)
 
 
 def figures(folder, when):

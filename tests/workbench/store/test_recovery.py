@@ -190,13 +190,16 @@ def test_an_overwrite_of_some_partitions_is_repeated_as_one_and_ends_no_bad_data
     ).recover("db.a")
 
     mode = "spark.sql.sources.partitionOverwriteMode"
-    repeated = [step.code for step in found.steps if step.again]
+    repeated = [step for step in found.steps if step.again]
     assert [each.bad for each in found.datasets] == [("11",), ("21", "22")]
-    assert [(code[0], code[-1]) for code in repeated] == [(f"SET {mode}=dynamic", f"RESET {mode}")] * 2
-    assert ["INSERT OVERWRITE" in code[-2] for code in repeated] == [True, True]
+    assert [step.settings for step in repeated] == [((mode, "dynamic"),)] * 2
+    assert ["INSERT OVERWRITE" in code for step in repeated for code in step.code] == [True, True]
+    assert PLAN_FORMATS["sql"](found).count(f"SET {mode}=dynamic;\nINSERT OVERWRITE") == 2
+    assert PLAN_FORMATS["sql"](found).count(f";\nRESET {mode};\n") == 2
     # Each call of spark-sql is a session, whose settings end with it.
     calls = PLAN_FORMATS["shell"](found).split("spark-sql -e ")[1:]
-    assert [call.count(mode) for call in calls if "INSERT OVERWRITE" in call] == [2, 2]
+    bodies = [call.split("\n\n")[0] for call in calls if "INSERT OVERWRITE" in call]
+    assert [body.count(mode) for body in bodies] == [2, 2]
 
 
 def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> None:
@@ -380,6 +383,7 @@ def test_an_expired_input_is_said_with_the_nearest_version(filled: Fill) -> None
     assert code_of(found)[3] == CLEAN_AGAIN.format("").replace("91", "90")
 
 
+KEEP_B = "CREATE TABLE spark_catalog.db.b_before_recovery USING parquet AS SELECT * FROM spark_catalog.db.b"
 EMPTY_B = (
     "CREATE TABLE spark_catalog.db.b_empty USING parquet AS SELECT * FROM spark_catalog.db.b WHERE false",
     "INSERT OVERWRITE spark_catalog.db.b SELECT * FROM spark_catalog.db.b_empty",
@@ -400,8 +404,8 @@ def test_a_table_without_versions_is_made_again_from_its_first_run(filled: Fill)
     ).recover("db.a")
 
     again = "INSERT INTO spark_catalog.db.b SELECT * FROM spark_catalog.db.a"
-    assert code_of(found) == [*EMPTY_B, "(correct)", again, again]
-    assert found.steps[1].doubts == ("db.a can't be rolled back: remove the bad data by hand",)
+    assert code_of(found) == [KEEP_B, *EMPTY_B, "(correct)", again, again]
+    assert found.steps[2].doubts == ("db.a can't be rolled back: remove the bad data by hand",)
     assert doubts_of(found) == [
         (
             "no event tells that db.b had no rows before b-2: if it had, they are made by no run here, so keep a copy "
@@ -427,6 +431,7 @@ def test_a_table_that_can_not_be_replaced_is_dropped_before_it_is_created_again(
     found = filled(*_created("parquet", CTAS.format("parquet"))).recover("db.a", mode=mode)
 
     assert code_of(found) == [
+        KEEP_B,
         "(correct)",
         "DROP TABLE IF EXISTS spark_catalog.db.b",
         "CREATE TABLE spark_catalog.db.b USING PARQUET AS SELECT * FROM spark_catalog.db.a",
@@ -472,12 +477,14 @@ def test_what_an_application_creates_again_is_dropped_before(filled: Fill) -> No
     ).recover("db.a")
 
     assert code_of(found) == [
+        KEEP_B,
         "DROP TABLE IF EXISTS spark_catalog.db.b",
+        KEEP_B.replace("db.b", "db.c"),
         "DROP TABLE IF EXISTS spark_catalog.db.c",
         "(correct)",
         "python app.py",
     ]
-    assert (found.steps[0].title, found.steps[0].notes) == ("Drop db.b.", ("app creates it again.",))
+    assert (found.steps[1].title, found.steps[1].notes) == ("Drop db.b.", ("app creates it again.",))
 
 
 def test_a_table_of_a_database_that_an_application_creates_again_is_dropped_by_a_person(filled: Fill) -> None:
@@ -505,8 +512,9 @@ def test_a_table_that_may_be_external_is_truncated_or_emptied_by_hand(filled: Fi
     ).recover("db.a")
 
     files = "INSERT OVERWRITE DIRECTORY 'file:/lake/db/b' USING text SELECT '' WHERE false"
-    assert found.steps[0].code == ("TRUNCATE TABLE spark_catalog.db.b",)
-    assert found.steps[0].notes[1:] == (
+    kept = "CREATE TABLE spark_catalog.db.b_before_recovery AS SELECT * FROM spark_catalog.db.b"
+    assert [step.code for step in found.steps[:2]] == [(kept,), ("TRUNCATE TABLE spark_catalog.db.b",)]
+    assert found.steps[1].notes[1:] == (
         "TRUNCATE TABLE refuses an external table: then empty it by hand, and go on with the next step.",
         f"Without partitions: {'; '.join(EMPTY_B)}.",
         f"With partitions: {files}; MSCK REPAIR TABLE spark_catalog.db.b SYNC PARTITIONS.",
@@ -536,6 +544,7 @@ def test_a_table_that_was_created_empty_by_a_run_without_a_text_is_emptied_and_f
     ).recover("db.a")
 
     assert code_of(found) == [
+        KEEP_B,
         *EMPTY_B,
         "(correct)",
         "INSERT INTO spark_catalog.db.b SELECT * FROM spark_catalog.db.a",
@@ -752,6 +761,9 @@ def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
 TEXT = """\
 Recovery of db.raw from its version 2 (incremental)
 
+2 datasets with 4 bad versions. 6 steps: 2 roll backs, 1 correction, 1
+checkpoint to set back, 2 runs to repeat. By a person: 2. With doubts: 0.
+
 These hold or held its data, the first one first:
 
 - db.raw: versions 2, 3; last good version 1
@@ -777,77 +789,12 @@ def test_the_command_shows_a_plan_and_does_nothing(
     assert "db.raw has no version '77'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "99"])
-def test_a_step_that_the_plan_has_not_is_refused(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str], number: str
-) -> None:
-    taken(tmp_path / "s.db", streams())
-    command = ["recover", "db.raw@2", "--execute", f"--from-step={number}", "--store", str(tmp_path / "s.db")]
-
-    assert main(command) == 2
-    out, complaint = capsys.readouterr()
-    assert (out, complaint) == ("", f"openlineage-pyspark: the plan has 6 steps, and none with the number {number}\n")
-
-
 def test_the_text_of_a_plan_has_one_blank_between_words_and_one_full_stop(filled: Fill) -> None:
     sql = "INSERT INTO db.a\n        SELECT *\n        FROM files"
     text = PLAN_FORMATS["text"](filled(*statement("a", 1, sql, (), table("a", lake="parquet"))).recover("db.a"))
 
     assert "   - Its statement was: INSERT INTO db.a SELECT * FROM files\n" in text
     assert "   - Not sure: db.a can't be rolled back: remove the bad data by hand.\n" in text
-
-
-def test_a_plan_is_carried_out_only_after_a_yes_and_stops_where_a_person_must_act(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken(
-        tmp_path / "s.db",
-        [
-            *application("app", 0, "touch", str(tmp_path / "made")),
-            *statement("a", 1, "", (), table("a", lake="parquet")),
-            *statement("b", 2, "", (table("a", lake="parquet"),), _plain("b"), application="app"),
-        ],
-    )
-    # The first step drops db.b, which needs a Spark.
-    command = ["recover", "db.a", "--execute", "--from-step", "2", "--store", str(tmp_path / "s.db")]
-    monkeypatch.setattr("openlineage_pyspark.command.store.execution.in_folder", lambda _, code: code)
-
-    monkeypatch.setattr("builtins.input", lambda _: "n")
-    assert main(command) == 1
-    assert not (tmp_path / "made").exists()
-    assert main([*command, "--yes"]) == 1
-    assert "nothing was done: a person must do step 2, and --yes asks nobody" in capsys.readouterr().err
-    assert not (tmp_path / "made").exists()
-    monkeypatch.setattr("builtins.input", lambda _: "y")
-    assert main(command) == 0
-    assert (tmp_path / "made").exists()
-
-
-def test_a_plan_that_stopped_goes_on_as_it_was_when_the_store_knows_more(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made = table("b", lake="parquet")
-    made["facets"]["catalog"] = made["facets"]["symlinks"] = {}
-    events = [
-        *application("app", 0, "touch", str(tmp_path / "made")),
-        *statement("a", 1, "", (), table("a", lake="parquet")),
-        *statement("b", 2, "", (table("a", lake="parquet"),), made, application="app"),
-    ]
-    taken(tmp_path / "s.db", events)
-    command = ["recover", "db.a", "--execute", "--yes", "--store", str(tmp_path / "s.db")]
-    assert main(command) == 1
-    kept = capsys.readouterr().err.split("--plan ")[1].split()[0]
-
-    # The newest version is another one by now.
-    taken(tmp_path / "s.db", statement("a", 9, "", (), table("a", lake="parquet")))
-    assert main(["recover", "db.a", "--format", "text", "--store", str(tmp_path / "s.db")]) == 0
-    assert "from its version a-9" in capsys.readouterr().out
-    assert main(["recover", "db.a", "--plan", kept, "--store", str(tmp_path / "s.db")]) == 0
-    assert "from its version a-1" in capsys.readouterr().out
-    assert RecoveryPlan.of_dict(json.loads(Path(kept).read_text("utf-8"))["result"]).steps[-1].code == (
-        f"touch {tmp_path / 'made'}",
-    )
-    Path(kept).unlink()
 
 
 def test_a_plan_is_the_same_from_its_plain_values(filled: Fill) -> None:
@@ -861,14 +808,23 @@ NO_PLAN = ["", "[]", "{}", '{"mode": "full", "steps": [3]}', '{"schema": "2-0-0"
 
 @pytest.mark.parametrize("text", NO_PLAN)
 def test_a_file_without_a_plan_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
-    taken(tmp_path / "s.db", streams())
     file = tmp_path / "plan.json"
     file.write_text(text, "utf-8")
 
-    assert main(["recover", "db.raw", "--plan", str(file), "--store", str(tmp_path / "s.db")]) == 2
-    assert capsys.readouterr().err == (
-        f"openlineage-pyspark: {file} has no plan that `recover --format json` printed\n"
-    )
+    assert main(["recover", "apply", str(file)]) == 2
+    assert capsys.readouterr().err.startswith(f"openlineage-pyspark: {file} has no plan that `recover --out` wrote: ")
+
+
+def test_a_plan_that_was_changed_by_hand_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    taken(tmp_path / "s.db", streams())
+    file = tmp_path / "plan.json"
+    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 0
+    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 2
+    assert f"{file} is there already" in capsys.readouterr().err
+    file.write_text(file.read_text("utf-8").replace("rollback_to_snapshot('db.raw', 1)", "drop_all('db.raw')"), "utf-8")
+
+    assert main(["recover", "apply", str(file)]) == 2
+    assert "it was changed since it was made" in capsys.readouterr().err
 
 
 def _plain(name: str) -> dict[str, Any]:

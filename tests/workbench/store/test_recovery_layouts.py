@@ -9,7 +9,7 @@ import pytest
 from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
-from openlineage_pyspark.workbench.recovery.statements import roll_back
+from openlineage_pyspark.workbench.recovery.statements import roll_back, table_id
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event
 from support.recovery_events import Event, application, batch, statement, stream, table
@@ -398,7 +398,7 @@ def test_files_that_a_stream_wrote_are_emptied_with_its_list_of_them(filled: Fil
         *stream("s", 2, table("a"), sink, batch(0, 2, table("a", "1"), sink), parent="app"),
     ).recover("db.a")
 
-    assert found.steps[0].doubts[1] == (
+    assert found.steps[1].doubts[1] == (
         "a stream writes it: if file:/lake/db/b has a folder _spark_metadata, remove that too, for the stream skips "
         "the micro-batches that are in it, and Spark reads only the files that are in it"
     )
@@ -413,7 +413,7 @@ def test_files_that_a_stream_wrote_are_emptied_with_its_list_of_them(filled: Fil
     ],
 )
 def test_a_table_of_iceberg_is_rolled_back_under_its_name(name: str, statement_: str) -> None:
-    assert roll_back(DatasetFacts(1, "t", name, "iceberg"), "3") == statement_
+    assert roll_back(table_id(DatasetFacts(1, "t", name, "iceberg")), "3") == statement_
 
 
 def test_the_current_catalog_is_taken_where_no_event_tells_another(filled: Fill) -> None:

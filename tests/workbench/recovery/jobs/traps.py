@@ -1,0 +1,207 @@
+"""
+Plans of recovery that would do harm, on real tables of Iceberg and Delta Lake: each is applied.
+
+Argument: a folder. A line of JSON for each trap: its name, the outcome, what was said, and the rows and the versions.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry
+from openlineage_pyspark.workbench.recovery.live import LiveSession
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId
+from openlineage_pyspark.workbench.recovery.statements import roll_back, sql_name
+from pyspark.sql import SparkSession
+
+folder = Path(sys.argv[1])
+spark = SparkSession.builder.getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+live = LiveSession(spark)
+tables = iter(range(100))
+
+
+def made(format_="iceberg", *batches, name=None, options=""):
+    """Make a table of numbers, one version for each batch, and return it with its versions."""
+    parts = (
+        ("ice", "db", name or f"t{next(tables)}")
+        if format_ == "iceberg"
+        else ("spark_catalog", "db", f"t{next(tables)}")
+    )
+    table = TableId(parts, format_)
+    spark.sql(f"CREATE TABLE {sql_name(table)} (k INT) USING {format_} {options}")
+    versions = []
+    for batch in batches or ("(1)", "(2)", "(3)"):
+        spark.sql(f"INSERT INTO {sql_name(table)} VALUES {batch}")
+        versions.append(live.table(table).version)
+    place = live.table(table).location
+    return TableId(parts, format_, place), versions
+
+
+def back(table, versions, to=0, newest=-1):
+    """Return the step that rolls a table back."""
+    return RecoveryStep(
+        "roll back",
+        "Roll it back.",
+        "sql",
+        (roll_back(table, versions[to]),),
+        writes=(table,),
+        before=(TableCheck("newest", table, versions[newest]), TableCheck("there", table, versions[to])),
+        after=(TableCheck("current", table, versions[to]),),
+    )
+
+
+def again(table, sql, **about):
+    """Return the step that repeats a statement."""
+    return RecoveryStep("run", "Run it again.", "sql", (sql,), writes=(table,), **about)
+
+
+def applied(name, steps, *watched, ask=None, consent=None, begun=(), on=""):
+    """Apply a plan of some steps, or go on with it, and print what came of it."""
+    plan = RecoveryPlan(Mode.INCREMENTAL, "t", "1", (), tuple(steps), made=on or name)
+    journal = Journal(folder / f"{(on or name).replace(' ', '-')}.jsonl")
+    for entry in begun:
+        journal.write(entry)
+    said = []
+    try:
+        outcome = PlanApplication(plan, live, journal, said.append, ask, consent or Consent()).apply()
+    except StoreError as problem:
+        outcome = f"{type(problem).__name__}: {problem}"
+    rows = {}
+    for each in watched:
+        spark.sql(f"REFRESH TABLE {sql_name(each)}") if each.format == "iceberg" else None
+        rows[each.parts[-1]] = sorted(row[0] for row in spark.sql(f"SELECT * FROM {sql_name(each)}").collect())
+    told = {
+        "outcome": outcome,
+        "said": said,
+        "rows": list(rows.values()),
+        "states": [[entry.step, entry.state] for entry in journal.entries],
+    }
+    print(json.dumps([name, told], default=str), flush=True)
+    return journal
+
+
+spark.sql("CREATE DATABASE IF NOT EXISTS ice.db")
+spark.sql("CREATE DATABASE IF NOT EXISTS db")
+
+for format_ in ("iceberg", "delta"):
+    table, versions = made(format_)
+    applied(f"{format_} right", [back(table, versions)], table)
+
+    table, versions = made(format_)
+    spark.sql(f"INSERT INTO {sql_name(table)} VALUES (99)")
+    applied(f"{format_} somebody unknown has written", [back(table, versions)], table)
+    applied(f"{format_} that is accepted", [back(table, versions)], table, consent=Consent(newer=(sql_name(table),)))
+
+    table, versions = made(format_)
+    applied(f"{format_} a version that never was", [back(table, ["77", *versions], 0)], table)
+
+    table, versions = made(format_)
+    spark.sql(f"DROP TABLE {sql_name(table)}")
+    applied(f"{format_} a table that is gone", [back(table, versions)])
+
+    table, versions = made(format_)
+    other, _ = made(format_)
+    wrong = TableId(table.parts, format_, other.location)
+    applied(f"{format_} another table of this name", [back(wrong, versions)], table)
+
+    # Nothing is done where a later step can't be.
+    table, versions = made(format_)
+    sql = f"INSERT INTO {sql_name(table)} SELECT nothing FROM {sql_name(table)}"
+    applied(f"{format_} a later statement has an error", [back(table, versions), again(table, sql)], table)
+
+    for what, sql in {
+        "drops another table": f"DROP TABLE {sql_name(other)}",
+        "writes another table": f"INSERT INTO {sql_name(other)} VALUES (7)",
+        "does two things": f"INSERT INTO {sql_name(table)} VALUES (7); DROP TABLE {sql_name(other)}",
+        "hides in a comment": f"/* INSERT INTO {sql_name(table)} */ DELETE FROM {sql_name(other)}",
+        "sets a property": "SET spark.sql.ansi.enabled=false",
+        "adds a jar": "ADD JAR '/tmp/x.jar'",
+        "loads a script": f"INSERT OVERWRITE DIRECTORY '{folder}/out' USING text SELECT 'x'",
+        "calls": "CALL ice.system.expire_snapshots('db.t0')",
+    }.items():
+        applied(f"{format_} a statement that {what}", [again(table, sql)], table, other)
+        assert not (folder / "out").exists()
+
+    table, versions = made(format_)
+    other, _ = made(format_)
+    query = f"SELECT IF((SELECT max(k) FROM {sql_name(other)}) > 1, CAST(raise_error('no') AS INT), 5)"
+    steps = [back(table, versions), again(table, f"INSERT INTO {sql_name(table)} {query}")]
+    applied(f"{format_} a statement fails", steps, table)
+    spark.sql(f"DELETE FROM {sql_name(other)} WHERE k > 1")
+    applied(f"{format_} a statement fails, and goes on", steps, table, on=f"{format_} a statement fails")
+
+    table, versions = made(format_)
+    doubtful = again(table, f"INSERT INTO {sql_name(table)} VALUES (5)", doubts=("perhaps",))
+    applied(f"{format_} a doubt", [back(table, versions), doubtful], table)
+    accepted = Consent(doubts=(2,))
+    applied(f"{format_} a doubt that is accepted", [back(table, versions), doubtful], table, consent=accepted)
+
+    # Killed after the commit, and before the journal knew it.
+    table, versions = made(format_)
+    sql = f"INSERT INTO {sql_name(table)} VALUES (8)"
+    spark.sql(sql)
+    begun = [JournalEntry(1, 0, "begun", {sql_name(table): versions[-1]}, sql)]
+    applied(f"{format_} killed after a commit", [again(table, sql)], table, begun=begun)
+    # Killed before it.
+    table, versions = made(format_)
+    sql = f"INSERT INTO {sql_name(table)} VALUES (8)"
+    begun = [JournalEntry(1, 0, "begun", {sql_name(table): versions[-1]}, sql)]
+    applied(f"{format_} killed before a commit", [again(table, sql)], table, begun=begun)
+
+    # What an event names is shown to a person, and not run.
+    table, versions = made(format_)
+    command = RecoveryStep("run", "Run it again.", "shell", (f"touch {folder}/ran",), writes=(table,))
+    applied(f"{format_} a command", [command], table)
+    assert not (folder / "ran").exists()
+    answers = iter([True, True, False])
+    applied(
+        f"{format_} a command of which no new version came", [command], table, ask=lambda _, given=answers: next(given)
+    )
+
+    # Only some partitions were replaced then, and only those are now.
+    parted = TableId(("ice" if format_ == "iceberg" else "spark_catalog", "db", f"p{format_}"), format_)
+    spark.sql(f"CREATE TABLE {sql_name(parted)} (k INT, d INT) USING {format_} PARTITIONED BY (d)")
+    spark.sql(f"INSERT INTO {sql_name(parted)} VALUES (1, 1), (2, 2)")
+    sql = f"INSERT OVERWRITE {sql_name(parted)} SELECT 9, 2"
+    mode = (("spark.sql.sources.partitionOverwriteMode", "dynamic"),)
+    applied(f"{format_} some partitions", [again(parted, sql, settings=mode)], parted)
+    assert spark.conf.get("spark.sql.sources.partitionOverwriteMode") == "STATIC"
+
+    # A name with a dot or a backquote is one part.
+    odd, versions = made(format_, name="a.b") if format_ == "iceberg" else made(format_)
+    applied(f"{format_} an odd name", [back(odd, versions)], odd)
+
+table, versions = made("iceberg")
+spark.sql(f"CALL ice.system.expire_snapshots(table => 'db.{table.parts[-1]}', snapshot_ids => ARRAY({versions[1]}))")
+applied("iceberg a version between expired", [back(table, versions)], table)
+
+table, versions = made("delta")
+spark.sql(f"DELETE FROM {sql_name(table)} WHERE k = 1")
+spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+spark.sql(f"VACUUM {sql_name(table)} RETAIN 0 HOURS")
+newest = live.table(table).version
+applied("delta vacuumed", [back(table, [*versions, newest], 1)], table)
+
+plain = TableId(("spark_catalog", "db", "plain"), "parquet")
+spark.sql(f"CREATE TABLE {sql_name(plain)} (k INT) USING parquet")
+spark.sql(f"INSERT INTO {sql_name(plain)} VALUES (1)")
+copy = TableId(("spark_catalog", "db", "plain_before_recovery"), "parquet")
+keep = RecoveryStep(
+    "keep",
+    "Keep it.",
+    "sql",
+    (f"CREATE TABLE {sql_name(copy)} USING parquet AS SELECT * FROM {sql_name(plain)}",),
+    writes=(copy,),
+)
+empty = RecoveryStep("empty", "Empty it.", "sql", (f"TRUNCATE TABLE {sql_name(plain)}",), writes=(plain,))
+applied("a table whose place is not known", [keep, empty], plain)
+known = TableId(plain.parts, "parquet", live.table(plain).location)
+empty = RecoveryStep("empty", "Empty it.", "sql", (f"TRUNCATE TABLE {sql_name(plain)}",), writes=(known,))
+applied("a copy first", [keep, empty], plain, copy)
+applied("a copy that is there", [keep, empty], plain, copy)
+begun = [JournalEntry(1, 0, "finished"), JournalEntry(2, 0, "begun", {}, "TRUNCATE")]
+applied("killed while a table without versions was emptied", [keep, empty], plain, copy, begun=begun)
+spark.stop()

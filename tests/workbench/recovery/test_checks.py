@@ -1,0 +1,195 @@
+"""What must hold before a plan is begun: the same rules that real tables keep, on tables as values."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
+from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId
+
+TABLE = TableId(("ice", "db", "t"), "iceberg", "file:/lake/db/t")
+
+
+def line(*versions: str, operation: str = "append", added: int = 1) -> LiveTable:
+    """Return a table whose versions follow each other, the last one current."""
+    found = {
+        version: LiveVersion(version, versions[place - 1] if place else "", operation, "now", added)
+        for place, version in enumerate(versions)
+    }
+    return LiveTable("/lake/db/t/", versions[-1] if versions else "", found)
+
+
+@attrs.frozen
+class Held:
+    """A session of some tables, whose parser knows some statements, and that can't analyze others."""
+
+    tables: dict[TableId, LiveTable]
+    statements: dict[str, LiveStatement] = attrs.field(factory=dict)
+    refused: str = ""
+    files_are_there: bool = True
+
+    def table(self, table: TableId, /) -> LiveTable | None:
+        return next((live for each, live in self.tables.items() if each.parts == table.parts), None)
+
+    def parsed(self, sql: str, /) -> LiveStatement:
+        if sql in self.statements:
+            return self.statements[sql]
+        if sql.startswith("CALL "):
+            return LiveStatement("Call", None)
+        raise StoreError("Spark can't parse it")
+
+    def problem_of(self, sql: str, /) -> str:
+        return "no column" if sql == self.refused else ""
+
+    def has_files_of(self, _table: TableId, _version: str, /) -> bool:
+        return self.files_are_there
+
+
+def back(to: str = "1", newest: str = "3", table: TableId = TABLE) -> RecoveryStep:
+    return RecoveryStep(
+        "roll back",
+        "Roll it back.",
+        "sql",
+        (f"CALL ice.system.rollback_to_snapshot('db.t', {to})",),
+        writes=(table,),
+        before=(TableCheck("newest", table, newest), TableCheck("there", table, to)),
+        after=(TableCheck("current", table, to),),
+    )
+
+
+def found(session: Held, *steps: RecoveryStep, **how: object) -> Findings:
+    return check_plan(RecoveryPlan(Mode.INCREMENTAL, "t", "2", (), steps), session, **how)  # type: ignore[arg-type]
+
+
+def test_a_table_that_is_as_the_store_knows_it_can_be_rolled_back() -> None:
+    assert found(Held({TABLE: line("1", "2", "3")}), back()) == Findings()
+
+
+@pytest.mark.parametrize(
+    ("live", "step", "said"),
+    [
+        (line("1", "2", "3", "4", "5"), back(), "their rows would be lost: 5 (append, now), 4 (append, now)"),
+        (line("1", "2"), back(), "has no version 3, the newest that the store knows: it is another table"),
+        (line("7", "8"), back(), "it is another table"),
+        (line("1", "2", "3"), back(newest=""), "their rows would be lost: 3 (append, now), 2 (append, now), 1"),
+        (line("1", "2", "3"), back("9"), "has no version 9: plan again with --expired 9"),
+        (line("1", "2", "3"), back("1; DROP"), "has no version 1; DROP"),
+        (
+            attrs.evolve(line("1", "2", "3"), version="2"),
+            back(),
+            "is at version 2, and the store knows 3: it was moved",
+        ),
+        (attrs.evolve(line("1", "2", "3"), location="/lake/db/u"), back(), "is at /lake/db/u, and the store means"),
+    ],
+)
+def test_a_table_that_is_otherwise_stops_the_plan(live: LiveTable, step: RecoveryStep, said: str) -> None:
+    problems = found(Held({TABLE: live}), step).problems
+
+    assert any(said in problem.message for problem in problems), problems
+
+
+def test_a_table_that_is_gone_stops_the_plan() -> None:
+    assert {each.message for each in found(Held({}), back()).problems} == {"there is no table ice.db.t"}
+
+
+def test_versions_of_unknown_writers_name_the_table_that_can_be_accepted() -> None:
+    (problem,) = found(Held({TABLE: line("1", "2", "3", "4")}), back()).problems
+    assert (problem.step, problem.newer) == (1, "ice.db.t")
+
+
+def test_a_version_off_the_line_of_ancestors_is_set_as_current() -> None:
+    """Versions between expired: the procedure that wants an ancestor would refuse it in the middle of the plan."""
+    live = line("1", "2", "3")
+    cut = {each: version for each, version in live.versions.items() if each != "2"}
+    findings = found(Held({TABLE: attrs.evolve(live, versions=cut)}), back())
+
+    assert (findings.problems, findings.detached) == ((), frozenset({1}))
+
+
+def test_files_of_a_delta_version_that_are_gone_stop_the_plan() -> None:
+    table = attrs.evolve(TABLE, format="delta")
+    restore = "RESTORE TABLE ice.db.t TO VERSION AS OF 1"
+    step = attrs.evolve(back(table=table), code=(restore,))
+    parsed = {restore: LiveStatement("RestoreTableStatement", table.parts)}
+
+    assert found(Held({table: line("1", "2", "3")}, parsed), step).problems == ()
+    (problem,) = found(Held({table: line("1", "2", "3")}, parsed, files_are_there=False), step).problems
+    assert problem.message == "files of ice.db.t at version 1 are gone: plan again with --expired 1"
+
+
+def test_what_a_plan_has_done_is_measured_against_where_it_left_the_tables() -> None:
+    """After the roll back the table is at version 1, and that is no writing of somebody unknown."""
+    live = attrs.evolve(line("1", "2", "3"), version="1")
+    again = RecoveryStep(
+        "run", "Run it.", "sql", ("INSERT",), writes=(TABLE,), before=(TableCheck("newest", TABLE, "3"),)
+    )
+    session = Held({TABLE: live}, {"INSERT": LiveStatement("InsertIntoStatement", TABLE.parts)})
+
+    assert found(session, back(), again, done=[1], reached={"ice.db.t": "1"}).problems == ()
+    assert [each.step for each in found(session, back(), again, done=[1], reached={"ice.db.t": "2"}).problems] == [2]
+
+
+@pytest.mark.parametrize(
+    ("action", "kind", "target", "said"),
+    [
+        ("run", "InsertIntoStatement", ("ICE", "db", "T"), ""),
+        ("run", "InsertIntoStatement", ("db", "t"), "it writes db.t, and the step is about ice.db.t"),
+        ("run", "InsertIntoStatement", ("ice", "db", "t", "branch_b"), "it writes ice.db.t.branch_b"),
+        ("run", "InsertIntoStatement", None, "it does not name what it writes"),
+        ("run", "AddJarsCommand", None, "AddJarsCommand is no kind of statement"),
+        ("run", "CallStatement", None, "CallStatement is no kind of statement"),
+        ("correct", "DropTable", ("ice", "db", "t"), "DropTable is no kind of statement"),
+        ("roll back", "DeleteFromTable", ("ice", "db", "t"), "DeleteFromTable is no kind of statement"),
+        ("roll back", "Call", None, "it is not the call that rolls its table back"),
+        ("keep", "DropTable", ("ice", "db", "t"), "DropTable is no kind of statement"),
+        ("switch", "DropTable", ("ice", "db", "t"), "it drops the table itself"),
+        ("checkpoint", "InsertIntoStatement", ("ice", "db", "t"), "is no kind of statement that the step checkpoint"),
+    ],
+)
+def test_a_statement_is_of_the_kind_of_its_step_and_writes_its_table(
+    action: str, kind: str, target: tuple[str, ...] | None, said: str
+) -> None:
+    step = RecoveryStep(action, "Do it.", "sql", ("X",), writes=(TABLE,), after=(TableCheck("current", TABLE, "1"),))
+    problem = statement_problem(step, "X", Held({}, {"X": LiveStatement(kind, target)}))
+
+    assert problem.startswith(said) or said in problem
+    assert bool(problem) == bool(said)
+
+
+def test_a_statement_that_can_not_be_analyzed_stops_the_plan_unless_a_step_before_makes_what_it_reads() -> None:
+    insert = "INSERT INTO ice.db.t SELECT x FROM ice.db.copy"
+    step = RecoveryStep("run", "Run it.", "sql", (insert,), writes=(TABLE,))
+    copy = TableId(("ice", "db", "copy"), "iceberg")
+    keep = RecoveryStep("copy", "Copy it.", "sql", ("CTAS",), writes=(copy,))
+    parsed = {
+        insert: LiveStatement("InsertIntoStatement", TABLE.parts),
+        "CTAS": LiveStatement("CreateTableAsSelect", copy.parts),
+    }
+    session = Held({TABLE: line("1")}, parsed, refused=insert)
+
+    assert [each.message for each in found(session, step).problems] == [f"no column: {insert}"]
+    assert found(session, keep, step).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        (LiveVersion("4", "3", "append", "now", 1_000), []),
+        (LiveVersion("4", "3", "append", "now", None), []),
+        (
+            LiveVersion("4", "3", "overwrite", "now", 1_000),
+            ["made by overwrite, and the one that it repeats by append"],
+        ),
+        (LiveVersion("4", "3", "append", "now", 3), ["added 3 rows, and the one that it repeats 1000"]),
+    ],
+)
+def test_after_a_step_its_version_is_like_the_one_that_it_repeats(new: LiveVersion, said: list[str]) -> None:
+    live = line("1", "2", "3", added=1_000)
+    after = attrs.evolve(live, version="4", versions={**live.versions, "4": new})
+    step = RecoveryStep("run", "Run it.", "sql", ("X",), writes=(TABLE,), after=(TableCheck("like", TABLE, "2"),))
+
+    problems = list(after_problem(step, {"ice.db.t": "3"}, Held({TABLE: after})))
+    assert len(problems) == len(said)
+    assert all(words in problem for words, problem in zip(said, problems, strict=True))

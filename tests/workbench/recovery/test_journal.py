@@ -1,0 +1,72 @@
+"""The journal of a plan: what is on disk after a kill, and who may write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry, journal_of
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
+
+PLAN = RecoveryPlan(Mode.INCREMENTAL, "t", "1", (), ())
+
+
+def seen(journal: Journal) -> list[tuple[int, int, str]]:
+    return [(entry.step, entry.place, entry.state) for entry in journal.entries]
+
+
+def test_what_was_written_is_read_by_the_next_process(tmp_path: Path) -> None:
+    first = Journal(tmp_path / "of" / "plan.jsonl")
+    first.write(JournalEntry(1, 0, "begun", {"t": "3"}, "X"))
+    first.write(JournalEntry(1, 0, "done", {"t": "4"}))
+    first.write(JournalEntry(1, 1, "finished", {"t": "4"}))
+    first.write(JournalEntry(2, 0, "begun", {"u": "1"}))
+
+    second = Journal(tmp_path / "of" / "plan.jsonl")
+    assert second.entries == first.entries
+    assert (second.finished(), second.reached()) == ({1}, {"t": "4"})
+    assert second.last(2) == first.entries[-1]
+    assert second.last(3) is None
+
+
+def test_a_kill_at_any_byte_costs_at_most_the_last_line_and_the_next_line_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "plan.jsonl"
+    whole = Journal(path)
+    whole.write(JournalEntry(1, 0, "begun", {"t": "3"}, "SELECT 'é\n'"))
+    whole.write(JournalEntry(1, 0, "done", {"t": "4"}))
+    text = path.read_bytes()
+    for length in range(len(text) + 1):
+        path.write_bytes(text[:length])
+        journal = Journal(path)
+        before = seen(journal)
+        assert before in ([], [(1, 0, "begun")], [(1, 0, "begun"), (1, 0, "done")])
+        journal.write(JournalEntry(2, 0, "begun"))
+        assert seen(Journal(path)) == [*before, (2, 0, "begun")]
+
+
+def test_one_process_applies_a_plan_at_a_time(tmp_path: Path) -> None:
+    first, second = Journal(tmp_path / "plan.jsonl"), Journal(tmp_path / "plan.jsonl")
+
+    with first.held(), pytest.raises(StoreError, match="another process applies this plan"), second.held():
+        pass
+    with second.held():
+        pass
+
+
+def test_it_lies_beside_the_store_that_all_share_and_else_beside_the_plan(tmp_path: Path) -> None:
+    store = tmp_path / "lineage.db"
+    plan = attrs.evolve(PLAN, store=str(store))
+
+    assert journal_of(plan, tmp_path / "p.json").path == tmp_path / "p.json.journal"
+    store.touch()
+    assert journal_of(plan, tmp_path / "p.json").path == tmp_path / "lineage.db.recovery" / f"{plan.id}.jsonl"
+
+
+def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "file" / "plan.jsonl")
+    (tmp_path / "file").touch()
+
+    with pytest.raises(StoreError, match="can't be written"):
+        journal.write(JournalEntry(1, 0, "begun"))

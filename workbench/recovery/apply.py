@@ -1,0 +1,275 @@
+"""Applies a plan of recovery: all is checked first, SQL runs in a Spark session, and a journal keeps what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, kept_place, put_away, set_back
+from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
+from openlineage_pyspark.workbench.recovery.formats import in_folder
+from openlineage_pyspark.workbench.recovery.journal import JournalEntry
+from openlineage_pyspark.workbench.recovery.statements import roll_back, sql_name
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.checks import PlanProblem
+    from openlineage_pyspark.workbench.recovery.journal import Journal
+    from openlineage_pyspark.workbench.recovery.live import LiveSession
+    from openlineage_pyspark.workbench.recovery.plan import CheckpointMove, RecoveryPlan, RecoveryStep
+
+PlanOutcome: TypeAlias = Literal["applied", "refused", "declined", "failed", "waits"]
+"""`refused`: a check failed; `declined`: a person said no; `waits`: a person does the next step."""
+
+Ask: TypeAlias = "Callable[[str], bool] | None"
+"""Asks a person a question; None if nobody can be asked."""
+
+
+@attrs.frozen
+class Consent:
+    """
+    What the caller has accepted beforehand.
+
+    Args:
+        newer: tables whose versions that the store does not know may be lost.
+        doubts: the numbers of steps that are done despite their doubts.
+        done: the numbers of steps that a person has done.
+    """
+
+    newer: Collection[str] = ()
+    doubts: Collection[int] = ()
+    done: Collection[int] = ()
+
+
+class PlanApplication:
+    """
+    A plan that is being applied.
+
+    Args:
+        plan: the plan.
+        session: the Spark session.
+        journal: its journal, which is held.
+        say: shows a line to people.
+        ask: asks a person; None if nobody can be asked.
+        consent: what was accepted beforehand.
+    """
+
+    def __init__(
+        self,
+        plan: RecoveryPlan,
+        session: LiveSession,
+        journal: Journal,
+        say: Callable[[str], None],
+        ask: Ask,
+        consent: Consent,
+    ) -> None:
+        self._plan = plan
+        self._session = session
+        self._journal = journal
+        self._say = say
+        self._ask = ask
+        self._consent = consent
+        self._findings = Findings()
+
+    def apply(self) -> PlanOutcome:
+        """
+        Check the plan, ask, and do what is not done yet.
+
+        Raises:
+            StoreError: Spark can't be asked, or the journal can't be written.
+        """
+        self._settle()
+        finished = self._journal.finished()
+        self._findings = check_plan(self._plan, self._session, finished, self._journal.reached())
+        problems = [each for each in self._findings.problems if each.newer not in self._consent.newer or not each.newer]
+        if problems:
+            self._refuse(problems)
+            return "refused"
+        for number, note in self._findings.notes:
+            self._say(f"step {number}: {note}")
+        steps = [(number, step) for number, step in enumerate(self._plan.steps, 1) if number not in finished]
+        if not steps:
+            self._say("all of it is done")
+            return "applied"
+        if not self._agreed(steps):
+            self._say("nothing was done")
+            return "declined"
+        for number, step in steps:
+            self._say(f"{number}/{len(self._plan.steps)} {step.title}")
+            outcome = self._do(number, step)
+            if outcome != "applied":
+                return outcome
+        return "applied"
+
+    def _refuse(self, problems: list[PlanProblem]) -> None:
+        begun = "no further step was begun" if self._journal.entries else "nothing was done"
+        self._say(f"{begun}, because the plan can't be finished:")
+        for each in problems:
+            self._say(f"- step {each.step}: {each.message}")
+
+    def _agreed(self, steps: list[tuple[int, RecoveryStep]]) -> bool:
+        """Return whether the steps may be begun: a person says so, and accepts each doubt about a statement."""
+        if self._ask is not None and not self._ask(f"Apply {len(steps)} of {len(self._plan.steps)} steps? [y/N] "):
+            return False
+        doubtful = [
+            (number, step)
+            for number, step in steps
+            if step.doubts and step.language == "sql" and number not in self._consent.doubts
+        ]
+        for number, step in doubtful:
+            self._say(f"step {number} is not sure. {step.title}")
+            for doubt in step.doubts:
+                self._say(f"- {doubt}")
+            if self._ask is None:
+                self._say(f"accept that by --accept-doubt {number}, or leave --yes out")
+            elif not self._ask("Do it all the same? [y/N] "):
+                return False
+        return self._ask is not None or not doubtful
+
+    # What an earlier process left.
+
+    def _settle(self) -> None:
+        """
+        Find out, of the step that was begun last, what was done of it.
+
+        Raises:
+            StoreError: that can't be told for sure.
+        """
+        for number, step in enumerate(self._plan.steps, 1):
+            last = self._journal.last(number)
+            if last is None or last.state in ("done", "finished"):
+                continue
+            if last.state == "waits":
+                self._settle_wait(number, step, last)
+            else:
+                self._settle_statement(number, step, last)
+
+    def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
+        now = self._versions(step)
+        if number in self._consent.done or (now and now != dict(last.tables)):
+            self._finish(number, step)
+        elif now:
+            self._say(f"step {number}: its tables have no new version, so it is not done yet")
+        else:
+            self._say(f"step {number}: say by --done {number} when it is done, for no table's version tells it")
+
+    def _settle_statement(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
+        if step.move is not None:
+            if not Path(step.move.path).is_dir():
+                raise StoreError(
+                    f"step {number} was begun, and {step.move.path} is not there: look at it and beside it"
+                )
+            return
+        now = self._versions(step)
+        if now and now != dict(last.tables):
+            self._say(f"step {number}: statement {last.place + 1} was committed before the end was written down")
+            self._journal.write(JournalEntry(number, last.place, "done", now))
+        elif not now and number not in self._consent.done:
+            name = ", ".join(sql_name(each) for each in step.writes)
+            self._undo_copy(number, step, last, name)
+
+    def _undo_copy(self, number: int, step: RecoveryStep, last: JournalEntry, name: str) -> None:
+        """Decide about a statement that was begun on tables without versions: nothing tells whether it ended."""
+        if step.action in ("keep", "copy") and self._session.table(step.writes[0]) is None:
+            # The copy is not there: it can be made again.
+            return
+        raise StoreError(
+            f"step {number} was begun and did not end, and {name} keeps no versions: look at it. If the step is done, "
+            f"say --done {number}; it began: {last.text}"
+        )
+
+    # One step.
+
+    def _do(self, number: int, step: RecoveryStep) -> PlanOutcome:
+        if step.move is not None:
+            return self._set_back(number, step, step.move)
+        if step.language != "sql":
+            return self._wait(number, step)
+        last = self._journal.last(number)
+        begin = last.place + 1 if last is not None and last.state == "done" else 0
+        before = self._versions(step)
+        for place, planned in enumerate(step.code):
+            if place < begin:
+                continue
+            sql = self._statement(number, step, planned)
+            self._say(f"  {sql}")
+            if problem := self._run(number, step, place, sql):
+                self._say(f"step {number} was not done: {problem}")
+                return "failed"
+        if problems := list(after_problem(step, before, self._session)):
+            for problem in problems:
+                self._say(f"step {number} is not as it was then: {problem}")
+            if self._ask is None or not self._ask("Go on all the same? [y/N] "):
+                return "failed"
+        self._finish(number, step)
+        return "applied"
+
+    def _statement(self, number: int, step: RecoveryStep, planned: str) -> str:
+        """Return the statement that is run: a version that is no ancestor of the current one is set as current."""
+        if number not in self._findings.detached or step.action != "roll back":
+            return planned
+        return roll_back(step.writes[0], step.after[0].version, is_ancestor=False)
+
+    def _run(self, number: int, step: RecoveryStep, place: int, sql: str) -> str:
+        """Run a statement between two lines of the journal, and return why it failed; empty if it did not."""
+        if problem := statement_problem(step, sql, self._session):
+            return problem
+        before = self._versions(step)
+        self._journal.write(JournalEntry(number, place, "begun", before, sql))
+        try:
+            self._session.run(sql, step.settings)
+        except StoreError as problem:
+            self._journal.write(JournalEntry(number, place, "failed", before, str(problem)))
+            if self._versions(step) != before:
+                return f"{problem}\nIts tables have a new version all the same: --resume takes it as done"
+            return str(problem)
+        self._journal.write(JournalEntry(number, place, "done", self._versions(step)))
+        return ""
+
+    def _set_back(self, number: int, step: RecoveryStep, move: CheckpointMove) -> PlanOutcome:
+        self._journal.write(JournalEntry(number, 0, "begun", text=step.code[0] if step.code else step.title))
+        path = Path(move.path)
+        try:
+            if move.back_to is None:
+                done = put_away(path)
+            else:
+                done = set_back(path, move.back_to, kept_place(path), [Path(table) for table, _ in move.restored])
+        except (CheckpointError, OSError, ValueError) as problem:
+            self._say(f"step {number} was not done: {problem}")
+            return "failed"
+        for sentence in done:
+            self._say(f"  {sentence}")
+        self._finish(number, step)
+        return "applied"
+
+    def _wait(self, number: int, step: RecoveryStep) -> PlanOutcome:
+        """Let a person do a step. What an event names is shown, and never run."""
+        if number in self._consent.done:
+            self._finish(number, step)
+            return "applied"
+        before = self._versions(step)
+        last = self._journal.last(number)
+        if last is None or last.state != "waits":
+            self._journal.write(JournalEntry(number, 0, "waits", before))
+        for code in step.code:
+            self._say(f"  {in_folder(step, code)}")
+        while self._ask is not None and self._ask("Is this done? [y/N] "):
+            if not before or self._versions(step) != before:
+                self._finish(number, step)
+                return "applied"
+            self._say("its tables have no new version: it is not done")
+        self._say(f"step {number} is a person's: do it, and go on with --resume")
+        return "waits"
+
+    def _finish(self, number: int, step: RecoveryStep) -> None:
+        self._journal.write(JournalEntry(number, len(step.code), "finished", self._versions(step)))
+
+    def _versions(self, step: RecoveryStep) -> dict[str, str]:
+        """Return the tables of a step that keep versions -> their current ones."""
+        found = {}
+        for table in step.writes:
+            if table.format in ("iceberg", "delta") and (live := self._session.table(table)) is not None:
+                found[sql_name(table)] = live.version
+        return found

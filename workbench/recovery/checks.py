@@ -1,0 +1,315 @@
+"""What must hold before a plan of recovery is begun, and after each of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import unquote, urlsplit
+
+import attrs
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move
+from openlineage_pyspark.workbench.recovery.statements import is_version, roll_back, sql_name
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
+    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, RecoveryStep, TableCheck, TableId
+
+_SHOWN = 5
+_FEW_ROWS = 100
+_SAME_ORDER = 10
+_APPENDED = frozenset({"InsertIntoStatement", "AppendData"})
+# What the steps of a plan are for -> the kinds of statements that may do it.
+_WRITING = frozenset(
+    {
+        *("InsertIntoStatement", "OverwriteByExpression", "OverwritePartitionsDynamic", "AppendData"),
+        *("MergeIntoTable", "UpdateTable", "DeleteFromTable", "CreateTableAsSelect", "ReplaceTableAsSelect"),
+        *("CreateTable", "ReplaceTable", "TruncateTable"),
+    }
+)
+_KINDS: Mapping[str, frozenset[str]] = {
+    "roll back": frozenset({"RestoreTableStatement", "Call", "CallStatement", "IcebergCall"}),
+    "empty": frozenset({"DeleteFromTable", "TruncateTable", "CreateTableAsSelect", "InsertIntoStatement", "DropTable"}),
+    "keep": frozenset({"CreateTableAsSelect"}),
+    "copy": frozenset({"CreateTableAsSelect"}),
+    "switch": frozenset({"InsertIntoStatement", "DropTable"}),
+    "correct": _WRITING,
+    "run": _WRITING | {"DropTable"},
+}
+
+
+class TableSession(Protocol):
+    """The Spark session that checks ask."""
+
+    def table(self, table: TableId, /) -> LiveTable | None:
+        """Return a table as it is now; None if there is none."""
+
+    def parsed(self, sql: str, /) -> LiveStatement:
+        """Return the kind of a statement and what it writes."""
+
+    def problem_of(self, sql: str, /) -> str:
+        """Return why Spark can't analyze a statement; empty if it can."""
+
+    def has_files_of(self, table: TableId, version: str, /) -> bool:
+        """Return whether the files of a version of a Delta table are there."""
+
+
+@attrs.frozen
+class PlanProblem:
+    """
+    Why a plan is not begun.
+
+    Args:
+        step: the number of the step.
+        message: what is wrong, as a sentence.
+        newer: the name of the table that somebody unknown has written; empty for other problems.
+    """
+
+    step: int
+    message: str
+    newer: str = ""
+
+
+@attrs.frozen
+class Findings:
+    """
+    What the checks of a plan found.
+
+    Args:
+        problems: why it is not begun.
+        notes: what is done otherwise than the plan says, with the number of the step.
+        detached: roll backs to versions that are no ancestors of the current one: the step's numbers.
+    """
+
+    problems: tuple[PlanProblem, ...] = ()
+    notes: tuple[tuple[int, str], ...] = ()
+    detached: frozenset[int] = frozenset()
+
+
+def check_plan(
+    plan: RecoveryPlan, session: TableSession, done: Collection[int] = (), reached: Mapping[str, str] | None = None
+) -> Findings:
+    """
+    Check all steps of a plan before the first one is done.
+
+    Args:
+        plan: the plan.
+        session: the Spark session.
+        done: the numbers of steps that were done before.
+        reached: the tables that these wrote -> the version at which they left them.
+
+    Raises:
+        StoreError: Spark can't be asked.
+    """
+    return _Checking(plan, session, frozenset(done), reached or {}).findings()
+
+
+class _Checking:
+    def __init__(
+        self, plan: RecoveryPlan, session: TableSession, done: frozenset[int], reached: Mapping[str, str]
+    ) -> None:
+        self._plan = plan
+        self._session = session
+        self._done = done
+        self._reached = reached
+        self._tables: dict[TableId, LiveTable | None] = {}
+        self._problems: dict[PlanProblem, None] = {}
+        self._notes: list[tuple[int, str]] = []
+        self._detached: set[int] = set()
+        self._seen: set[tuple[str, str]] = set()
+
+    def findings(self) -> Findings:
+        """Return what all checks found."""
+        made: set[str] = set()
+        for number, step in enumerate(self._plan.steps, 1):
+            if number not in self._done:
+                self._step(number, step, made)
+            if step.action in ("copy", "keep", "empty", "run"):
+                made |= {sql_name(each) for each in step.writes}
+        return Findings(tuple(self._problems), tuple(self._notes), frozenset(self._detached))
+
+    def _step(self, number: int, step: RecoveryStep, made: set[str]) -> None:
+        for check in step.before:
+            self._before(number, step, check)
+        if step.move is not None and (problem := problem_of_move(step.move)):
+            self._add(number, problem)
+        if step.language != "sql":
+            return
+        if not step.writes:
+            self._add(number, "no event tells for sure which table it writes")
+            return
+        for table in step.writes:
+            self._at_its_place(number, step, table, made)
+        for sql in step.code:
+            problem = statement_problem(step, sql, self._session)
+            if not problem and step.action in ("run", "correct") and not made & self._names_in(sql):
+                problem = self._session.problem_of(sql)
+            if problem:
+                self._add(number, f"{problem}: {sql}")
+
+    def _names_in(self, sql: str) -> set[str]:
+        """Return the tables of the plan that a statement names: those that steps before it make are not there yet."""
+        names = {sql_name(table) for step in self._plan.steps for table in step.writes}
+        return {name for name in names if name in sql}
+
+    def _add(self, number: int, message: str, newer: str = "") -> None:
+        self._problems[PlanProblem(number, message, newer)] = None
+
+    def _live(self, table: TableId) -> LiveTable | None:
+        if table not in self._tables:
+            self._tables[table] = self._session.table(table)
+        return self._tables[table]
+
+    def _at_its_place(self, number: int, step: RecoveryStep, table: TableId, made: set[str]) -> None:
+        """Check that a table is the one that the store means, and that a copy is not there yet."""
+        name = sql_name(table)
+        live = self._live(table)
+        is_copy = step.action in ("copy", "keep") or (step.action == "empty" and table != step.writes[0])
+        if is_copy:
+            if live is not None and name not in made:
+                self._add(number, f"{name} is there already: look at it, and drop or rename it")
+            return
+        if live is None:
+            if name not in made and step.action != "run":
+                self._add(number, f"there is no table {name}")
+            return
+        if table.location and live.location and _place(live.location) != _place(table.location):
+            self._add(number, f"{name} is at {live.location}, and the store means the table at {table.location}")
+        elif not table.location and not live.versions and len(table.parts) != _PARTS_OF_SPARK:
+            self._add(number, f"no event tells where {name} is, so that it can't be told from another table")
+
+    def _before(self, number: int, step: RecoveryStep, check: TableCheck) -> None:
+        name = sql_name(check.table)
+        if check.check == "newest":
+            key = (name, self._reached.get(name, check.version))
+            if key in self._seen:
+                return
+            self._seen.add(key)
+        live = self._live(check.table)
+        if live is None:
+            self._add(number, f"there is no table {name}")
+        elif check.check == "newest":
+            self._newest(number, name, live, self._reached.get(name, check.version))
+        elif check.check == "there":
+            self._there(number, step, check, live)
+
+    def _newest(self, number: int, name: str, live: LiveTable, known: str) -> None:
+        if live.version == known:
+            return
+        newer = []
+        for each in live.line:
+            if each.version == known:
+                break
+            newer.append(each)
+        if known and known not in live.versions:
+            self._add(number, f"{name} has no version {known}, the newest that the store knows: it is another table")
+        elif not newer or (known and known not in {each.version for each in live.line}):
+            self._add(
+                number,
+                f"{name} is at version {live.version or '(none)'}, and the store knows {known}: it was moved",
+                name,
+            )
+        else:
+            self._add(
+                number,
+                f"{name} has versions that the store does not know, and their rows would be lost: {_listed(newer)}. "
+                f"Take their events in, or accept that by --accept-newer {name}",
+                name,
+            )
+
+    def _there(self, number: int, step: RecoveryStep, check: TableCheck, live: LiveTable) -> None:
+        name, version = sql_name(check.table), check.version
+        if not is_version(version) or version not in live.versions:
+            self._add(number, f"{name} has no version {version}: plan again with --expired {version}")
+        elif check.table.format == "delta" and not self._session.has_files_of(check.table, version):
+            self._add(number, f"files of {name} at version {version} are gone: plan again with --expired {version}")
+        elif step.action == "roll back" and version not in {each.version for each in live.line}:
+            self._detached.add(number)
+            note = f"{name}: version {version} is no ancestor of the current one, so it is set as current"
+            self._notes.append((number, note))
+
+
+_PARTS_OF_SPARK = 3
+"""A table of Spark's own catalog has three parts, and no more: its name can be taken apart for sure."""
+
+
+def statement_problem(step: RecoveryStep, sql: str, session: TableSession) -> str:
+    """Return why a statement of a step is not run, as the session's parser takes it; empty if it is."""
+    try:
+        found = session.parsed(sql)
+    except StoreError as problem:
+        return str(problem)
+    if found.kind not in _KINDS.get(step.action, frozenset()):
+        return f"{found.kind} is no kind of statement that the step {step.action} may run"
+    if found.is_call:
+        table, version = step.writes[0], next((each.version for each in step.after), "")
+        allowed = {roll_back(table, version), roll_back(table, version, is_ancestor=False)}
+        return "" if sql in allowed and is_version(version) else "it is not the call that rolls its table back"
+    if found.target is None:
+        return "it does not name what it writes"
+    if not any(_same(found.target, table.parts) for table in step.writes):
+        names = ", ".join(sql_name(each) for each in step.writes)
+        return f"it writes {'.'.join(found.target)}, and the step is about {names}"
+    if found.kind == "DropTable" and step.action in ("empty", "switch") and _same(found.target, step.writes[0].parts):
+        # Only what a copy keeps is dropped.
+        return "" if step.action == "empty" and len(step.writes) == 1 else "it drops the table itself"
+    return ""
+
+
+def after_problem(step: RecoveryStep, before: Mapping[str, str], session: TableSession) -> Iterator[str]:
+    """
+    Yield what does not hold after a step.
+
+    Args:
+        step: the step.
+        before: the tables that it writes -> their versions before.
+        session: the Spark session.
+    """
+    for check in step.after:
+        name = sql_name(check.table)
+        live = session.table(check.table)
+        if live is None:
+            yield f"there is no table {name} after it"
+        elif check.check == "current" and not _is_at(live, check):
+            yield f"{name} is at version {live.version}, and not at {check.version}"
+        elif check.check == "like" and live.version != before.get(name, live.version):
+            yield from _unlike(name, live, check.version)
+
+
+def _is_at(live: LiveTable, check: TableCheck) -> bool:
+    if check.table.format == "delta":
+        return live.version in live.versions and live.versions[live.version].operation == "RESTORE"
+    return live.version == check.version
+
+
+def _unlike(name: str, live: LiveTable, old: str) -> Iterator[str]:
+    then, now = live.versions.get(old), live.versions.get(live.version)
+    if then is None or now is None:
+        return
+    if then.operation != now.operation:
+        yield f"{name}: the new version was made by {now.operation}, and the one that it repeats by {then.operation}"
+    if then.added is not None and now.added is not None and _differ(then.added, now.added):
+        yield f"{name}: the new version added {now.added} rows, and the one that it repeats {then.added}"
+
+
+def _differ(then: int, now: int) -> bool:
+    low, high = sorted((then, now))
+    return high >= _FEW_ROWS and low * _SAME_ORDER < high
+
+
+def _same(target: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    """Return whether a name in a statement is a table's whole name; Spark compares without case."""
+    return tuple(each.lower() for each in target) == tuple(each.lower() for each in parts)
+
+
+def _place(location: str) -> str:
+    """Return a location in one form: without the scheme of this machine's files, quotes of URLs, and a last slash."""
+    parts = urlsplit(location)
+    path = unquote(parts.path).rstrip("/")
+    scheme = parts.scheme.lower()
+    return path if scheme in ("", "file") else f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{parts.netloc}{path}"
+
+
+def _listed(versions: list[LiveVersion]) -> str:
+    shown = [f"{each.version} ({each.operation}, {each.time})" for each in versions[:_SHOWN]]
+    return ", ".join([*shown, *([f"{len(versions) - _SHOWN} more"] if len(versions) > _SHOWN else [])])

@@ -1,0 +1,149 @@
+"""The journal of a plan that is applied: what was begun and what was done, on disk before anything else happens."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+from openlineage_pyspark.workbench.errors import StoreError
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
+
+State: TypeAlias = Literal["begun", "done", "failed", "waits", "finished"]
+"""Of a statement or of what a person does: `begun`, `done`, `failed`, `waits`. Of a whole step: `finished`."""
+
+
+@attrs.frozen
+class JournalEntry:
+    """
+    A line of a journal.
+
+    Args:
+        step: the number of the step.
+        place: the place of the statement within the step, from 0 on.
+        state: what happened.
+        tables: the tables that the step writes -> their versions then.
+        text: the statement, or why it failed.
+        time: when (ISO 8601, UTC).
+    """
+
+    step: int
+    place: int
+    state: State
+    tables: Mapping[str, str] = attrs.field(factory=dict)
+    text: str = ""
+    time: str = ""
+
+
+class Journal:
+    """
+    The journal of a plan, which one process writes at a time.
+
+    Args:
+        path: the file. It is made with its first line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.entries = tuple(_read(path))
+
+    def write(self, entry: JournalEntry) -> None:
+        """
+        Add a line, and wait until the disk has it.
+
+        Raises:
+            StoreError: it can't be written.
+        """
+        entry = attrs.evolve(entry, time=datetime.now(timezone.utc).isoformat())
+        line = json.dumps(attrs.asdict(entry), sort_keys=True) + "\n"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab") as file:
+                # A line that a kill has cut is not continued.
+                cut = file.tell() and not _ends_with_a_line(self.path)
+                file.write((b"\n" if cut else b"") + line.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as problem:
+            raise StoreError(f"the journal {self.path} can't be written: {problem.strerror}") from None
+        self.entries = (*self.entries, entry)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """
+        Hold the journal, so that no other process applies the plan meanwhile.
+
+        Raises:
+            StoreError: another process holds it, or its folder can't be written.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.with_name(f"{self.path.name}.lock").open("ab") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield
+        except BlockingIOError:
+            raise StoreError(f"another process applies this plan: it holds {self.path}.lock") from None
+        except OSError as problem:
+            raise StoreError(f"the journal {self.path} can't be written: {problem.strerror}") from None
+
+    def finished(self) -> frozenset[int]:
+        """Return the numbers of the steps that are done."""
+        return frozenset(entry.step for entry in self.entries if entry.state == "finished")
+
+    def last(self, step: int) -> JournalEntry | None:
+        """Return the last line about a step; None if it was not begun."""
+        return next((entry for entry in reversed(self.entries) if entry.step == step), None)
+
+    def reached(self) -> dict[str, str]:
+        """Return the tables that were written -> the version at which the last finished statement left them."""
+        found: dict[str, str] = {}
+        for entry in self.entries:
+            if entry.state in ("done", "finished"):
+                found.update(entry.tables)
+        return found
+
+
+def journal_of(plan: RecoveryPlan, file: Path) -> Journal:
+    """
+    Return the journal of a plan: beside its store, so that all who apply the plan share it; else beside its own file.
+
+    Args:
+        plan: the plan.
+        file: the file that the plan was read from.
+    """
+    store = Path(plan.store) if plan.store else None
+    if store is not None and store.is_file() and os.access(store.parent, os.W_OK):
+        return Journal(store.with_name(f"{store.name}.recovery") / f"{plan.id}.jsonl")
+    return Journal(file.with_name(f"{file.name}.journal"))
+
+
+def _read(path: Path) -> Iterator[JournalEntry]:
+    try:
+        lines = path.read_text("utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise StoreError(f"the journal {path} can't be read: {problem.strerror}") from None
+    yield from (entry for line in lines if (entry := _entry(line)) is not None)
+
+
+def _entry(line: str) -> JournalEntry | None:
+    """Return what a line says; None if a kill has cut it: what it was about is looked up in the tables."""
+    try:
+        return JournalEntry(**json.loads(line))
+    except (TypeError, ValueError):
+        return None
+
+
+def _ends_with_a_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"

@@ -1,0 +1,257 @@
+"""What a Spark session says of the tables of a plan, and how it takes a plan's statements."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.recovery.statements import is_table_of_path, sql_name
+from openlineage_pyspark.workbench.store.spark.session import told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from openlineage_pyspark.workbench.recovery.plan import TableId
+    from pyspark.sql import Row, SparkSession
+
+_NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE")
+# The class of a parsed statement -> the method that gives its target. Other kinds of statements are not run.
+_TARGETS = {
+    "InsertIntoStatement": "table",
+    "OverwriteByExpression": "table",
+    "OverwritePartitionsDynamic": "table",
+    "AppendData": "table",
+    "MergeIntoTable": "targetTable",
+    "UpdateTable": "table",
+    "DeleteFromTable": "table",
+    "TruncateTable": "table",
+    "CreateTableAsSelect": "name",
+    "ReplaceTableAsSelect": "name",
+    "CreateTable": "name",
+    "ReplaceTable": "name",
+    "DropTable": "child",
+    "RestoreTableStatement": "table",
+}
+_CALLS = frozenset({"Call", "CallStatement", "IcebergCall"})
+# The class of an unresolved name -> the method that gives its parts.
+_NAMES = {
+    "UnresolvedRelation": "multipartIdentifier",
+    "UnresolvedTable": "multipartIdentifier",
+    "UnresolvedTableOrView": "multipartIdentifier",
+    "UnresolvedIdentifier": "nameParts",
+}
+
+
+@attrs.frozen
+class LiveVersion:
+    """
+    A version that a table has.
+
+    Args:
+        version: its number or id.
+        parent: the version before it; empty for the first.
+        operation: what made it, as the format calls that.
+        time: when, as text.
+        added: how many rows it added; None if the format does not say.
+    """
+
+    version: str
+    parent: str
+    operation: str
+    time: str
+    added: int | None = None
+
+
+@attrs.frozen
+class LiveTable:
+    """
+    A table as it is now.
+
+    Args:
+        location: where its files are; empty if Spark does not say.
+        version: its current version; empty if it has none, or keeps none.
+        versions: all that it has.
+    """
+
+    location: str = ""
+    version: str = ""
+    versions: Mapping[str, LiveVersion] = attrs.field(factory=dict)
+
+    @functools.cached_property
+    def line(self) -> tuple[LiveVersion, ...]:
+        """Return the current version and its ancestors, the newest first, as far as they are there."""
+        found: dict[str, LiveVersion] = {}
+        here = self.version
+        while here in self.versions and here not in found:
+            found[here] = self.versions[here]
+            here = self.versions[here].parent
+        return tuple(found.values())
+
+
+@attrs.frozen
+class LiveStatement:
+    """
+    A statement as the session's parser takes it.
+
+    Args:
+        kind: the class of its plan.
+        target: the parts of the name that it writes; None if it is of a kind that is not run, or names none.
+    """
+
+    kind: str
+    target: tuple[str, ...] | None
+
+    @property
+    def is_call(self) -> bool:
+        """Return whether it calls a procedure: its target is among the arguments."""
+        return self.kind in _CALLS
+
+
+class LiveSession:
+    """
+    A Spark session in which a plan is checked and applied.
+
+    Args:
+        session: the session.
+    """
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
+    def table(self, table: TableId) -> LiveTable | None:
+        """
+        Return a table as it is now; None if there is none.
+
+        Raises:
+            StoreError: Spark can't read it.
+        """
+        name = sql_name(table)
+        try:
+            location = "" if is_table_of_path(name) else self._location(name)
+            if table.format == "iceberg":
+                return self._iceberg(name, location)
+            if table.format == "delta":
+                return self._delta(name, location)
+        except StoreError as problem:
+            if any(sign in str(problem) for sign in _NOT_FOUND):
+                return None
+            raise
+        return LiveTable(location)
+
+    def parsed(self, sql: str) -> LiveStatement:
+        """
+        Return what kind of statement a text is, and what it writes.
+
+        Raises:
+            StoreError: the session's parser refuses it: it is no statement, or several.
+        """
+        with told("Spark can't parse it"):
+            # PySpark has no function that parses a statement and does not run it.
+            plan: Any = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
+            while _kind(plan) == "UnresolvedWith":
+                plan = plan.child()
+            kind = _kind(plan)
+            return LiveStatement(kind, _target(plan, kind))
+
+    def problem_of(self, sql: str) -> str:
+        """Return why Spark can't analyze a statement, which is not run; empty if it can."""
+        try:
+            with told("Spark can't analyze it"):
+                state: Any = self._session._jsparkSession.sessionState()
+                # EXPLAIN takes some statements that can't be analyzed. A command is run only where its result is asked.
+                mode = getattr(state, "executePlan$default$2")()
+                state.executePlan(state.sqlParser().parsePlan(sql), mode).assertAnalyzed()
+        except StoreError as problem:
+            return str(problem).split(";\n")[0]
+        return ""
+
+    def has_files_of(self, table: TableId, version: str) -> bool:
+        """Return whether the files of a version of a Delta table are there: VACUUM removes old ones."""
+        with told("Spark can't read the version"):
+            query = f"SELECT * FROM {sql_name(table)} VERSION AS OF {version}"  # noqa: S608 (a quoted name, a number)
+            files = self._session.sql(query).inputFiles()
+            jvm: Any = self._session.sparkContext._jvm
+            conf: Any = self._session.sparkContext._jsc.hadoopConfiguration()
+            for file in files:
+                path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(file))
+                if not path.getFileSystem(conf).exists(path):
+                    return False
+        return True
+
+    def run(self, sql: str, settings: Sequence[tuple[str, str]] = ()) -> None:
+        """
+        Run a statement under some settings, which are reset afterwards.
+
+        Raises:
+            StoreError: Spark refused it, or it failed.
+        """
+        with told("Spark refused it"), self._under(settings):
+            self._session.sql(sql).collect()
+
+    @contextmanager
+    def _under(self, settings: Sequence[tuple[str, str]]) -> Iterator[None]:
+        before = [(key, self._session.conf.get(key, None)) for key, _ in settings]
+        for key, value in settings:
+            self._session.conf.set(key, value)
+        try:
+            yield
+        finally:
+            for key, old in before:
+                self._session.conf.unset(key) if old is None else self._session.conf.set(key, old)
+
+    def _rows(self, sql: str) -> list[Row]:
+        with told("Spark refused it"):
+            return list(self._session.sql(sql).collect())
+
+    def _location(self, name: str) -> str:
+        rows = self._rows(f"DESCRIBE TABLE EXTENDED {name}")
+        return next((str(row["data_type"]) for row in rows if row["col_name"] == "Location"), "")
+
+    def _iceberg(self, name: str, location: str) -> LiveTable:
+        # Its metadata tables are cached apart from it, and a name with a dot is not known there.
+        for table in (name, f"{name}.snapshots", f"{name}.refs"):
+            self._rows(f"REFRESH TABLE {table}")
+        fields = "snapshot_id, parent_id, operation, committed_at, summary"
+        rows = self._rows(f"SELECT {fields} FROM {name}.snapshots")  # noqa: S608 (a quoted name)
+        versions = {}
+        for row in rows:
+            added = (row["summary"] or {}).get("added-records")
+            parent = "" if row["parent_id"] is None else str(row["parent_id"])
+            version = str(row["snapshot_id"])
+            count = None if added is None else int(added)
+            versions[version] = LiveVersion(version, parent, str(row["operation"]), str(row["committed_at"]), count)
+        main = self._rows(f"SELECT snapshot_id FROM {name}.refs WHERE name = 'main'")  # noqa: S608 (a quoted name)
+        return LiveTable(location, str(main[0][0]) if main else "", versions)
+
+    def _delta(self, name: str, location: str) -> LiveTable:
+        versions = {}
+        for row in self._rows(f"DESCRIBE HISTORY {name}"):
+            number = int(row["version"])
+            added = (row["operationMetrics"] or {}).get("numOutputRows")
+            parent = str(number - 1) if number else ""
+            count = None if added is None else int(added)
+            versions[str(number)] = LiveVersion(
+                str(number), parent, str(row["operation"]), str(row["timestamp"]), count
+            )
+        return LiveTable(location, str(max(map(int, versions))) if versions else "", versions)
+
+
+def _kind(plan: Any) -> str:
+    return str(plan.getClass().getSimpleName())
+
+
+def _target(plan: Any, kind: str) -> tuple[str, ...] | None:
+    """Return the parts of the name of what a parsed statement writes."""
+    if kind not in _TARGETS:
+        return None
+    node = getattr(plan, _TARGETS[kind])()
+    while (inner := _kind(node)) in ("SubqueryAlias", "TimeTravel", "RelationTimeTravel"):
+        node = node.child() if inner == "SubqueryAlias" else node.relation()
+    if _kind(node) not in _NAMES:
+        return None
+    parts = getattr(node, _NAMES[_kind(node)])()
+    return tuple(str(parts.apply(place)) for place in range(parts.size()))
