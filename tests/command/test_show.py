@@ -201,9 +201,9 @@ def test_a_source_is_called_by_its_table_and_two_tables_of_one_name_by_their_pat
         "  day      -       no source column",
         "  flights  -       no source column",
         "  source   -       no source column",
-        "  c        db.a.c  DIRECT, not said",
+        "  c        db.a.c  DIRECT, unstated",
     ]
-    how = ["DIRECT,", "not", "said"]
+    how = ["DIRECT,", "unstated"]
     assert [line.split() for line in lines[9:11]] == [["w/b.c", *how], ["x/b.c", *how]]
 
 
@@ -491,7 +491,7 @@ def test_an_edge_that_is_not_exact_says_so(written, run):
 
     assert shown[4:8] == [
         "  x            lake/s.a  TRANSFORMATION, opaque  TRANSFORMATION of a",
-        "               lake/s.b  TRANSFORMATION, AGGREGATION (masked), unknown  TRANSFORMATION of b",
+        "               lake/s.b  TRANSFORMATION, AGGREGATION (masked), text  TRANSFORMATION of b",
         "               lake/s.c  IDENTITY",
         "  (every row)  lake/s.c  FILTER, guessed  FILTER of c",
     ]
@@ -536,10 +536,10 @@ def test_a_certainty_in_another_shape_is_left_out(written, run, strange):
 def test_a_certainty_that_is_not_known_is_the_least(written, run):
     shown = run("show", written(with_steps({"x": [told("a", "likely")]})))[1]
 
-    assert "  x            lake/s.a  TRANSFORMATION, unknown  TRANSFORMATION of a" in shown.splitlines()
+    assert "  x            lake/s.a  TRANSFORMATION, unstated  TRANSFORMATION of a" in shown.splitlines()
 
 
-def test_an_edge_that_says_neither_type_nor_subtype_is_shown_as_not_said(written, run):
+def test_an_edge_that_says_neither_type_nor_subtype_is_shown_as_unstated(written, run):
     event_ = with_steps({})
     way = event_["outputs"][0]["facets"]["columnLineage"]["fields"]["x"]["inputFields"][0]["transformations"][0]
     del way["type"]
@@ -550,4 +550,4 @@ def test_an_edge_that_says_neither_type_nor_subtype_is_shown_as_not_said(written
     del way["subtype"]
     code, shown, errors = run("show", written(event_))
     assert (code, errors) == (0, "")
-    assert "  x            lake/s.a  not said  TRANSFORMATION of a" in shown.splitlines()
+    assert "  x            lake/s.a  unstated  TRANSFORMATION of a" in shown.splitlines()

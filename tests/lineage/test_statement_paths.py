@@ -10,7 +10,7 @@ from openlineage_pyspark import lineage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CASES = {
+CASES: dict[str, tuple[str, dict[str | None, list[str]]]] = {
     "union": (
         "SELECT id + 1 AS x FROM emp UNION ALL SELECT id * 2 FROM emp",
         {"x": ["(emp.id + 1)", "(emp.id * 2)"]},

@@ -17,6 +17,7 @@ from openlineage_pyspark.facets.model.plan import (
     OperatorRef,
     Output,
     Plan,
+    Value,
 )
 from openlineage_pyspark.facets.trace.solve import Origin
 
@@ -56,7 +57,7 @@ class Building:
     def leaf(self, width, table="t"):
         """Read a table of columns `a`, `b` and so on."""
         ids = [self.new(chr(ord("a") + place)) for place in range(width)]
-        files = {"rootPaths": (f"file:/lake/{table}",), "format": Described("ParquetFileFormat", {})}
+        files: dict[str, Value] = {"rootPaths": (f"file:/lake/{table}",), "format": Described("ParquetFileFormat", {})}
         relation = Described("org.apache.spark.sql.execution.datasources.HadoopFsRelation", files)
         at = self.add("LogicalRelation", {"relation": relation}, ids)
         self.columns.append({id_: {Origin(at, id_): {Kind.IDENTITY: {Path()}}} for id_ in ids})

@@ -840,7 +840,7 @@ def _way(facet: EventJson, way: EventJson) -> _Way:
         PathStep(
             _cut(operators[step["operator"]]),
             _cut(expressions[step["expression"]]) if "expression" in step else "",
-            _CERTAINTIES.get(_cut(step.get("certainty", "exact")), "text"),
+            _CERTAINTIES.get(_cut(step.get("certainty", "exact")), "unstated"),
             _cut(step.get("callSite", "")),
             _cut(step.get("relation", "")),
             _cut(step.get("column", "")),
@@ -848,7 +848,7 @@ def _way(facet: EventJson, way: EventJson) -> _Way:
         for step in way["steps"][:_MOST_STEPS]
     )
     passed = tuple(_cut(operators[each]) for each in way["operators"][:_MOST_STEPS])
-    return _CERTAINTIES.get(_cut(way["certainty"]), "text"), passed, steps
+    return _CERTAINTIES.get(_cut(way["certainty"]), "unstated"), passed, steps
 
 
 def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[StatedPath, ...]:

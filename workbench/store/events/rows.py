@@ -33,7 +33,7 @@ from openlineage_pyspark.workbench.store.events.parts import (
 )
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.events.facts import BatchOfRun
+    from openlineage_pyspark.workbench.events.facts import BatchOfRun, PathKind
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, JobOfEvent, RunOfEvent
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
@@ -564,10 +564,14 @@ def _edges(said: DatasetOfEvent, name_id: int, job_id: int | None, names: _Menti
         source_id = sources.get(source[:2])
         if source_id is None:
             source_id = sources[source[:2]] = names.add(source.namespace, source.name)
+        ends = (name_id, target.column, source_id, source.column, job_id)
+        # One row for each kind, with the texts of all paths of that kind.
+        texts: dict[PathKind, set[str]] = {}
         for path in paths:
-            kind = path.kind
-            ends = (name_id, target.column, source_id, source.column, job_id)
-            yield (*ends, kind.type, kind.subtype, int(kind.masking), path.expression)
+            texts.setdefault(path.kind, set()).add(path.expression)
+        for kind, every in texts.items():
+            text = next(iter(every)) if len(every) == 1 else "; ".join(sorted(filter(None, every)))[:LONGEST_TEXT]
+            yield (*ends, kind.type, kind.subtype, int(kind.masking), text)
 
 
 def _latest(values: tuple[str | int | None, ...], time: int) -> list[str | int | None]:
