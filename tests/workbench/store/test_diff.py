@@ -75,15 +75,15 @@ def both(minute: float, second: str, *, masking: bool = False, decides: str = "(
             both(3, "a * 3"),
             ChangeRow(
                 *("edge", "changed", "raw.a -> s.x"),
-                "TRANSFORMATION a * 2; TRANSFORMATION a + 1",
-                "TRANSFORMATION a * 3; TRANSFORMATION a + 1",
+                "TRANSFORMATION a * 2; a + 1",
+                "TRANSFORMATION a * 3; a + 1",
             ),
         ),
         (
             both(3, "a * 2", masking=True),
             ChangeRow(
                 *("edge", "changed", "raw.a -> s.x"),
-                "TRANSFORMATION a * 2; TRANSFORMATION a + 1",
+                "TRANSFORMATION a * 2; a + 1",
                 "TRANSFORMATION (masked) a * 2; TRANSFORMATION a + 1",
             ),
         ),
@@ -91,8 +91,8 @@ def both(minute: float, second: str, *, masking: bool = False, decides: str = "(
             both(3, "a * 2", decides="(a > 3)"),
             ChangeRow(
                 *("edge", "changed", "raw.a -> s"),
-                "FILTER (a < 100); FILTER (a > 2)",
-                "FILTER (a < 100); FILTER (a > 3)",
+                "FILTER (a < 100); (a > 2)",
+                "FILTER (a < 100); (a > 3)",
             ),
         ),
     ],
