@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.model.graph import GraphEdge
     from openlineage_pyspark.workbench.questions.reach import Place
-    from openlineage_pyspark.workbench.store.events.portions import EventLine
+    from openlineage_pyspark.workbench.store.events.ingest import EventLine
     from openlineage_pyspark.workbench.store.events.rows import Rows
     from openlineage_pyspark.workbench.store.names import QueriedTables
 

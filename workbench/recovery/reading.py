@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.recovery.facts import (
     effect,
     restored,
 )
-from openlineage_pyspark.workbench.store.events.parts import PartParser, RepeatedDataset
+from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
@@ -134,7 +134,7 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
         if (job, target) not in told:
             # By what the job writes: edges are not searched by jobs.
             names = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
-            edge = f"SELECT 1 FROM column_lineage WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
+            edge = f"SELECT 1 FROM told_edge WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
             told[job, target] = bool(tables.query(edge, (target, job)))
         return told[job, target]
 
@@ -257,13 +257,12 @@ class _FactsReader:
         self, ids: Collection[str]
     ) -> tuple[dict[str, RunFacts], dict[int, dict[str, Any]], dict[tuple[str, str], str]]:
         """Return runs, what their events say of each name of a dataset, and the branch of each run and version."""
-        texts: dict[str, list[dict[str, Any]]] = {}
+        texts: dict[str, list[Mapping[str, Any]]] = {}
         about: dict[int, dict[str, Any]] = {}
         branches: dict[tuple[str, str], str] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             texts.setdefault(run_id, []).append(event)
-            for each in (*event.get("inputs", ()), *event.get("outputs", ())):
-                dataset = each.parsed if isinstance(each, RepeatedDataset) else each
+            for dataset in (*event.get("inputs", ()), *event.get("outputs", ())):
                 name_id = identity("dataset", dataset["namespace"], dataset["name"])
                 facets = _mapping(dataset.get("facets"))
                 about.setdefault(name_id, {}).update(facets)
@@ -286,12 +285,12 @@ class _FactsReader:
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:
         return {run_id: _application(run_id, event) for run_id, event in self._events(ids, ("START",))}
 
-    def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         listed = ", ".join(f"'{type_}'" for type_ in types)
         sql = f"SELECT run_id, json FROM event WHERE type IN ({listed}) AND run_id IN "  # noqa: S608 (our own words)
-        parser = PartParser()
+        memory = EventMemory()
         for run_id, text in self._of(ids, sql, " ORDER BY time"):
-            yield run_id, parser.parse(text) or json.loads(text)
+            yield run_id, memory.parse(text)
 
     def _of(self, ids: Collection[str], sql: str, end: str = "") -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query for some runs."""
@@ -313,7 +312,7 @@ class _FactsReader:
         for listed in id_lists(touched):
             for dataset, run_id in self._tables.query(
                 "SELECT DISTINCT i.dataset_id, r.run_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                "JOIN sink_job_lineage l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                "JOIN told_write l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
                 f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
                 "AND coalesce(r.started, r.first_time) >= ? "
                 "AND r.run_id NOT IN (SELECT s.run_id FROM sink_snapshot_lineage s WHERE s.run_id = r.run_id) "
@@ -329,8 +328,8 @@ class _FactsReader:
         for listed in id_lists(touched):
             rows = self._tables.query(
                 "SELECT DISTINCT i.dataset_id, r.run_id, d.dataset_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                "JOIN source_job_lineage l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
-                "JOIN sink_job_lineage s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
+                "JOIN told_read l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                "JOIN told_write s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
                 f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
                 "AND coalesce(r.started, r.first_time) >= ? "
                 "AND r.run_id NOT IN (SELECT w.run_id FROM sink_snapshot_lineage w WHERE w.run_id = r.run_id)",
@@ -367,7 +366,7 @@ def _dataset(found: DatasetName, facets: Mapping[str, Any]) -> DatasetFacts:
     return DatasetFacts(found.id, found.label, name, format_, location)
 
 
-def _statement(events: Iterable[dict[str, Any]]) -> str:
+def _statement(events: Iterable[Mapping[str, Any]]) -> str:
     """Return the statement of a run, from its own events: those of the job's other runs may have another."""
     for event in events:
         query = _mapping(_mapping(event["job"].get("facets")).get("sql")).get("query")
@@ -384,7 +383,7 @@ def _branches(facets: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((each, branch) for each in versions if isinstance(each, str))
 
 
-def _gaps(events: Iterable[dict[str, Any]]) -> Iterator[str]:
+def _gaps(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for event in events:
         facet = _mapping(_mapping(event["run"].get("facets")).get("extractionError"))
         for error in facet.get("errors") or ():

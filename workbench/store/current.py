@@ -94,7 +94,7 @@ class Current:
         written: dict[tuple[int, int], int] = {}
         for listed in id_lists(unknown):
             rows = self._tables.query(
-                "SELECT l.job_id, i.dataset_id, max(l.last_time) FROM sink_job_lineage l "  # noqa: S608 (numbers alone)
+                "SELECT l.job_id, i.dataset_id, max(l.last_time) FROM told_write l "  # noqa: S608 (numbers alone)
                 f"JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id IN ({listed}) AND l.first_time <= ? "
                 "GROUP BY l.job_id, i.dataset_id",
                 (self._time,),

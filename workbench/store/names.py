@@ -137,8 +137,8 @@ def find_dataset(tables: QueriedTables, text: str) -> DatasetName:
 def columns_of_dataset(tables: QueriedTables, dataset_id: int) -> list[str]:
     """Return the columns of a dataset by its latest schema, in their order."""
     rows = tables.query(
-        "SELECT c.column_name, c.position, c.last_time FROM dataset_identity i "
-        "JOIN dataset_column c ON c.name_id = i.name_id WHERE i.dataset_id = ?",
+        "SELECT c.column_name, max(c.position), c.last_time FROM dataset_identity i "
+        "JOIN told_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? GROUP BY c.column_name, c.last_time",
         (dataset_id,),
     )
     latest = max((time for _, _, time in rows), default=0)
@@ -186,10 +186,10 @@ def _column_called(tables: QueriedTables, dataset_id: int, column: str) -> str:
     """Return the column of a dataset that has a name, in another case if none has it in this one; empty if none has."""
     of_dataset = "IN (SELECT name_id FROM dataset_identity WHERE dataset_id = ?)"
     for is_called in ("{} = ?", "lower({}) = lower(?)"):
-        places = (("dataset_column", "name_id", "column_name"), ("column_lineage", "input_id", "input_column"))
+        places = (("told_column", "name_id", "column_name"), ("told_edge", "input_id", "input_column"))
         queries = (
             f"SELECT {name} FROM {table} WHERE {id_} {of_dataset} AND {is_called.format(name)}"  # noqa: S608 (our names)
-            for table, id_, name in (*places, ("column_lineage", "output_id", "output_column"))
+            for table, id_, name in (*places, ("told_edge", "output_id", "output_column"))
         )
         rows = tables.query(f"{' UNION '.join(queries)} ORDER BY 1 LIMIT 1", (dataset_id, column) * 3)
         if rows:

@@ -12,20 +12,14 @@ import enum
 import functools
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias, TypeGuard
+import marshal
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import attrs
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store.events.files import why_no_object
-from openlineage_pyspark.workbench.store.events.parts import (
-    RepeatedDataset,
-    RepeatedDatasets,
-    canonical,
-    facets_text,
-    name_text,
-    owner_text,
-)
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
 Rows: TypeAlias = "dict[str, list[Row]]"
@@ -38,11 +32,13 @@ _TYPES = frozenset({"START", "RUNNING", "OTHER"}) | _ENDS
 _DONE = frozenset({"COMPLETE", "RUNNING"})
 _LAST_WORD = 1 << 60
 _LONGEST_TEXT = 10_000
+_SURROGATE = re.compile(r"\\u[dD]")
 # The facets of a dataset that are new in each run.
 _OF_VERSIONS = ("pyspark_snapshot", "version")
-_OWNERS = ("job", "run")
 _DIGITS = 32
 _DIGEST_BYTES = 16
+# The version of the format in which a value has the same bytes wherever it comes from.
+_PLAIN_MARSHAL = 2
 
 
 class InvalidEventError(ValueError):
@@ -102,22 +98,6 @@ class Lines:
     edges: tuple[Row, ...] = ()
 
 
-class _MentionFacets:
-    """The facets of a mention, which are large, until its rows are made of them."""
-
-    __slots__ = ("_facets", "_lines")
-
-    def __init__(self, facets: dict[str, Any]) -> None:
-        self._facets: dict[str, Any] | None = facets
-        self._lines: Lines | None = None
-
-    def lines(self, mention: DatasetMention) -> Lines:
-        """Return the rows of the mention that this belongs to."""
-        if self._lines is None:
-            self._lines, self._facets = _lines(mention, self._facets or {}), None
-        return self._lines
-
-
 @attrs.frozen(cache_hash=True)
 class DatasetMention:
     """
@@ -126,23 +106,14 @@ class DatasetMention:
     Args:
         role: what the dataset is to the job.
         job_id: the job; None in the event of a dataset.
-        namespace: the dataset's namespace.
-        name: its name.
-        digest: a digest of its facets' JSON.
-        told: what its rows are made of.
+        digest: a digest of its rows.
+        lines: its rows.
     """
 
     role: Role
     job_id: int | None
-    namespace: str
-    name: str
     digest: bytes
-    told: _MentionFacets = attrs.field(eq=False, repr=False)
-
-    @property
-    def lines(self) -> Lines:
-        """Return its rows."""
-        return self.told.lines(self)
+    lines: Lines = attrs.field(eq=False, repr=False)
 
 
 @attrs.frozen
@@ -166,77 +137,48 @@ class JobMention:
 Mentions: TypeAlias = "Mapping[JobMention | DatasetMention, TimeSpan]"
 
 
-@attrs.frozen(eq=False)
-class Description:
-    """
-    What events say of the columns of a dataset.
-
-    Args:
-        job_id: the job that says so; None in the event of a dataset.
-        name_id: the dataset.
-        digest: a digest of its facets' JSON.
-        columns: rows of `dataset_column`, up to the position.
-        edges: rows of `column_lineage`, up to the expression.
-        span: when it was said.
-    """
-
-    job_id: int | None
-    name_id: int
-    digest: bytes
-    columns: tuple[tuple[int, str, str, int], ...]
-    edges: tuple[Row, ...]
-    span: TimeSpan
-
-
 @attrs.frozen
 class EventRows:
     """
     What was read from one event.
 
     Args:
-        rows: the rows that are this event's own, by table.
+        text: the event as it arrived.
+        digest: a digest of that.
+        type: its type.
+        producer: who made it.
+        rows: the rows that are this event's own, by table; but not that of the event.
         mentions: the job and the datasets that it names. Their rows are made of many events at once.
         span: the event's own time and run.
     """
 
+    text: str
+    digest: bytes
+    type: str
+    producer: str
     rows: Rows
     mentions: tuple[JobMention | DatasetMention, ...]
     span: TimeSpan
 
-
-@attrs.frozen
-class _DatasetOfEvent:
-    """
-    What an event says of a dataset.
-
-    Args:
-        text: its JSON, the same whatever the order of its keys.
-        mention: what does not belong to a version.
-        versions: the versions that were read or made, if the event is one of what happened: for each one the table, the
-            dataset's name, the snapshot, and what follows the time in the row.
-    """
-
-    text: str
-    mention: DatasetMention
-    versions: tuple[tuple[str, int, str, Row], ...]
+    @property
+    def row(self) -> Row:
+        """Return the row of `event`."""
+        return self.digest.hex(), self.span.first_run, self.type, self.span.first_time, self.producer, self.text
 
 
 @attrs.frozen
-class _SideOfEvent:
+class SideOfEvent:
     """
     What an event says of its inputs, of its outputs, or of the dataset that it is about.
 
     Args:
         role: what they are to the job.
-        job_id: the job; None in the event of a dataset.
-        text: their JSON, separated by commas; empty without any.
         mentions: what does not belong to a version.
-        versions: as in `_DatasetOfEvent`.
+        versions: the versions that were read or made, if the event is one of what happened: for each one the table, the
+            dataset's name, the snapshot, and what follows the time in the row.
     """
 
     role: Role
-    job_id: int | None
-    text: str = ""
     mentions: tuple[DatasetMention, ...] = ()
     versions: tuple[tuple[str, int, str, Row], ...] = ()
 
@@ -268,6 +210,28 @@ def identity(*names: str) -> int:
 _identity = functools.lru_cache(maxsize=100_000)(identity)
 
 
+class Memory(Protocol):
+    """What remembers what events said: the next ones say most of it again."""
+
+    def side(self, event: Mapping[str, Any], job_id: int | None, where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
+        """Return what an event says of its datasets, as `read` does."""
+
+    def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
+        """Return what an event says of a dataset, as `read` does. What it says follows from the key."""
+
+
+class NoMemory:
+    """Remembers nothing."""
+
+    def side(self, _event: Mapping[str, Any], _job_id: int | None, _where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
+        """Read it."""
+        return read()
+
+    def mention(self, _key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
+        """Read it."""
+        return read()
+
+
 def parse_event(text: str) -> dict[str, Any]:
     """
     Return an event.
@@ -280,11 +244,20 @@ def parse_event(text: str) -> dict[str, Any]:
     """
     try:
         event = json.loads(text)
+        if has_escaped_surrogate(text):
+            # Half a surrogate pair, which no database takes as text, becomes a question mark.
+            event = json.loads(json.dumps(event, ensure_ascii=False).encode(errors="replace"))
     except (ValueError, RecursionError) as problem:
         raise InvalidEventError(why_no_object(text, problem)) from None
     if not isinstance(event, dict):
         raise InvalidEventError(why_no_object(text))
     return event
+
+
+def has_escaped_surrogate(text: str) -> bool:
+    """Return whether a text may have half of a surrogate pair."""
+    # To look for one character costs a fraction of what looking for several does.
+    return "\\" in text and _SURROGATE.search(text) is not None
 
 
 def rejected(text: str, reason: str, source: str) -> Rows:
@@ -301,12 +274,14 @@ def rejected(text: str, reason: str, source: str) -> Rows:
     return {"rejected": [(_digest(text), reason, source, text[:_LONGEST_TEXT])]}
 
 
-def read_event(event: dict[str, Any]) -> EventRows:
+def read_event(text: str, event: Mapping[str, Any], memory: Memory = NoMemory()) -> EventRows:  # noqa: B008 (it has no state)
     """
     Return what an event says.
 
     Args:
-        event: the event as parsed JSON.
+        text: the event's JSON, without spaces around it.
+        event: the same as parsed JSON.
+        memory: what remembers what other events said.
 
     Raises:
         InvalidEventError: something is missing that the specification requires of each event.
@@ -317,10 +292,15 @@ def read_event(event: dict[str, Any]) -> EventRows:
     rows: Rows = {}
     said, job = _said(event, time, rows)
     if job is None:
-        sides = {"dataset": _side_said(Role.ALONE, None, [event.get("dataset")], "dataset")}
+        sides = {"dataset": _side_said(Role.ALONE, None, [event.get("dataset")], "dataset", memory)}
     else:
         sides = {
-            where: _side_said(role, said.job_id, _list(event, where), where)
+            where: memory.side(
+                event,
+                said.job_id,
+                where,
+                functools.partial(_side_said, role, said.job_id, _list(event, where), where, memory),
+            )
             for role, where in ((Role.INPUT, "inputs"), (Role.OUTPUT, "outputs"))
         }
     mentions: list[JobMention | DatasetMention] = [] if job is None else [job]
@@ -330,14 +310,9 @@ def read_event(event: dict[str, Any]) -> EventRows:
         if not has_batches and (side.role is Role.ALONE or said.type in _DONE):
             for table, name_id, snapshot, rest in side.versions:
                 _add(rows, table, (said.run_id, NO_BATCH, name_id, snapshot, said.job_id, time, *rest))
-    whole = _whole(event, {where: side.text for where, side in sides.items() if side.text})
-    try:
-        digest = hashlib.sha256(whole.encode()).hexdigest()[:_DIGITS]
-    except UnicodeEncodeError:
-        # Half a surrogate pair, which no database takes as text, becomes a question mark.
-        return read_event(json.loads(canonical(event).encode(errors="replace")))
-    rows["event"] = [(digest, said.run_id, said.type, time, producer, whole)]
-    return EventRows(rows, tuple(mentions), TimeSpan(time, said.run_id, time, said.run_id))
+    digest = hashlib.sha256(text.encode(errors="replace")).digest()[:_DIGEST_BYTES]
+    span = TimeSpan(time, said.run_id, time, said.run_id)
+    return EventRows(text, digest, said.type, producer, rows, tuple(mentions), span)
 
 
 def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
@@ -383,107 +358,58 @@ def named_rows(mentions: Mentions) -> Rows:
     return {"job": jobs, "dataset": list(datasets), "source_job_lineage": read, "sink_job_lineage": written}
 
 
-def descriptions_of(mentions: Mentions) -> tuple[Description, ...]:
-    """Return what events say of the columns of datasets."""
-    return tuple(
-        Description(mention.job_id, lines.name_id, mention.digest, lines.columns, lines.edges, span)
-        for mention, span in mentions.items()
-        if isinstance(mention, DatasetMention)
-        for lines in (mention.lines,)
-        if lines.columns or lines.edges
-    )
-
-
-def described_rows(
-    descriptions: Iterable[Description],
-    without_columns: Collection[Description] = (),
-    without_edges: Collection[Description] = (),
-) -> Rows:
+def described_rows(mentions: Mentions) -> Rows:
     """
     Return the rows of what events say of the columns of datasets.
 
     Args:
-        descriptions: what was said.
-        without_columns: those of which no rows of `dataset_column` are wanted.
-        without_edges: those of which no rows of `column_lineage` are wanted.
+        mentions: what was said -> when.
 
     Returns:
         The rows as they are stored. Two of them may have one key.
     """
     columns: list[Row] = []
     edges: list[Row] = []
-    for each in descriptions:
-        span = each.span
-        if each.columns and each not in without_columns:
-            columns += [(*row, span.first_time, span.last_time) for row in each.columns]
-        if each.edges and each not in without_edges:
+    for mention, span in mentions.items():
+        if isinstance(mention, DatasetMention):
+            columns += [(*row, span.first_time, span.last_time) for row in mention.lines.columns]
             whole = (span.first_time, span.first_run, span.last_time, span.last_run)
-            edges += [(*row, *whole) for row in each.edges]
+            edges += [(*row, *whole) for row in mention.lines.edges]
     return {"dataset_column": columns, "column_lineage": edges}
 
 
-def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) -> _SideOfEvent:
+def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str, memory: Memory) -> SideOfEvent:
     """
-    Return what an event says of datasets; what it said before in the same words is not read again.
+    Return what an event says of datasets.
 
     Raises:
         InvalidEventError: one of them has no name.
     """
-    known = datasets.said if isinstance(datasets, RepeatedDatasets) else None
-    if isinstance(known, _SideOfEvent) and (known.role, known.job_id) == (role, job_id):
-        return known
-    all_said = [_dataset_said(role, job_id, dataset, where) for dataset in datasets]
-    found = _SideOfEvent(
+    named = [_named(dataset, where) for dataset in datasets]
+    return SideOfEvent(
         role,
-        job_id,
-        ",".join(said.text for said in all_said),
-        tuple(said.mention for said in all_said),
-        tuple(version for said in all_said for version in said.versions),
+        tuple(_mention(role, job_id, each, memory) for each in named),
+        tuple(version for each in named for version in _versions_said(role, each)),
     )
-    if isinstance(datasets, RepeatedDatasets):
-        datasets.said = found
-    return found
 
 
-def _dataset_said(role: Role, job_id: int | None, dataset: object, where: str) -> _DatasetOfEvent:
-    if isinstance(dataset, RepeatedDataset):
-        known = dataset.said
-        if isinstance(known, _DatasetOfEvent) and (known.mention.role, known.mention.job_id) == (role, job_id):
-            return known
-    named = _named(dataset.parsed if isinstance(dataset, RepeatedDataset) else dataset, where)
-    text, mention = _mention(role, job_id, named)
-    said = _DatasetOfEvent(text, mention, tuple(_versions_said(role, named)))
-    if isinstance(dataset, RepeatedDataset):
-        dataset.learn(said)
-    return said
+def _mention(role: Role, job_id: int | None, dataset: dict[str, Any], memory: Memory) -> DatasetMention:
+    facets = {key: value for key, value in _facets(dataset).items() if key not in _OF_VERSIONS}
+    namespace, name = dataset["namespace"], dataset["name"]
+
+    def read() -> DatasetMention:
+        lines = _lines(role, job_id, namespace, name, facets)
+        whole = repr((role.value, job_id, namespace, name, attrs.astuple(lines, recurse=False)))
+        return DatasetMention(role, job_id, _digest_of(whole), lines)
+
+    # The same values in another order are read again, and then say the same.
+    return memory.mention((role, job_id, namespace, name, marshal.dumps(facets, _PLAIN_MARSHAL)), read)
 
 
-def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[str, DatasetMention]:
-    """Return the JSON of a dataset, the same whatever the order of its keys, and what it says."""
-    facets = _facets(dataset)
-    text = facets_text({key: value for key, value in facets.items() if key not in _OF_VERSIONS})
-    has_facets = isinstance(dataset.get("facets"), dict)
-    whole = canonical({key: value for key, value in dataset.items() if key != "facets" or not has_facets})
-    if has_facets:
-        versions = ",".join(f'"{key}":{canonical(facets[key])}' for key in _OF_VERSIONS if key in facets)
-        comma = "," if versions and text != "{}" else ""
-        whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{versions}}}}}'
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
-    return whole, DatasetMention(role, job_id, dataset["namespace"], dataset["name"], digest, _MentionFacets(facets))
-
-
-def _whole(event: dict[str, Any], texts: Mapping[str, str]) -> str:
-    """
-    Return the JSON of an event, the same whatever the order of its keys.
-
-    Args:
-        event: the event.
-        texts: the JSON of its datasets, by their keys.
-    """
-    rest = sorted((key, value) for key, value in event.items() if key not in texts)
-    parts = [f"{name_text(key)}:{owner_text(value) if key in _OWNERS else canonical(value)}" for key, value in rest]
-    parts += [f'"{key}":{text if key == "dataset" else f"[{text}]"}' for key, text in texts.items()]
-    return f"{{{','.join(parts)}}}"
+def version_digest(said: EventRows) -> bytes:
+    """Return the digest of what an event says of its job and its datasets, apart from counts and versions."""
+    parts = [repr(attrs.astuple(each)) if isinstance(each, JobMention) else each.digest.hex() for each in said.mentions]
+    return _digest_of(repr((said.producer, sorted(set(parts)))))
 
 
 def _versions_said(role: Role, dataset: dict[str, Any]) -> Iterator[tuple[str, int, str, Row]]:
@@ -517,7 +443,7 @@ def _versions(dataset: dict[str, Any]) -> list[str]:
     return [each for each in listed if isinstance(each, str) and each]
 
 
-def _micro_batches(event: dict[str, Any], said: _EventHead, inputs: _SideOfEvent | None, rows: Rows) -> bool:
+def _micro_batches(event: Mapping[str, Any], said: _EventHead, inputs: SideOfEvent | None, rows: Rows) -> bool:
     """
     Add what each micro-batch read and made.
 
@@ -548,7 +474,7 @@ def _micro_batches(event: dict[str, Any], said: _EventHead, inputs: _SideOfEvent
     return True
 
 
-def _beside_sources(inputs: _SideOfEvent | None, facet: dict[str, Any]) -> dict[int, str]:
+def _beside_sources(inputs: SideOfEvent | None, facet: dict[str, Any]) -> dict[int, str]:
     """
     Return what a streaming query reads beside its sources, such as a table that it joins, with its version.
 
@@ -580,7 +506,7 @@ def _add(rows: Rows, table: str, row: Row) -> None:
     rows.setdefault(table, []).append(row)
 
 
-def _said(event: dict[str, Any], time: int, rows: Rows) -> tuple[_EventHead, JobMention | None]:
+def _said(event: Mapping[str, Any], time: int, rows: Rows) -> tuple[_EventHead, JobMention | None]:
     """Return who says something, and what it says of its job."""
     if "run" not in event and "job" not in event:
         if "dataset" not in event:
@@ -601,7 +527,7 @@ def _said(event: dict[str, Any], time: int, rows: Rows) -> tuple[_EventHead, Job
     return said, job
 
 
-def _time(event: dict[str, Any]) -> int:
+def _time(event: Mapping[str, Any]) -> int:
     text = event.get("eventTime")
     if not isinstance(text, str):
         raise InvalidEventError("`eventTime` is missing or no text")
@@ -650,20 +576,20 @@ def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeS
     return (name_id, namespace, title, *facts, span.first_time, last)
 
 
-def _lines(mention: DatasetMention, facets: dict[str, Any]) -> Lines:
+def _lines(role: Role, job_id: int | None, namespace: str, name: str, facets: dict[str, Any]) -> Lines:
     """Return the rows of a mention without their times, of its facets."""
-    name_id = _identity("dataset", mention.namespace, mention.name)
+    name_id = _identity("dataset", namespace, name)
     names = _MentionNames()
-    names.add(mention.namespace, mention.name, storage=_format(facets))
+    names.add(namespace, name, storage=_format(facets))
     for other in _list(_mapping(facets.get("symlinks")), "identifiers"):
-        if _is_named(other) and (other["namespace"], other["name"]) != (mention.namespace, mention.name):
+        if _is_named(other) and (other["namespace"], other["name"]) != (namespace, name):
             names.add(other["namespace"], other["name"], same_as=name_id)
     columns = tuple((name_id, path, type_, position) for position, (path, type_) in enumerate(_schema(facets)))
-    if mention.role is Role.OUTPUT:
-        edges = _Edges(mention.job_id, name_id, names)
+    if role is Role.OUTPUT:
+        edges = _Edges(job_id, name_id, names)
         read = tuple(_sink(facets, edges))
         return Lines(name_id, names.found(), columns, read, (name_id,), edges.found())
-    return Lines(name_id, names.found(), columns, (name_id,) if mention.role is Role.INPUT else ())
+    return Lines(name_id, names.found(), columns, (name_id,) if role is Role.INPUT else ())
 
 
 class _MentionNames:
@@ -815,7 +741,7 @@ def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: dict[str, Any], key: str) -> list[Any]:
+def _list(value: Mapping[str, Any], key: str) -> list[Any]:
     found = value.get(key)
     return found if isinstance(found, list) else []
 
@@ -831,6 +757,10 @@ def _number(value: dict[str, Any], key: str) -> int | None:
         return None
     # NaN is in no range.
     return int(found) if -(1 << 63) <= found < 1 << 63 else None
+
+
+def _digest_of(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 
 def _digest(text: str) -> str:

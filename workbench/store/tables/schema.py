@@ -11,7 +11,7 @@ import enum
 
 import attrs
 
-VERSION = 2
+VERSION = 3
 """The version of the schema. A store of an older version is migrated, one of a newer version is refused."""
 
 
