@@ -18,18 +18,15 @@ from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.pack import pack, unpack
 from openlineage_pyspark.workbench.store.sqlite import Database
 from support.lineage_events import at, company, dataset, run_event, text_of_events
+from support.recorded_events import recorded_events
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "facets"
 
 
 def golden_texts() -> list[str]:
-    """Return the texts of the golden events."""
-    found = []
-    for file in sorted(GOLDEN.rglob("*.json")):
-        document = json.loads(file.read_text("utf-8"))
-        events = document if isinstance(document, list) else [document]
-        found += [json.dumps(each) for each in events if isinstance(each, dict) and "eventTime" in each]
-    return found
+    """Return the texts of the golden events, and of some of the recorded plans."""
+    whole = json.loads((GOLDEN / "full_event.json").read_text("utf-8"))
+    return [json.dumps(each) for each in (whole, *recorded_events()[::8])]
 
 
 def oddly(event: dict[str, Any], chance: random.Random) -> str:
@@ -131,7 +128,7 @@ def repeated(texts: list[str], times: int) -> list[str]:
     return found
 
 
-def _golden() -> list[str]:
+def _recorded() -> list[str]:
     return golden_texts()
 
 
@@ -139,7 +136,7 @@ def _company() -> list[str]:
     return text_of_events(company(1)).splitlines()
 
 
-@pytest.mark.parametrize("texts", [_golden, _company])
+@pytest.mark.parametrize("texts", [_recorded, _company])
 def test_a_store_of_runs_that_repeat_is_a_quarter_of_their_text(tmp_path: Path, texts: Callable[[], list[str]]) -> None:
     every = repeated(texts(), 50)
     with Database(tmp_path / "s.db") as database:
