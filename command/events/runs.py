@@ -1,32 +1,30 @@
-"""Turns events into values: how each run ended, what it wrote, and where the written columns come from."""
+"""What runs did, of the facts of their events: how each ended, what it wrote, and where the columns come from."""
 
 from __future__ import annotations
 
-import math
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.facets.model.lineage import Certainty
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 from openlineage_pyspark.workbench.model.graph import kind_text
-from openlineage_pyspark.workbench.questions.told import ways_of_output
+from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames
-from openlineage_pyspark.workbench.store.events.rows import remarks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
 
-    from openlineage_pyspark.command.events.lines import EventJson
+    from openlineage_pyspark.workbench.events.facts import StatedEdge
+    from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, RunOfEvent
 
 NO_END = "no end"
 """The state of a run whose last event is not its end."""
 
 _TABLE = "TABLE"
-_Way: TypeAlias = "tuple[str, str, str, str, str, str, bool]"
-"""A column; namespace, name and field of its source; type, subtype and masking."""
-_CERTAINTIES = {each.word: each for each in Certainty}
+# The least sure first, with the words that people read.
+_CERTAINTIES = {"text": "unknown", "unstated": "not said", "guessed": "guessed", "opaque": "opaque", "exact": "exact"}
+_LEAST_FIRST = (*_CERTAINTIES,)
 # A CREATE with columns is that of a query, which has made the table.
 _REPLACING = frozenset(("CREATE", "DROP", "OVERWRITE", "TRUNCATE"))
 
@@ -38,17 +36,17 @@ class ReportedColumn:
 
     Args:
         dataset: the dataset that it is read from.
-        field: its name there.
+        field: its name there; empty for the dataset as a whole.
         kinds: its transformations, such as `AGGREGATION`; empty if the event does not say.
         expression: the text of the first expression that is not a plain copy; empty if there is none.
-        certainty: how sure the least sure of them is.
+        certainty: how sure the least sure of them is: `exact`, `opaque`, `guessed`, `not said` or `unknown`.
     """
 
     dataset: Identifier
     field: str
     kinds: tuple[str, ...]
     expression: str
-    certainty: Certainty = Certainty.EXACT
+    certainty: str = "exact"
 
 
 @attrs.frozen
@@ -85,7 +83,7 @@ class ReportedState:
         run_id: the run's id.
         job: the name of its job.
         type: the event's type, for example COMPLETE.
-        time: the event's time in UTC; None if it can't be parsed.
+        time: the event's time in UTC.
         inputs: the datasets that the run reads.
         outputs: the datasets that it writes.
         error: the error message, on one line; empty if there is none.
@@ -95,7 +93,7 @@ class ReportedState:
     run_id: str
     job: str
     type: str
-    time: datetime | None
+    time: datetime
     inputs: tuple[ReportedDataset, ...]
     outputs: tuple[ReportedDataset, ...]
     error: str
@@ -122,35 +120,27 @@ class RunEvents:
 
     @property
     def seconds(self) -> float | None:
-        """The seconds from the first event to the end; None if there is no end, or a time can't be parsed."""
-        begin, end = self.first.time, self.last.time
-        return None if begin is None or end is None or self.state == NO_END else (end - begin).total_seconds()
+        """The seconds from the first event to the end; None if there is no end."""
+        return None if self.state == NO_END else (self.last.time - self.first.time).total_seconds()
 
 
-def reported_state_of(event: EventJson) -> ReportedState:
+def reported_state_of(event: EventFacts, run: RunOfEvent) -> ReportedState:
     """
     Return the state that a run event reports.
 
     Args:
-        event: the parsed JSON.
-
-    Raises:
-        ValueError: it lacks something that the specification requires, or has a value of the wrong type; the message
-            says what.
+        event: the event.
+        run: its run.
     """
-    run, job = _group(event, "run"), _group(event, "job")
-    remarks = tuple(dict.fromkeys(remarks_of(event)))
-    certainty = Certainty.GUESSED if remarks else Certainty.EXACT
-    message = _text(_group(_facets(run), "errorMessage", optional=True), "message", default="")
     return ReportedState(
-        run_id=_text(run, "runId"),
-        job=_text(job, "name"),
-        type=_text(event, "eventType", default="OTHER"),
-        time=_time(event.get("eventTime")),
-        inputs=tuple(_dataset(read) for read in _groups(event, "inputs")),
-        outputs=tuple(_output(written, certainty) for written in _groups(event, "outputs")),
-        error=" ".join(message.split()),
-        remarks=remarks,
+        run_id=run.id,
+        job="" if event.job is None else event.job.name,
+        type=event.type,
+        time=time_of_micros(event.time),
+        inputs=tuple(_dataset(read) for read in event.inputs),
+        outputs=tuple(_output(written, event) for written in event.outputs),
+        error=" ".join((run.error or "").split()),
+        remarks=run.gaps,
     )
 
 
@@ -213,133 +203,47 @@ def names_of(runs: Iterable[RunEvents]) -> ShortNames:
     return ShortNames(tables)
 
 
-def _dataset(document: EventJson) -> ReportedDataset:
-    links = _groups(_group(_facets(document), "symlinks", optional=True), "identifiers")
-    tables = [_text(link, "name") for link in links if link.get("type") == _TABLE]
-    kind = _group(_facets(document), "datasetType", optional=True)
-    is_view = _text(kind, "datasetType", default="") == VIEW_TYPE
-    name = _text(document, "name")
+def _dataset(said: DatasetOfEvent) -> ReportedDataset:
+    tables = [link.name for link in said.symlinks if link.type == _TABLE]
+    is_view = said.type == VIEW_TYPE
     return ReportedDataset(
-        dataset=Identifier(_text(document, "namespace"), name),
-        table=name if is_view else tables[0] if tables else None,
+        dataset=Identifier(said.namespace, said.name),
+        table=said.name if is_view else tables[0] if tables else None,
         is_view=is_view,
-        other_names=tuple(_text(link, "name") for link in links),
+        other_names=tuple(link.name for link in said.symlinks),
     )
 
 
-def _output(document: EventJson, certainty: Certainty) -> ReportedDataset:
-    """Return an output. Its edges have the given certainty, unless the event tells that of an edge."""
-    facets = _facets(document)
-    statistics = _group(_group(document, "outputFacets", optional=True), "outputStatistics", optional=True)
+def _output(said: DatasetOfEvent, event: EventFacts) -> ReportedDataset:
+    stated = {each.target[:2] for each in event.stated}
+    has_lineage = said.has_column_lineage or (said.namespace, said.name) in stated
     return attrs.evolve(
-        _dataset(document),
-        rows=_count(statistics, "rowCount"),
-        change=_text(_group(facets, "lifecycleStateChange", optional=True), "lifecycleStateChange", default=""),
-        columns=tuple(_columns(document, certainty)) if "columnLineage" in facets else None,
+        _dataset(said),
+        rows=said.counts.rows,
+        change=said.change,
+        columns=tuple(_columns(said, event)) if has_lineage else None,
     )
 
 
-def _columns(document: EventJson, certainty: Certainty) -> Iterator[tuple[str, tuple[ReportedColumn, ...]]]:
-    facets = _facets(document)
-    lineage = _group(facets, "columnLineage")
-    told = {
-        (target[2], *source, *how): _CERTAINTIES.get(way.certainty, Certainty.UNKNOWN)
-        for source, target, how, way in ways_of_output(document)
-        if way.certainty != Certainty.EXACT.word
-    }
-    fields = _group(lineage, "fields")
-    schema = [_text(field, "name") for field in _groups(_group(facets, "schema", optional=True), "fields")]
-    for column in dict.fromkeys([*schema, *fields]):
-        edges = _groups(_group(fields, column), "inputFields") if column in fields else []
-        yield column, tuple(_edge(each, column, told, certainty) for each in edges)
-    every = _groups(lineage, "dataset")
+def _columns(said: DatasetOfEvent, event: EventFacts) -> Iterator[tuple[str, tuple[ReportedColumn, ...]]]:
+    edges: dict[str, list[StatedEdge]] = {}
+    for edge in event.edges:
+        # A table shows where columns come from; a job has none.
+        if edge.target[:2] == (said.namespace, said.name) and not (edge.source.is_job or edge.target.is_job):
+            edges.setdefault(edge.target.column, []).append(edge)
+    every = edges.pop("", [])
+    schema = (field.path for field in said.fields if field.above < 0)
+    for column in dict.fromkeys([*schema, *said.lineage_columns, *edges]):
+        yield column, tuple(_column(edge) for edge in edges.get(column, ()))
     if every:
-        yield EVERY_ROW, tuple(_edge(each, "", told, certainty) for each in every)
+        yield EVERY_ROW, tuple(_column(edge) for edge in every)
 
 
-def _edge(document: EventJson, column: str, told: Mapping[_Way, Certainty], certainty: Certainty) -> ReportedColumn:
-    """
-    Return an edge.
-
-    Args:
-        document: an input field of the facet.
-        column: the column that it flows into; empty for all rows.
-        told: the certainties that the event tells.
-        certainty: that of ways of which the event tells none.
-    """
-    dataset = Identifier(_text(document, "namespace"), _text(document, "name"))
-    field = _text(document, "field")
-    kinds: dict[str, None] = {}
-    certainties: list[Certainty] = []
-    expression = ""
-    for step in _groups(document, "transformations"):
-        subtype = _text(step, "subtype", default="")
-        type_ = _text(step, "type", default="" if subtype else None)
-        masking = step.get("masking") is True
-        way = (column, dataset.namespace, dataset.name, field, type_, subtype, masking)
-        certainties.append(told.get(way, certainty))
-        kinds[kind_text(subtype or type_, masked=masking)] = None
-        if subtype != "IDENTITY":
-            expression = expression or _text(step, "description", default="")
-    return ReportedColumn(dataset, field, tuple(kinds), expression, min(certainties, default=certainty))
-
-
-def _facets(holder: EventJson) -> EventJson:
-    return _group(holder, "facets", optional=True)
-
-
-def _group(holder: EventJson, name: str, *, optional: bool = False) -> EventJson:
-    """Return the object of this name; an empty one if it is optional and missing."""
-    value = _member(holder, name, {} if optional else None)
-    if not isinstance(value, dict):
-        raise _wrong(name, value, "an object")
-    return value
-
-
-def _groups(holder: EventJson, name: str) -> list[EventJson]:
-    """Return the objects in the array of this name; none if it is missing."""
-    value = _member(holder, name, [])
-    if not isinstance(value, list):
-        raise _wrong(name, value, "an array")
-    for item in value:
-        if not isinstance(item, dict):
-            raise _wrong(f"an item of {name}", item, "an object")
-    return value
-
-
-def _text(holder: EventJson, name: str, *, default: str | None = None) -> str:
-    value = _member(holder, name, default)
-    if not isinstance(value, str):
-        raise _wrong(name, value, "a string")
-    return value
-
-
-def _count(holder: EventJson, name: str) -> int | None:
-    value = holder.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _wrong(name, value, "a number")
-    return int(value)
-
-
-def _member(holder: EventJson, name: str, default: Any) -> Any:
-    value = holder.get(name)
-    if value is None and default is None:
-        raise ValueError(f"the event has no {name}")
-    return default if value is None else value
-
-
-def _wrong(name: str, value: object, expected: str) -> ValueError:
-    """Return the exception for a value of the wrong type; the value itself may be long, or a secret."""
-    kinds = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
-    return ValueError(f"{name} is {kinds.get(type(value), 'a number')}, not {expected}")
-
-
-def _time(text: object) -> datetime | None:
-    try:
-        # Python 3.10 can't parse the Z.
-        time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
-        return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
-    except (ValueError, OverflowError):
-        return None
+def _column(edge: StatedEdge) -> ReportedColumn:
+    kinds = [kind_text(path.kind.subtype or path.kind.type, masked=path.kind.masking) for path in edge.paths]
+    texts = (path.expression for path in edge.paths if path.kind.subtype != "IDENTITY" and path.expression)
+    least = min((path.certainty for path in edge.paths), key=_LEAST_FIRST.index)
+    dataset = Identifier(edge.source.namespace, edge.source.name)
+    return ReportedColumn(
+        dataset, edge.source.column, (*filter(None, dict.fromkeys(kinds)),), next(texts, ""), _CERTAINTIES[least]
+    )

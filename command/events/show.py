@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.events.runs import current_outputs, names_of, reported_state_of, runs_of
 from openlineage_pyspark.command.view import add_unfold
-from openlineage_pyspark.facets.model.lineage import Certainty
+from openlineage_pyspark.workbench.events.read import InvalidEventError, facts
 from openlineage_pyspark.workbench.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines, remark_line
 
 if TYPE_CHECKING:
@@ -66,15 +66,13 @@ def run(options: argparse.Namespace) -> int:
     if options.format != "table" or options.unfold:
         return _draw(options)
     problems: list[str] = []
+    left_out: list[str] = []
     try:
-        runs = runs_of(_states(options.files, problems))
+        runs = runs_of(_states(options.files, problems, left_out))
     except EventFileError as problem:
         complain(str(problem))
         return 1
-    for problem_of_line in problems[:_MOST_PROBLEMS]:
-        complain(f"{problem_of_line}, skipped")
-    if len(problems) > _MOST_PROBLEMS:
-        complain(f"{len(problems) - _MOST_PROBLEMS:,} more lines are skipped")
+    _complain(problems, left_out)
     if not runs:
         complain(f"no run events in {', '.join(options.files)}: was the job started with a transport of type file?")
         return 1
@@ -91,6 +89,17 @@ def run(options: argparse.Namespace) -> int:
     else:
         _show(Screen(), outputs, runs, names, options.column)
     return int(bool(problems))
+
+
+def _complain(problems: Sequence[str], left_out: Sequence[str]) -> None:
+    """Say what is no event, and what of the others is left out: the first few of both."""
+    from openlineage_pyspark.command.screen import complain
+
+    for found, each_is, more in ((problems, ", skipped", "lines are skipped"), (left_out, "", "parts are left out")):
+        for problem in found[:_MOST_PROBLEMS]:
+            complain(f"{problem}{each_is}")
+        if len(found) > _MOST_PROBLEMS:
+            complain(f"{len(found) - _MOST_PROBLEMS:,} more {more}")
 
 
 def _draw(options: argparse.Namespace) -> int:
@@ -134,18 +143,29 @@ def _refusal(options: argparse.Namespace) -> str:
     return ""
 
 
-def _states(files: Sequence[str], problems: list[str]) -> Iterator[ReportedState]:
-    """Yield the states that run events report; dataset events and job events are skipped."""
+def _states(files: Sequence[str], problems: list[str], left_out: list[str]) -> Iterator[ReportedState]:
+    """
+    Yield the states that run events report; dataset events and job events are skipped.
+
+    Args:
+        files: the files.
+        problems: where it is added which lines are no events.
+        left_out: where it is added which parts of events are left out.
+    """
     for line in read_lines(files):
         if line.event is None:
             problems.append(f"{line.place}: {line.problem}")
-        elif "run" in line.event:
-            try:
-                yield reported_state_of(line.event)
-            except ValueError as problem:
-                problems.append(f"{line.place}: {problem}")
-        elif not {"job", "dataset"} & line.event.keys():
-            problems.append(f"{line.place}: not an OpenLineage event")
+            continue
+        try:
+            event = facts(line.event)
+        except InvalidEventError as problem:
+            problems.append(f"{line.place}: not an OpenLineage event: {problem}")
+            continue
+        left_out += (
+            f"{line.place}: {each.place}: {each.message}" for each in event.diagnostics if each.code == "odd-facet"
+        )
+        if event.run is not None:
+            yield reported_state_of(event, event.run)
 
 
 def _is_meant(output: ReportedDataset, names: ShortNames, options: argparse.Namespace) -> bool:
@@ -234,8 +254,8 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wa
         if not edges:
             rows.append((column, "-", NO_SOURCE))
         for place, edge in enumerate(edges):
-            source = f"{names.of(edge.dataset)}.{edge.field}"
-            words = [*edge.kinds] if edge.certainty is Certainty.EXACT else [*edge.kinds, edge.certainty.word]
+            source = ".".join(filter(None, (names.of(edge.dataset), edge.field)))
+            words = [*edge.kinds] if edge.certainty == "exact" else [*edge.kinds, edge.certainty]
             rows.append(("" if place else column, source, how(words, edge.expression)))
     column_title, source_title, how_title = HEADINGS
     columns = (TableColumn(column_title, 12), TableColumn(source_title, 20), TableColumn(how_title, 11, cut_end=True))
@@ -245,14 +265,14 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wa
 def _show_runs(screen: Screen, runs: Sequence[RunEvents]) -> None:
     from openlineage_pyspark.command.screen import TableColumn
 
-    days = {each.first.time.date() for each in runs if each.first.time is not None}
+    days = {each.first.time.date() for each in runs}
     one_day = f" on {next(iter(days))}" if len(days) == 1 else ""
     rows = []
     for each in runs:
         count = "-" if each.rows is None else f"{each.rows:,}"
         seconds = "-" if each.seconds is None else f"{each.seconds:.1f}"
         pattern = "%H:%M:%S" if one_day else "%Y-%m-%d %H:%M:%S"
-        started = "-" if each.first.time is None else each.first.time.strftime(pattern)
+        started = each.first.time.strftime(pattern)
         rows.append((each.state, started, seconds, count, _end_of(each.last.run_id), each.last.job))
         if each.last.error:
             rows.append(("", "", "", "", "", f"  {each.last.error}"))
@@ -296,7 +316,7 @@ def _document(
                 "run": each.last.run_id,
                 "job": each.last.job,
                 "state": each.state,
-                "started": each.first.time.isoformat() if each.first.time else None,
+                "started": each.first.time.isoformat(),
                 "seconds": each.seconds,
                 "rows": each.rows,
                 "error": each.last.error,
@@ -314,5 +334,5 @@ def _source(edge: ReportedColumn) -> dict[str, Any]:
         "field": edge.field,
         "kinds": list(edge.kinds),
         "expression": edge.expression,
-        "certainty": edge.certainty.word,
+        "certainty": edge.certainty,
     }

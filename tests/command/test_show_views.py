@@ -19,6 +19,7 @@ def complete(*inputs: dict[str, Any]) -> dict[str, Any]:
     return {
         "eventType": "COMPLETE",
         "eventTime": "2026-01-01T00:00:03Z",
+        "producer": "https://example.org",
         "run": {"runId": "a", "facets": {}},
         "job": {"namespace": "demo", "name": "app.copy"},
         "inputs": [*inputs, table],

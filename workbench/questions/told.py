@@ -7,9 +7,10 @@ The facet `pyspark_lineage_steps` names the operators that an edge passes, and h
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import attrs
+from openlineage_pyspark.workbench.events.read import InvalidEventError, call_site_of, facts
 from openlineage_pyspark.workbench.model.graph import (
     NOT_SAID_HOW,
     READ_FROM_PLAN,
@@ -24,13 +25,15 @@ from openlineage_pyspark.workbench.model.graph import (
     node_id,
     sure,
 )
-from openlineage_pyspark.workbench.store.events.rows import InvalidEventError, identity, parse_event, remarks_of
+from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
 from openlineage_pyspark.workbench.store.names import datasets
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from openlineage_pyspark.workbench.events.facts import Certainty
+    from openlineage_pyspark.workbench.events.read import EventFacts
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
 RUNS_OF_A_JOB = 5
@@ -39,9 +42,6 @@ RUNS_OF_A_JOB = 5
 _STEPS = "pyspark_lineage_steps"
 _CALL_SITE = '"pyspark_call_site"'
 _LONGEST_FACET = 2000
-_LONGEST_TEXT = 10_000
-# A way of ours has fewer operators and steps. In a facet, a number stands for each of them.
-_MOST_TOLD = 200
 _ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
 
 _End: TypeAlias = "tuple[str, str, str]"
@@ -96,7 +96,7 @@ def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, 
     remarks: dict[str, dict[tuple[str, str], None]] = {}
     ways: dict[str, list[tuple[_End, _End, tuple[str, str, bool], ToldWay]]] = {}
     for run, event in _events(tables, runs, time):
-        remarks.setdefault(run, {}).update(dict.fromkeys(remarks_of(event)))
+        remarks.setdefault(run, {}).update(dict.fromkeys(event.run.gaps if event.run is not None else ()))
         ways.setdefault(run, []).extend(_ways(event))
     ids = _ids(tables, (end[:2] for told in ways.values() for way in told for end in way[:2]))
     found = {}
@@ -259,9 +259,9 @@ def _call_site(text: str) -> str:
     """Return the line that the facet at the beginning of a text tells; empty for a facet of another shape."""
     try:
         facet, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-        return f"{_text(facet['file'])}:{int(facet['line'])}"
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+    except (ValueError, RecursionError):
         return ""
+    return call_site_of(facet) if isinstance(facet, dict) else ""
 
 
 def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
@@ -301,7 +301,7 @@ def _lists(runs: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
         yield ", ".join("?" * len(part)), part
 
 
-def _events(tables: QueriedTables, runs: Iterable[str], time: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _events(tables: QueriedTables, runs: Iterable[str], time: int) -> Iterator[tuple[str, EventFacts]]:
     """Yield those events of runs that tell something, in the order of their times."""
     for marks, part in _lists(runs):
         rows = tables.query(
@@ -312,9 +312,9 @@ def _events(tables: QueriedTables, runs: Iterable[str], time: int) -> Iterator[t
         yield from ((run, event) for run, text in rows if (event := _parsed(text)) is not None)
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
+def _parsed(text: str) -> EventFacts | None:
     try:
-        return parse_event(text)
+        return facts(parse_event(text))
     except InvalidEventError:
         return None
 
@@ -334,52 +334,18 @@ def _ids(tables: QueriedTables, names: Iterable[tuple[str, str]]) -> dict[tuple[
     }
 
 
-def _ways(event: dict[str, Any]) -> Iterator[tuple[_End, _End, tuple[str, str, bool], ToldWay]]:
-    """Yield the ways that an event tells: both ends, the words of the edge, and its way. Another shape is left out."""
-    outputs = event.get("outputs")
-    for output in outputs if isinstance(outputs, list) else ():
-        yield from ways_of_output(output)
+def _ways(event: EventFacts) -> Iterator[tuple[_End, _End, tuple[str, str, bool], ToldWay]]:
+    """Yield the paths that an event traces: both ends, the words of the edge, and its way."""
+    for source, target, paths in event.edges:
+        for path in paths:
+            if path.is_traced:
+                steps = tuple(
+                    EdgeStep(step.operator, step.expression, _word(step.certainty), step.call_site)
+                    for step in path.steps
+                )
+                way = ToldWay(_word(path.certainty), path.operators, steps)
+                yield source[:3], target[:3], path.kind, way
 
 
-def ways_of_output(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool], ToldWay]]:
-    """
-    Return the ways that an output of an event tells; none if it tells them in another shape.
-
-    Args:
-        output: the output as parsed JSON.
-
-    Returns:
-        For each way the source and the target as namespace, name and column; type, subtype and masking; and the way.
-    """
-    try:
-        facet = output["facets"][_STEPS]
-        lists = [("", facet["rows"]), *facet["columns"].items()]
-        ends = (_text(output["namespace"]), _text(output["name"]))
-        return [_way(told, (*ends, column), facet) for column, each in lists for told in each]
-    except (AttributeError, IndexError, KeyError, TypeError):
-        return []
-
-
-def _way(
-    told: dict[str, Any], target: _End, facet: dict[str, Any]
-) -> tuple[_End, _End, tuple[str, str, bool], ToldWay]:
-    steps = tuple(
-        EdgeStep(
-            _text(facet["operators"][step["operator"]]),
-            _text(facet["expressions"][step["expression"]]) if "expression" in step else "",
-            _text(step.get("certainty", "exact")),
-            _text(step.get("callSite", "")),
-        )
-        for step in told["steps"][:_MOST_TOLD]
-    )
-    operators = tuple(_text(facet["operators"][each]) for each in told["operators"][:_MOST_TOLD])
-    source = (_text(told["namespace"]), _text(told["name"]), _text(told["field"]))
-    how = (_text(told["type"]), _text(told["subtype"]), told["masking"] is True)
-    return source, target, how, ToldWay(_text(told["certainty"]), operators, steps)
-
-
-def _text(value: object) -> str:
-    """Return a text, no longer than other tables keep it: many places of a facet may name the same one."""
-    if not isinstance(value, str):
-        raise TypeError
-    return value[:_LONGEST_TEXT]
+def _word(certainty: Certainty) -> str:
+    return "unknown" if certainty == "text" else certainty

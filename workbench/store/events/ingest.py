@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 from openlineage_pyspark.workbench.store.events.files import EVENT_ENDINGS, STANDARD_INPUT, numbered_lines
+from openlineage_pyspark.workbench.events.read import InvalidEventError
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import (
-    InvalidEventError,
     described_rows,
     named_rows,
     read_event,

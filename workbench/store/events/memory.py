@@ -7,12 +7,13 @@ The START and the end of a run say nearly the same of their datasets, and so do 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from openlineage_pyspark.workbench.store.events.rows import has_escaped_surrogate, parse_event
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.events.read import EventJson
     from openlineage_pyspark.workbench.store.events.rows import DatasetMention, SideOfEvent
 
 _Value = TypeVar("_Value")
@@ -79,7 +80,7 @@ class EventMemory:
         self._mentions: _LastUsed[DatasetMention] = _LastUsed(_MOST_OF_MENTIONS)
         self._tail: _Tail | None = None
 
-    def parse(self, text: str) -> Mapping[str, Any]:
+    def parse(self, text: str) -> EventJson:
         """
         Return an event, as `parse_event` does.
 
@@ -109,7 +110,7 @@ class EventMemory:
         return head | tail.values
 
     def side(
-        self, event: Mapping[str, Any], job_id: int | None, where: str, read: Callable[[], SideOfEvent], /
+        self, event: EventJson, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /
     ) -> SideOfEvent:
         """Return what the event that was parsed last says of its datasets."""
         tail = self._tail

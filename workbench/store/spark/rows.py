@@ -56,7 +56,7 @@ def coded_rows(lines: Iterable[Sequence[str | None]]) -> Iterator[CodedRows]:
 
 def write_package(path: Path) -> None:
     """
-    Write a zip of the modules that executors need: the store, and attrs.
+    Write a zip of the modules that executors need: the reader of events, the store, and attrs.
 
     Args:
         path: the file.
@@ -66,7 +66,7 @@ def write_package(path: Path) -> None:
     """
     root = Path(__file__).parents[3]
     here = root / "workbench"
-    rooms = (file for room in ("model", "store") for file in sorted((here / room).rglob("*.py")))
+    rooms = (file for room in ("model", "events", "store") for file in sorted((here / room).rglob("*.py")))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in (root / "__init__.py", here / "__init__.py", here / "errors.py", *rooms):
             archive.write(file, f"openlineage_pyspark/{file.relative_to(root).as_posix()}")

@@ -1,0 +1,1 @@
+"""Reads OpenLineage events, whoever made them."""

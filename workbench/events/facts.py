@@ -1,0 +1,222 @@
+"""
+What an event says, as values.
+
+An event has some of them by the hundred. So they are named tuples, which are made five times as fast as other frozen
+values.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+Certainty: TypeAlias = Literal["exact", "opaque", "guessed", "unstated", "text"]
+"""How sure a path is, best first. `unstated`: the event does not say how the value arrives; `text`: from SQL's text."""
+Code: TypeAlias = Literal["odd-facet", "unknown-operator", "two-lineages"]
+
+
+class Diagnostic(NamedTuple):
+    """
+    What somebody should know about an event.
+
+    Args:
+        code: the kind: `odd-facet`, a part has another shape than its schema requires and is left out;
+            `unknown-operator`, the producer has not understood a part of what it ran; `two-lineages`, two facets
+            disagree about the edges of an output.
+        message: what, for people.
+        operator: what was not understood; empty for the other kinds.
+        place: where in the event, such as `output lake orders: schema`; empty for the event as a whole.
+        missing: whether facts may be missing because of it.
+    """
+
+    code: Code
+    message: str
+    operator: str = ""
+    place: str = ""
+    missing: bool = True
+
+
+class Name(NamedTuple):
+    """The namespace and the name of a dataset or of a job."""
+
+    namespace: str
+    name: str
+
+
+class Place(NamedTuple):
+    """
+    An end of an edge.
+
+    Args:
+        namespace: the namespace of a dataset, or of a job.
+        name: its name.
+        column: the column; empty for the whole dataset, which is all of its rows.
+        is_job: whether it is a job. A job without names is that of the event.
+    """
+
+    namespace: str
+    name: str
+    column: str = ""
+    is_job: bool = False
+
+
+class PathKind(NamedTuple):
+    """
+    How a value arrives, in OpenLineage's words.
+
+    Args:
+        type: DIRECT or INDIRECT; empty if the event does not say.
+        subtype: such as AGGREGATION or FILTER; empty if the event does not say.
+        masking: whether the value can't be recognized afterwards.
+    """
+
+    type: str
+    subtype: str
+    masking: bool = False
+
+
+class PathStep(NamedTuple):
+    """
+    What one operator does to a value on its way.
+
+    Args:
+        operator: its class and its index in the plan, such as `Aggregate#1`.
+        expression: the text of the expression there; empty if there is none.
+        certainty: how sure the step is.
+        call_site: the line of the user's Python that made it, such as `jobs/daily.py:12`; empty if it is not known.
+        relation: the CTE, view or subquery whose rows these are; empty for other operators.
+        column: its column.
+    """
+
+    operator: str
+    expression: str = ""
+    certainty: Certainty = "exact"
+    call_site: str = ""
+    relation: str = ""
+    column: str = ""
+
+
+class Path(NamedTuple):
+    """
+    One way of an edge, from its source to its target.
+
+    Args:
+        kind: how the value arrives.
+        expression: the text that makes the target, in terms of columns of the sources; empty if the event has none.
+        certainty: how sure it is.
+        operators: the operators that it passes; empty if the event does not name them.
+        steps: what those of them do that do more than pass the value on.
+        is_traced: whether the event says which way it goes, and how sure that is.
+    """
+
+    kind: PathKind
+    expression: str = ""
+    certainty: Certainty = "exact"
+    operators: tuple[str, ...] = ()
+    steps: tuple[PathStep, ...] = ()
+    is_traced: bool = False
+
+
+class StatedEdge(NamedTuple):
+    """A source, a target, and the paths between them in the order of the event, each once."""
+
+    source: Place
+    target: Place
+    paths: tuple[Path, ...]
+
+
+class SchemaField(NamedTuple):
+    """
+    A field of a schema.
+
+    Args:
+        path: its name; that of a field inside a struct after those of the structs, with dots between.
+        type: its type; empty if the event does not say.
+        above: the place of the struct that it is a field of; -1 for a column.
+    """
+
+    path: str
+    type: str
+    above: int = -1
+
+
+class OtherName(NamedTuple):
+    """Another name of a dataset; its type is TABLE or LOCATION, or empty if the event does not say."""
+
+    namespace: str
+    name: str
+    type: str = ""
+
+
+class ReadByBatch(NamedTuple):
+    """What a micro-batch read of a source: from one offset to another, or a version; None where the event says none."""
+
+    dataset: Name
+    start: str | None
+    end: str | None
+    version: str
+    rows: int | None
+
+
+class MadeByBatch(NamedTuple):
+    """What a micro-batch made in a sink: a version, after which other one; None where the event says none."""
+
+    dataset: Name
+    version: str
+    parent: str | None
+    change: str
+    rows: int | None
+
+
+class BatchOfRun(NamedTuple):
+    """A micro-batch: its number, its time (microseconds since 1970, if it has one), what it read and what it made."""
+
+    number: int
+    time: int | None
+    sources: tuple[ReadByBatch, ...]
+    sinks: tuple[MadeByBatch, ...]
+
+
+class RunAbove(NamedTuple):
+    """The run that started a run; the names of its job are empty if the event does not say them."""
+
+    run: str
+    job: Name
+
+
+class SubmittedAs(NamedTuple):
+    """
+    How an application was submitted.
+
+    Args:
+        command: the words of its command; none if the event does not say.
+        directory: where the command was given.
+        deploy_mode: such as `client`.
+        is_redacted: whether secrets were removed from the command.
+    """
+
+    command: tuple[str, ...] = ()
+    directory: str = ""
+    deploy_mode: str = ""
+    is_redacted: bool = False
+
+
+class RowsAndBytes(NamedTuple):
+    """How many rows and bytes were read or written; None where the event does not say."""
+
+    rows: int | None
+    bytes: int | None
+
+
+class Stated(NamedTuple):
+    """
+    The edges into one dataset, or into one job, that an explicit lineage facet states.
+
+    Args:
+        target: the dataset or the job.
+        edges: the edges.
+        has_columns: whether it says where columns come from.
+    """
+
+    target: Place
+    edges: tuple[StatedEdge, ...]
+    has_columns: bool

@@ -1,0 +1,1026 @@
+"""
+The one reader of events: an OpenLineage event as facts.
+
+It takes any valid event, of a run, of a job or of a dataset (https://openlineage.io/spec/2-0-2/OpenLineage.json),
+whoever made it. Facets that it does not know are left alone. What has another shape than its schema requires is left
+out and named by a diagnostic; the rest of its facet and of its event is taken.
+
+An event is read for each line of a file, and most of them say again what the one before said. So a facet is read when
+its facts are asked for, and once.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+import attrs
+from openlineage_pyspark.workbench.events.facts import (
+    BatchOfRun,
+    Certainty,
+    Diagnostic,
+    MadeByBatch,
+    Name,
+    OtherName,
+    Path,
+    PathKind,
+    PathStep,
+    Place,
+    ReadByBatch,
+    RowsAndBytes,
+    RunAbove,
+    SchemaField,
+    Stated,
+    StatedEdge,
+    SubmittedAs,
+)
+from openlineage_pyspark.workbench.model.times import microseconds, time_of_micros
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+EventJson: TypeAlias = "dict[str, Any]"
+ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
+"""The types of the events that end a run."""
+TYPES = frozenset({"START", "RUNNING", "OTHER"}) | ENDS
+"""The types of the events of runs."""
+
+LONGEST_TEXT = 10_000
+"""So many characters of a text are taken of which a small event may have very many, or an endless one."""
+_MOST_STEPS = 200
+_STEPS = "pyspark_lineage_steps"
+_CERTAINTIES: dict[str, Certainty] = {"exact": "exact", "opaque": "opaque", "guessed": "guessed", "unknown": "text"}
+_LEAST_NUMBER, _FIRST_TOO_LARGE = -(1 << 63), 1 << 63
+
+
+class InvalidEventError(ValueError):
+    """Something is no valid OpenLineage event. The message says why."""
+
+
+class Role(enum.Enum):
+    """What a dataset is in an event."""
+
+    INPUT = enum.auto()
+    OUTPUT = enum.auto()
+    ALONE = enum.auto()
+
+
+_WORDS = {Role.INPUT: "input", Role.OUTPUT: "output", Role.ALONE: "dataset"}
+
+
+class _Odd:
+    """
+    The parts of an entity's facets that have another shape than their schemas require.
+
+    Args:
+        owner: the entity, for people.
+    """
+
+    __slots__ = ("found", "owner")
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.found: dict[Diagnostic, None] = {}
+
+    def add(self, facet: str, message: str) -> None:
+        """Add a part that was left out."""
+        self.found[Diagnostic("odd-facet", f"{message}; it is left out", "", f"{self.owner}: {facet}")] = None
+
+    def mapping(self, facet: str, owner: Mapping[str, Any], key: str) -> EventJson:
+        """Return the object under a key; an empty one if it is missing or something else."""
+        found = owner.get(key)
+        if isinstance(found, dict):
+            return found
+        if found is not None:
+            self.add(facet, _wrong(key, found, "an object"))
+        return {}
+
+    def objects(self, facet: str, owner: Mapping[str, Any], key: str) -> list[EventJson]:
+        """Return the objects in the array under a key."""
+        found = owner.get(key)
+        if isinstance(found, list):
+            if all(isinstance(each, dict) for each in found):
+                return found
+            for number, each in enumerate(found):
+                if not isinstance(each, dict):
+                    self.add(facet, _wrong(f"{key}[{number}]", each, "an object"))
+            return [each for each in found if isinstance(each, dict)]
+        if found is not None:
+            self.add(facet, _wrong(key, found, "an array"))
+        return []
+
+    def text(self, facet: str, owner: Mapping[str, Any], key: str) -> str | None:
+        """Return the text under a key."""
+        found = owner.get(key)
+        if isinstance(found, str):
+            return found
+        if found is not None:
+            self.add(facet, _wrong(key, found, "a text"))
+        return None
+
+    def number(self, facet: str, owner: Mapping[str, Any], key: str) -> int | None:
+        """Return the number under a key, if it has at most 64 bits."""
+        found = owner.get(key)
+        if found is None:
+            return None
+        # NaN is in no range.
+        if not isinstance(found, bool) and isinstance(found, int | float) and _LEAST_NUMBER <= found < _FIRST_TOO_LARGE:
+            return int(found)
+        self.add(facet, _wrong(key, found, "a number of 64 bits"))
+        return None
+
+    def named(self, owner: EventJson, facet: str, what: str) -> TypeGuard[EventJson]:
+        """Return whether an object has a namespace and a name."""
+        if _is_named(owner):
+            return True
+        self.add(facet, f"{what} has no namespace or no name")
+        return False
+
+
+@attrs.frozen(slots=False, eq=False)
+class DatasetOfEvent:
+    """
+    What an event says of a dataset.
+
+    Args:
+        role: what the dataset is in the event.
+        namespace: its namespace.
+        name: its name.
+    """
+
+    role: Role
+    namespace: str
+    name: str
+    _document: EventJson = attrs.field(repr=False)
+    _odd: _Odd = attrs.field(repr=False)
+
+    @cached_property
+    def _facets(self) -> EventJson:
+        return self._odd.mapping("facets", self._document, "facets")
+
+    def _facet(self, name: str) -> EventJson:
+        facets = self._facets
+        return self._odd.mapping(name, facets, name) if name in facets else {}
+
+    @property
+    def facets(self) -> Mapping[str, Any]:
+        """The facets as parsed JSON."""
+        return self._facets
+
+    @cached_property
+    def fields(self) -> tuple[SchemaField, ...]:
+        """
+        The fields of the schema, in order, those of structs below them.
+
+        A field without a name is left out, and so are those whose path is too long: with the names of all structs in
+        it, the paths of a small event may be endless.
+        """
+        return tuple(_fields(self._odd, self._facet("schema")))
+
+    @cached_property
+    def symlinks(self) -> tuple[OtherName, ...]:
+        """The other names of the dataset."""
+        odd = self._odd
+        return tuple(
+            OtherName(each["namespace"], each["name"], odd.text("symlinks", each, "type") or "")
+            for each in odd.objects("symlinks", self._facet("symlinks"), "identifiers")
+            if odd.named(each, "symlinks", "an identifier")
+        )
+
+    @property
+    def type(self) -> str:
+        """What it is, such as VIEW; empty if the event does not say."""
+        return self._text("datasetType", "datasetType")
+
+    @property
+    def storage_layer(self) -> str:
+        """Such as `iceberg`; empty if the event does not say."""
+        return self._text("storage", "storageLayer")
+
+    @property
+    def file_format(self) -> str:
+        """Such as `parquet`; empty if the event does not say."""
+        return self._text("storage", "fileFormat")
+
+    @property
+    def catalog(self) -> str:
+        """The name of the catalog; empty if the event does not say."""
+        return self._text("catalog", "name")
+
+    @cached_property
+    def version(self) -> str:
+        """The newest version that was read or made; empty if the event does not say."""
+        return self._text("version", "datasetVersion")
+
+    @cached_property
+    def versions(self) -> tuple[str, ...]:
+        """All versions that were read or made, in order; the newest one, if the event does not list them."""
+        listed = self._facet("pyspark_snapshot").get("versions")
+        if isinstance(listed, list):
+            found = tuple(each for each in listed if isinstance(each, str) and each)
+            if len(found) < len(listed):
+                self._odd.add("pyspark_snapshot", "a version is no text, or empty")
+            if found:
+                return found
+        elif listed is not None:
+            self._odd.add("pyspark_snapshot", _wrong("versions", listed, "an array"))
+        return (self.version,) if self.version else ()
+
+    @property
+    def version_before(self) -> str | None:
+        """The version before the first one that was made; None if the event does not say."""
+        return self._odd.text("pyspark_snapshot", self._facet("pyspark_snapshot"), "parent")
+
+    @property
+    def branch(self) -> str | None:
+        """The branch of which the versions are; None for the main one."""
+        return self._odd.text("pyspark_snapshot", self._facet("pyspark_snapshot"), "branch")
+
+    @property
+    def change(self) -> str:
+        """What became of the dataset, such as OVERWRITE; empty for an append."""
+        return self._text("lifecycleStateChange", "lifecycleStateChange")
+
+    @cached_property
+    def renamed_from(self) -> Name | None:
+        """The name that it had before the event; None if it had the same one."""
+        before = self._facet("lifecycleStateChange").get("previousIdentifier")
+        if before is None:
+            return None
+        if not _is_named(before):
+            self._odd.add("lifecycleStateChange", "previousIdentifier has no namespace or no name")
+            return None
+        found = Name(before["namespace"], before["name"])
+        return None if found == (self.namespace, self.name) else found
+
+    @cached_property
+    def counts(self) -> RowsAndBytes:
+        """How much of it was read or written."""
+        if self.role is Role.ALONE:
+            return RowsAndBytes(None, None)
+        side = _WORDS[self.role]
+        facets, facet = f"{side}Facets", f"{side}Statistics"
+        held = self._odd.mapping(facets, self._document, facets) if facets in self._document else {}
+        found = self._odd.mapping(facet, held, facet) if facet in held else {}
+        return RowsAndBytes(self._odd.number(facet, found, "rowCount"), self._odd.number(facet, found, "size"))
+
+    @property
+    def has_column_lineage(self) -> bool:
+        """Whether the event says where its columns come from, be it that they come from nowhere."""
+        return isinstance(self._facets.get("columnLineage"), dict)
+
+    @cached_property
+    def lineage_columns(self) -> tuple[str, ...]:
+        """The columns that `columnLineage` names, with a source or without."""
+        return tuple(filter(None, self._odd.mapping("columnLineage", self._facet("columnLineage"), "fields")))
+
+    @cached_property
+    def edges(self) -> tuple[StatedEdge, ...]:
+        """
+        The edges into it that `columnLineage` has, and those of a new name from the columns of the old one.
+
+        `EventFacts.edges` has them with what other facets of the event say of them.
+        """
+        if self.role is Role.INPUT:
+            return ()
+        found = _EdgesOfFacet(self).edges()
+        before = self.renamed_from
+        if before is not None:
+            # Each column continues the one that had its name under the old name.
+            for field in self.fields:
+                edge = (Place(*before, field.path), Place(self.namespace, self.name, field.path))
+                found.setdefault(edge, {})[Path(PathKind("DIRECT", "IDENTITY"))] = None
+        return tuple(StatedEdge(*ends, tuple(paths)) for ends, paths in found.items())
+
+    @cached_property
+    def stated(self) -> Stated | None:
+        """What the explicit lineage facet of the dataset states; None without one."""
+        if self.role is Role.INPUT or "lineage" not in self._facets:
+            return None
+        return _stated(self._odd, self._facet("lineage"), Place(self.namespace, self.name))
+
+    @property
+    def facet_names(self) -> tuple[str, ...]:
+        """The names of its facets."""
+        return tuple(self._facets)
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was left out of its facets. All of them are read for this."""
+        _ = (self.fields, self.symlinks, self.type, self.storage_layer, self.file_format, self.catalog, self.versions)
+        _ = (self.version_before, self.branch, self.change, self.renamed_from, self.counts)
+        _ = (self.edges, self.stated)
+        return tuple(self._odd.found)
+
+    def _text(self, facet: str, key: str) -> str:
+        return self._odd.text(facet, self._facet(facet), key) or ""
+
+
+@attrs.frozen(slots=False, eq=False)
+class JobOfEvent:
+    """What an event says of its job: its namespace, its name, and its facets."""
+
+    namespace: str
+    name: str
+    _document: EventJson = attrs.field(repr=False)
+    _odd: _Odd = attrs.field(factory=lambda: _Odd("job"), repr=False)
+
+    @cached_property
+    def _facets(self) -> EventJson:
+        return self._odd.mapping("facets", self._document, "facets")
+
+    def _text(self, facet: str, key: str) -> str | None:
+        facets = self._facets
+        return self._odd.text(facet, self._odd.mapping(facet, facets, facet), key) if facet in facets else None
+
+    @property
+    def processing(self) -> str | None:
+        """BATCH or STREAMING."""
+        return self._text("jobType", "processingType")
+
+    @property
+    def integration(self) -> str | None:
+        """The producer's word for itself, such as SPARK."""
+        return self._text("jobType", "integration")
+
+    @property
+    def type(self) -> str | None:
+        """Such as APPLICATION or SQL_JOB."""
+        return self._text("jobType", "jobType")
+
+    @property
+    def sql(self) -> str | None:
+        """The statement."""
+        return self._text("sql", "query")
+
+    @property
+    def description(self) -> str | None:
+        """What people say of it."""
+        return self._text("documentation", "description")
+
+    @property
+    def source_url(self) -> str | None:
+        """Where its source code is."""
+        return self._text("sourceCodeLocation", "url")
+
+    @cached_property
+    def stated(self) -> tuple[Stated, ...]:
+        """What the explicit lineage facet of the job states, one for each of its entries."""
+        if "lineage" not in self._facets:
+            return ()
+        entries = self._odd.objects("lineage", self._odd.mapping("lineage", self._facets, "lineage"), "entries")
+        found = []
+        for entry in entries:
+            target = _stated_place(self._odd, entry, "an entry")
+            if target is not None:
+                found.append(_stated(self._odd, entry, target))
+        return tuple(found)
+
+    @property
+    def facet_names(self) -> tuple[str, ...]:
+        """The names of its facets."""
+        return tuple(self._facets)
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was left out of its facets. All of them are read for this."""
+        _ = (self.processing, self.integration, self.type, self.sql, self.description, self.source_url, self.stated)
+        return tuple(self._odd.found)
+
+
+@attrs.frozen(slots=False, eq=False)
+class RunOfEvent:
+    """What an event says of its run: its id and its facets."""
+
+    id: str
+    _document: EventJson = attrs.field(repr=False)
+    _odd: _Odd = attrs.field(factory=lambda: _Odd("run"), repr=False)
+
+    @cached_property
+    def _facets(self) -> EventJson:
+        return self._odd.mapping("facets", self._document, "facets")
+
+    def _facet(self, name: str) -> EventJson:
+        facets = self._facets
+        return self._odd.mapping(name, facets, name) if name in facets else {}
+
+    @cached_property
+    def parent(self) -> RunAbove | None:
+        """The run that started it."""
+        return self._above(self._facet("parent"))
+
+    @cached_property
+    def root(self) -> RunAbove | None:
+        """The run at the top of those that started it."""
+        return self._above(self._odd.mapping("parent", self._facet("parent"), "root"))
+
+    def _above(self, facet: EventJson) -> RunAbove | None:
+        if not facet:
+            return None
+        odd = self._odd
+        run = odd.text("parent", odd.mapping("parent", facet, "run"), "runId")
+        job = odd.mapping("parent", facet, "job")
+        name = Name(odd.text("parent", job, "namespace") or "", odd.text("parent", job, "name") or "")
+        return None if run is None else RunAbove(run, name)
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed."""
+        return self._odd.text("errorMessage", self._facet("errorMessage"), "message")
+
+    @cached_property
+    def gaps(self) -> tuple[tuple[str, str], ...]:
+        """What the producer did not understand, as pairs of an operator, which may be empty, and a message."""
+        odd, facet = self._odd, "extractionError"
+        named = [
+            (odd.text(facet, each, "task") or "", odd.text(facet, each, "errorMessage"))
+            for each in odd.objects(facet, self._facet(facet), "errors")
+        ]
+        return tuple(dict.fromkeys((operator, message) for operator, message in named if message))
+
+    @property
+    def query_id(self) -> str | None:
+        """The id of the streaming query."""
+        return self._odd.text("pyspark_micro_batches", self._facet("pyspark_micro_batches"), "queryId")
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The checkpoint of the streaming query."""
+        return self._odd.text("pyspark_micro_batches", self._facet("pyspark_micro_batches"), "checkpoint")
+
+    @cached_property
+    def batches(self) -> tuple[BatchOfRun, ...] | None:
+        """The micro-batches of the run since the event before; None if it has none, and reads and writes as a whole."""
+        if not isinstance(self._facets.get("pyspark_micro_batches"), dict):
+            return None
+        return tuple(_batches(self._odd, self._facet("pyspark_micro_batches")))
+
+    @property
+    def call_site(self) -> str:
+        """The line of the user's Python that ran it, such as `jobs/daily.py:12`; empty if the event does not say."""
+        facet = self._facet("pyspark_call_site")
+        found = call_site_of(facet)
+        if facet and not found:
+            self._odd.add("pyspark_call_site", "it has no file or no line")
+        return found
+
+    @property
+    def submission(self) -> SubmittedAs:
+        """How the application was submitted, if it is one."""
+        odd, own = self._odd, self._facet("pyspark_submission")
+        words = own.get("command")
+        if words is not None and not isinstance(words, list):
+            odd.add("pyspark_submission", _wrong("command", words, "an array"))
+        mode = odd.text("pyspark_submission", own, "deployMode")
+        details = "spark_applicationDetails"
+        return SubmittedAs(
+            tuple(str(word) for word in words) if isinstance(words, list) else (),
+            odd.text("pyspark_submission", own, "workingDirectory") or "",
+            mode or odd.text(details, self._facet(details), "deployMode") or "",
+            own.get("redacted") is True,
+        )
+
+    @property
+    def event_id(self) -> str | None:
+        """The id of the event itself, by which one that was sent again is known."""
+        return self._odd.text("pyspark_event", self._facet("pyspark_event"), "id")
+
+    @property
+    def facet_names(self) -> tuple[str, ...]:
+        """The names of its facets."""
+        return tuple(self._facets)
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What the producer did not understand, and what was left out of the facets. All are read for this."""
+        _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
+        _ = (self.submission, self.event_id)
+        gaps = (Diagnostic("unknown-operator", message, operator, "run") for operator, message in self.gaps)
+        return (*gaps, *self._odd.found)
+
+
+@attrs.frozen
+class Sides:
+    """
+    The datasets of an event: the inputs and outputs of a job, or the one that the event is about.
+
+    What follows `"inputs":` in an event is often the same text as before. Then these values can be used again.
+
+    Args:
+        inputs: the datasets that the job reads.
+        outputs: those that it writes.
+        alone: the one that the event is about.
+        diagnostics: what was left out because it is no array.
+    """
+
+    inputs: tuple[DatasetOfEvent, ...] = ()
+    outputs: tuple[DatasetOfEvent, ...] = ()
+    alone: tuple[DatasetOfEvent, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@attrs.frozen(slots=False, eq=False)
+class EventFacts:
+    """
+    What an event says.
+
+    Args:
+        type: START, RUNNING, COMPLETE, FAIL, ABORT or OTHER; JOB or DATASET for an event that is of no run.
+        time: the event's time, microseconds since 1970.
+        producer: who made it.
+        run: its run; None in the event of a job or of a dataset.
+        job: its job; None in the event of a dataset.
+        sides: its datasets.
+    """
+
+    type: str
+    time: int
+    producer: str
+    run: RunOfEvent | None
+    job: JobOfEvent | None
+    sides: Sides
+
+    @property
+    def inputs(self) -> tuple[DatasetOfEvent, ...]:
+        """The datasets that the job reads."""
+        return self.sides.inputs
+
+    @property
+    def outputs(self) -> tuple[DatasetOfEvent, ...]:
+        """The datasets that the job writes."""
+        return self.sides.outputs
+
+    @property
+    def dataset(self) -> DatasetOfEvent | None:
+        """The dataset that the event is about; None in the event of a run or of a job."""
+        return self.sides.alone[0] if self.sides.alone else None
+
+    @property
+    def datasets(self) -> tuple[DatasetOfEvent, ...]:
+        """All of its datasets."""
+        return (*self.sides.inputs, *self.sides.outputs, *self.sides.alone)
+
+    @cached_property
+    def stated(self) -> tuple[Stated, ...]:
+        """
+        What explicit lineage facets state, of the job and of the datasets.
+
+        Where there is one, the job's inputs do not all lead to all of its outputs: these edges are there and no others.
+        """
+        own = [dataset.stated for dataset in (*self.outputs, *self.sides.alone) if dataset.stated is not None]
+        found = [*(self.job.stated if self.job is not None else ()), *own]
+        return tuple(_with_job(each, self.job) for each in found) if found else ()
+
+    @cached_property
+    def edges(self) -> tuple[StatedEdge, ...]:
+        """
+        The edges, each once.
+
+        They are those of `columnLineage`; where an explicit lineage facet is about the target, those that it states.
+        One that is about the dataset as a whole leaves those edges of columns that come from its inputs.
+        """
+        return self._decided[0]
+
+    @cached_property
+    def _decided(self) -> tuple[tuple[StatedEdge, ...], tuple[Diagnostic, ...]]:
+        has_gaps = self.run is not None and bool(self.run.gaps)
+        edges = [edge for dataset in (*self.outputs, *self.sides.alone) for edge in dataset.edges]
+        problems: tuple[Diagnostic, ...] = ()
+        if self.stated:
+            edges, problems = _decide(edges, self.stated)
+        if has_gaps:
+            edges = [_in_doubt(edge) for edge in edges]
+        return tuple(_joined(edges)), problems
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What somebody should know about the event. All of it is read for this."""
+        of_run = self.run.diagnostics if self.run is not None else ()
+        of_job = self.job.diagnostics if self.job is not None else ()
+        of_datasets = (each for dataset in self.datasets for each in dataset.diagnostics)
+        return (*of_run, *of_job, *self.sides.diagnostics, *of_datasets, *self._decided[1])
+
+
+def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
+    """
+    Return what an event says.
+
+    Args:
+        event: the event as parsed JSON.
+        sides: its datasets, if they were read before; the event need not have them then.
+
+    Raises:
+        InvalidEventError: something is missing that the specification requires of each event.
+    """
+    time, producer = _time(event), event.get("producer")
+    if not isinstance(producer, str):
+        raise InvalidEventError("`producer` is missing or no text")
+    if "run" not in event and "job" not in event:
+        if "dataset" not in event:
+            raise InvalidEventError("neither `run`, `job` nor `dataset`")
+        return EventFacts("DATASET", time, producer, None, None, sides or sides_of(event))
+    named = event.get("job")
+    if not _is_named(named):
+        raise InvalidEventError(_NAMELESS.format("job"))
+    job, run = JobOfEvent(named["namespace"], named["name"], named), None
+    type_ = "JOB"
+    if "run" in event:
+        type_ = event.get("eventType", "OTHER")
+        if not isinstance(type_, str) or type_ not in TYPES:
+            raise InvalidEventError(f"`eventType` is {json.dumps(type_)}")
+        document = event["run"]
+        run_id = document.get("runId") if isinstance(document, dict) else None
+        if not isinstance(run_id, str) or not run_id:
+            raise InvalidEventError("`run.runId` is missing or no text")
+        run = RunOfEvent(run_id, document)
+    return EventFacts(type_, time, producer, run, job, sides or sides_of(event))
+
+
+def sides_of(event: EventJson) -> Sides:
+    """
+    Return the datasets of an event.
+
+    Args:
+        event: the event as parsed JSON.
+
+    Raises:
+        InvalidEventError: one of them has no name.
+    """
+    if "run" not in event and "job" not in event:
+        return Sides(alone=(dataset_facts(event.get("dataset"), Role.ALONE),))
+    odd = _Odd("event")
+    inputs, outputs = (
+        _listed(event, key, role, odd) for key, role in (("inputs", Role.INPUT), ("outputs", Role.OUTPUT))
+    )
+    return Sides(inputs, outputs, (), tuple(odd.found))
+
+
+def _listed(event: EventJson, key: str, role: Role, odd: _Odd) -> tuple[DatasetOfEvent, ...]:
+    found = event.get(key)
+    if isinstance(found, list):
+        return tuple(dataset_facts(each, role) for each in found)
+    if found is not None:
+        odd.add(key, _wrong(key, found, "an array"))
+    return ()
+
+
+def dataset_facts(document: object, role: Role) -> DatasetOfEvent:
+    """
+    Return what an event says of a dataset.
+
+    Args:
+        document: the dataset as parsed JSON.
+        role: what it is in the event.
+
+    Raises:
+        InvalidEventError: it has no name.
+    """
+    if not _is_named(document):
+        raise InvalidEventError(_NAMELESS.format("dataset" if role is Role.ALONE else f"{_WORDS[role]}s"))
+    namespace, name = document["namespace"], document["name"]
+    return DatasetOfEvent(role, namespace, name, document, _Odd(f"{_WORDS[role]} {namespace} {name}"))
+
+
+def call_site_of(facet: Mapping[str, Any]) -> str:
+    """Return the line that a facet `pyspark_call_site` names; empty for one of another shape."""
+    file, line = facet.get("file"), facet.get("line")
+    if isinstance(file, str) and not isinstance(line, bool) and isinstance(line, int):
+        return f"{file[:LONGEST_TEXT]}:{line}"
+    return ""
+
+
+_NAMELESS = "`{}` has no namespace or no name"
+
+
+class _EdgesOfFacet:
+    """The edges of the facet `columnLineage`, with the paths that `pyspark_lineage_steps` names."""
+
+    def __init__(self, dataset: DatasetOfEvent) -> None:
+        self._odd = dataset._odd
+        self._facet = dataset._facet("columnLineage")
+        self._target = (dataset.namespace, dataset.name)
+        self._found: dict[tuple[Place, Place], dict[Path, None]] = {}
+        steps = dataset._facet(_STEPS)
+        self._ways = _ways(dataset._odd, steps) if isinstance(dataset.facets.get(_STEPS), dict) else {}
+
+    def edges(self) -> dict[tuple[Place, Place], dict[Path, None]]:
+        """Return the paths of each edge."""
+        odd, facet = self._odd, self._facet
+        for column, field in odd.mapping("columnLineage", facet, "fields").items():
+            if not isinstance(field, dict):
+                odd.add("columnLineage", _wrong(f"the field {column!r}", field, "an object"))
+            elif not column:
+                odd.add("columnLineage", "a field has no name, and would stand for all rows")
+            else:
+                self._of_field(column, field)
+        target = Place(*self._target)
+        for source in odd.objects("columnLineage", facet, "dataset"):
+            self._add(source, target, "", None)
+        return self._found
+
+    def _of_field(self, column: str, field: EventJson) -> None:
+        odd = self._odd
+        # As facets before version 1-1-0 have them.
+        subtype = odd.text("columnLineage", field, "transformationType") or ""
+        text = odd.text("columnLineage", field, "transformationDescription") or ""
+        older = None
+        if subtype or text:
+            older = Path(
+                PathKind("DIRECT" if subtype else "", subtype, subtype == "MASKED"), text, _by_kind(subtype, "")
+            )
+        target = Place(*self._target, column)
+        for source in odd.objects("columnLineage", field, "inputFields"):
+            self._add(source, target, column, older)
+
+    def _add(self, source: EventJson, target: Place, column: str, older: Path | None) -> None:
+        namespace, name, field = source.get("namespace"), source.get("name"), source.get("field")
+        if not (isinstance(namespace, str) and isinstance(name, str) and isinstance(field, str) and field):
+            self._odd.add("columnLineage", f"a source of {column or 'all rows'!r} has no namespace, name or field")
+            return
+        listed = source.get("transformations")
+        # An empty array says as little as none.
+        paths = _paths(self._odd, "columnLineage", source) if listed else ()
+        if self._ways:
+            paths = self._with_ways(paths, (column, namespace, name, field))
+        found = self._found.setdefault((Place(namespace, name, field), target), {})
+        for path in paths or ((older or _UNSTATED),):
+            found[path] = None
+
+    def _with_ways(self, paths: tuple[Path, ...], ends: tuple[str, str, str, str]) -> tuple[Path, ...]:
+        """Return paths with their ways; one of which there are several stands for each of them."""
+        found: list[Path] = []
+        times: dict[PathKind, int] = {}
+        for path in paths:
+            times[path.kind] = times.get(path.kind, 0) + 1
+        taken: dict[PathKind, int] = {}
+        for path in paths:
+            ways = self._ways.get((*ends, *path.kind), ())
+            place = taken[path.kind] = taken.get(path.kind, 0) + 1
+            own = ways[place - 1 :] if place == times[path.kind] else ways[place - 1 : place]
+            found += [Path(path.kind, path.expression, *way, is_traced=True) for way in own] or [path]
+        return tuple(found)
+
+
+_UNSTATED = Path(PathKind("", ""), certainty="unstated")
+
+_Way: TypeAlias = "tuple[Certainty, tuple[str, ...], tuple[PathStep, ...]]"
+
+
+def _ways(odd: _Odd, facet: EventJson) -> dict[tuple[str, str, str, str, str, str, bool], list[_Way]]:
+    """
+    Return the ways of edges: column, namespace, name and field of the source, type, subtype, masking -> ways.
+
+    A facet of another shape has none: numbers stand in it for texts, and none of them can be trusted then.
+    """
+    try:
+        found: dict[tuple[str, str, str, str, str, str, bool], list[_Way]] = {}
+        for column, ways in (("", facet["rows"]), *facet["columns"].items()):
+            for way in ways:
+                source = (_cut(way["namespace"]), _cut(way["name"]), _cut(way["field"]))
+                kind = (_cut(way["type"]), _cut(way["subtype"]), way["masking"] is True)
+                found.setdefault((column, *source, *kind), []).append(_way(facet, way))
+    except (AttributeError, IndexError, KeyError, TypeError) as problem:
+        odd.add(_STEPS, f"it has another shape than its schema ({type(problem).__name__}: {str(problem)[:80]})")
+        return {}
+    return found
+
+
+def _way(facet: EventJson, way: EventJson) -> _Way:
+    operators, expressions = facet["operators"], facet["expressions"]
+    steps = tuple(
+        PathStep(
+            _cut(operators[step["operator"]]),
+            _cut(expressions[step["expression"]]) if "expression" in step else "",
+            _CERTAINTIES.get(_cut(step.get("certainty", "exact")), "text"),
+            _cut(step.get("callSite", "")),
+            _cut(step.get("relation", "")),
+            _cut(step.get("column", "")),
+        )
+        for step in way["steps"][:_MOST_STEPS]
+    )
+    passed = tuple(_cut(operators[each]) for each in way["operators"][:_MOST_STEPS])
+    return _CERTAINTIES.get(_cut(way["certainty"]), "text"), passed, steps
+
+
+def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[Path, ...]:
+    """Return the paths that the transformations of a source are."""
+    found = []
+    for each in odd.objects(facet, source, "transformations"):
+        type_, subtype, text = each.get("type"), each.get("subtype"), each.get("description")
+        # In the form that almost all have, nothing is asked twice.
+        if not isinstance(type_, str):
+            type_ = odd.text(facet, each, "type") or ""
+        if not isinstance(subtype, str):
+            subtype = odd.text(facet, each, "subtype") or ""
+        if not isinstance(text, str):
+            text = odd.text(facet, each, "description") or ""
+        masking = each.get("masking")
+        if masking is not None and not isinstance(masking, bool):
+            odd.add(facet, _wrong("masking", masking, "true or false"))
+        found.append(Path(PathKind(type_, subtype, masking is True), text, _by_kind(subtype, type_)))
+    return tuple(found)
+
+
+def _by_kind(subtype: str, type_: str) -> Certainty:
+    return "exact" if subtype or type_ == "INDIRECT" else "unstated"
+
+
+def _stated(odd: _Odd, entry: EventJson, target: Place) -> Stated:
+    """Return what an entry of an explicit lineage facet states: all edges into a dataset, or into a job."""
+    found: list[StatedEdge] = []
+    for source in odd.objects("lineage", entry, "inputs"):
+        found += _stated_edge(odd, source, target)
+    fields = odd.mapping("lineage", entry, "fields")
+    for column, field in fields.items():
+        if not isinstance(field, dict) or not column or target.is_job:
+            odd.add("lineage", f"the field {column!r} is no object, has no name, or is a job's")
+            continue
+        for source in odd.objects("lineage", field, "inputs"):
+            found += _stated_edge(odd, source, target._replace(column=column))
+    return Stated(target, tuple(_joined(found)), bool(fields))
+
+
+def _stated_edge(odd: _Odd, source: EventJson, target: Place) -> Iterator[StatedEdge]:
+    place = _stated_place(odd, source, "an input")
+    if place is not None:
+        yield StatedEdge(place, target, _paths(odd, "lineage", source) or (_UNSTATED,))
+
+
+def _stated_place(odd: _Odd, entry: EventJson, what: str) -> Place | None:
+    """Return the dataset, column or job that a part of an explicit lineage facet names."""
+    type_ = entry.get("type")
+    if type_ == "JOB" and "namespace" not in entry and "name" not in entry:
+        return Place("", "", is_job=True)
+    if type_ not in ("JOB", "DATASET"):
+        odd.add("lineage", f"{what} has neither the type DATASET nor JOB")
+        return None
+    if not odd.named(entry, "lineage", what):
+        return None
+    column = "" if type_ == "JOB" else odd.text("lineage", entry, "field") or ""
+    return Place(entry["namespace"], entry["name"], column, type_ == "JOB")
+
+
+def _with_job(stated: Stated, job: JobOfEvent | None) -> Stated:
+    """Return what is stated with the names of the event's own job."""
+    if job is None:
+        return stated
+    own = Place(job.namespace, job.name, is_job=True)
+
+    def named(place: Place) -> Place:
+        return own if place.is_job and not place.name else place
+
+    edges = tuple(StatedEdge(named(edge.source), named(edge.target), edge.paths) for edge in stated.edges)
+    return Stated(named(stated.target), edges, stated.has_columns)
+
+
+def _decide(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[StatedEdge], tuple[Diagnostic, ...]]:
+    """Return the edges where explicit lineage facets state some, and where other facets disagree with these."""
+    sources: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    by_column: set[tuple[str, str]] = set()
+    found = [edge for each in stated for edge in each.edges]
+    columns = {(edge.source, edge.target) for edge in found}
+    for each in stated:
+        if not each.target.is_job:
+            sources.setdefault(each.target[:2], set()).update(edge.source[:2] for edge in each.edges)
+            if each.has_columns:
+                by_column.add(each.target[:2])
+    refused: dict[tuple[str, str], int] = {}
+    for edge in edges:
+        target = edge.target[:2]
+        if target not in sources or (target not in by_column and edge.source[:2] in sources[target]):
+            found.append(edge)
+        elif (edge.source, edge.target) not in columns:
+            refused[target] = refused.get(target, 0) + 1
+    problems = (
+        Diagnostic(
+            "two-lineages",
+            f"columnLineage has {count} edge{'' if count == 1 else 's'} that the explicit facet `lineage` does not "
+            "have; the explicit one is taken",
+            place=f"output {' '.join(target)}",
+            missing=False,
+        )
+        for target, count in refused.items()
+    )
+    return found, tuple(problems)
+
+
+def _joined(edges: Iterable[StatedEdge]) -> Iterator[StatedEdge]:
+    """Yield edges, those with the same ends as one."""
+    found: dict[tuple[Place, Place], StatedEdge] = {}
+    for edge in edges:
+        ends = (edge.source, edge.target)
+        before = found.get(ends)
+        found[ends] = edge if before is None else edge._replace(paths=tuple(dict.fromkeys(before.paths + edge.paths)))
+    yield from found.values()
+
+
+def _in_doubt(edge: StatedEdge) -> StatedEdge:
+    """Return an edge of an event with gaps: what is exact is guessed, unless the event traces its way."""
+    paths = tuple(
+        path if path.is_traced or path.certainty != "exact" else path._replace(certainty="guessed")
+        for path in edge.paths
+    )
+    return edge._replace(paths=paths)
+
+
+def _fields(odd: _Odd, facet: EventJson) -> Iterator[SchemaField]:
+    # A schema may be nested more deeply than Python calls.
+    pending = [(odd.objects("schema", facet, "fields"), -1, "")]
+    places = [0]
+    count = 0
+    while pending:
+        (fields, above, prefix), at = pending[-1], places[-1]
+        if at == len(fields):
+            pending.pop()
+            places.pop()
+            continue
+        places[-1] += 1
+        field = fields[at]
+        name = field.get("name")
+        if not isinstance(name, str) or not name:
+            odd.add("schema", "a field has no name")
+        elif above >= 0 and len(prefix) + len(name) > LONGEST_TEXT:
+            odd.add("schema", "the path of a field is too long")
+        else:
+            yield SchemaField(f"{prefix}{name}", odd.text("schema", field, "type") or "", above)
+            if "fields" in field:
+                pending.append((odd.objects("schema", field, "fields"), count, f"{prefix}{name}."))
+                places.append(0)
+            count += 1
+
+
+_BATCHES = "pyspark_micro_batches"
+
+
+def _batches(odd: _Odd, facet: EventJson) -> Iterator[BatchOfRun]:
+    for batch in odd.objects(_BATCHES, facet, "batches"):
+        number = odd.number(_BATCHES, batch, "batchId")
+        if number is None:
+            odd.add(_BATCHES, "a batch has no number")
+            continue
+        sources = tuple(
+            ReadByBatch(
+                Name(each["namespace"], each["name"]),
+                odd.text(_BATCHES, each, "from"),
+                odd.text(_BATCHES, each, "to"),
+                odd.text(_BATCHES, each, "version") or "",
+                odd.number(_BATCHES, each, "rows"),
+            )
+            for each in odd.objects(_BATCHES, batch, "sources")
+            if odd.named(each, _BATCHES, "a source")
+        )
+        sinks = tuple(
+            MadeByBatch(
+                Name(each["namespace"], each["name"]),
+                odd.text(_BATCHES, each, "version") or "",
+                odd.text(_BATCHES, each, "parent"),
+                odd.text(_BATCHES, each, "change") or "",
+                odd.number(_BATCHES, each, "rows"),
+            )
+            for each in odd.objects(_BATCHES, batch, "sinks")
+            if odd.named(each, _BATCHES, "a sink")
+        )
+        yield BatchOfRun(number, _batch_time(odd, batch), sources, sinks)
+
+
+def _batch_time(odd: _Odd, batch: EventJson) -> int | None:
+    text = odd.text(_BATCHES, batch, "time")
+    if text is None:
+        return None
+    try:
+        return microseconds(text)
+    except (ValueError, OverflowError):
+        odd.add(_BATCHES, "the time of a batch is no time")
+        return None
+
+
+def _time(event: EventJson) -> int:
+    text = event.get("eventTime")
+    if not isinstance(text, str):
+        raise InvalidEventError("`eventTime` is missing or no text")
+    try:
+        found = microseconds(text)
+        # With its zone it may be before the first year, or after the last one, of those that people read.
+        time_of_micros(found)
+    except (ValueError, OverflowError):
+        raise InvalidEventError(f"`eventTime` is {json.dumps(text)}") from None
+    return found
+
+
+def _is_named(value: object) -> TypeGuard[EventJson]:
+    return isinstance(value, dict) and isinstance(value.get("namespace"), str) and isinstance(value.get("name"), str)
+
+
+def _cut(value: object) -> str:
+    """Return a text, no longer than the tables keep it: many places of a facet may name the same one."""
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} is no text")
+    return value[:LONGEST_TEXT]
+
+
+def _wrong(what: str, value: object, expected: str) -> str:
+    """Return the message about a value of the wrong type; the value itself may be long, or a secret."""
+    kinds = {dict: "an object", list: "an array", str: "a text", bool: "true or false"}
+    return f"{what} is {kinds.get(type(value), 'a number')}, not {expected}"
