@@ -23,13 +23,13 @@ from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, dire
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.store.events.files import STANDARD_INPUT
 from openlineage_pyspark.workbench.store.events.ingest import (
+    EventLine,
     Ingested,
     files_of,
     lines_of,
     take,
     without_cycle_collection,
 )
-from openlineage_pyspark.workbench.store.events.ingest import EventLine
 from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:

@@ -115,7 +115,7 @@ def test_a_store_that_can_not_be_written_costs_the_job_nothing_and_is_counted_an
     fault(path, transport)
     delivery = Delivery(transport, policy=_IMPATIENT)
     # What a store can't make smaller.
-    body = event(big={"text": random.Random(1).randbytes(50_000).hex()}).body
+    body = event(big={"text": random.Random(1).randbytes(50_000).hex()}).body  # noqa: S311 (a test's choice)
     for number in range(20):
         delivery.submit(Event(f"r{number}", "START", body))
     assert delivery.flush(60) == 20

@@ -13,6 +13,8 @@ from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from openlineage_pyspark.workbench.store.told import Told
+
 _SHOWN = 10
 
 
@@ -21,6 +23,12 @@ class QueriedTables(Protocol):
 
     def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query; `?` stands for a parameter."""
+
+    def told(self, runs: Iterable[str], time: int) -> Told:
+        """Return what the events of runs told until a time, microseconds since 1970."""
+
+    def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
+        """Return the line of the user's Python that ran each run, if an event told it until a time."""
 
 
 @attrs.frozen

@@ -20,14 +20,16 @@ from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.workbench.store.tables.schema import Merge
 from openlineage_pyspark.workbench.store.tables.views import PROPOSAL, VIEWS, view_ddl
+from openlineage_pyspark.workbench.store.told import call_sites_of_runs, told_by_versions
 from openlineage_pyspark.workbench.store.versions import Versions
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from openlineage_pyspark.workbench.store.events.ingest import Portion
-    from openlineage_pyspark.workbench.store.events.rows import Row, Rows
+    from openlineage_pyspark.workbench.store.events.rows import Row
     from openlineage_pyspark.workbench.store.tables.schema import StoredColumn, StoredTable
+    from openlineage_pyspark.workbench.store.told import Told
 
 _PATIENCE_SECONDS = 60
 _PAUSE_SECONDS = 0.01
@@ -291,6 +293,14 @@ class Database:
             return False
         return True
 
+    def told(self, runs: Iterable[str], time: int) -> Told:
+        """Return what the events of runs told until a time."""
+        return told_by_versions(self, runs, time)
+
+    def call_sites(self, runs: Iterable[str], _time: int, /) -> dict[str, str]:
+        """Return the line of Python that ran each run, if an event told it."""
+        return call_sites_of_runs(self, runs)
+
     def size(self) -> int:
         """Return how many bytes the file has."""
         return self.path.stat().st_size
@@ -305,7 +315,10 @@ class Database:
         known = self._known_names(datasets)
         self._upsert(schema.REJECTED, portion.rejected.get(schema.REJECTED.name, []))
         self._upsert(schema.JOB, named.get(schema.JOB.name, []))
-        self._upsert(stored.RUN, own.get(schema.RUN.name, []))
+        self._upsert(
+            stored.RUN,
+            [(*row, e.call_site or None) for e in portion.events for row in e.rows.get(schema.RUN.name, ())],
+        )
         self._upsert(schema.DATASET, self._without_known(datasets, known))
         self._identify(datasets, known, before)
         runs = self._numbers_of({event.span.first_run for event in portion.events})
@@ -571,7 +584,7 @@ def table_ddl() -> list[str]:
             name = f"{table.name}_by_{'_'.join(index)}"
             statements.append(f'CREATE INDEX IF NOT EXISTS "{name}" ON "{table.name}" ({", ".join(index)})')
     statements += [f"CREATE INDEX IF NOT EXISTS {name} ON {what}" for name, what in _further_indexes()]
-    no_run = f"INSERT OR IGNORE INTO {stored.RUN.name} (run, run_id) VALUES ({stored.NO_RUN}, '')"
+    no_run = f"INSERT OR IGNORE INTO {stored.RUN.name} (run, run_id) VALUES ({stored.NO_RUN}, '')"  # noqa: S608 (our own names alone)
     return [*statements, *stored.definitions(), no_run]
 
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.store.events.rows import DatasetMention, JobMention, version_digest
+from openlineage_pyspark.workbench.store.events.rows import DatasetMention, JobMention, digest_of, version_digest
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
 
@@ -27,6 +27,7 @@ _MOVE_VERSION = (
     "UPDATE job_version SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE version = ?"
 )
 _ADD_DESCRIPTION = "INSERT INTO description VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_PATH = "INSERT INTO path VALUES (?, ?, ?)"
 _ADD_VERSION = "INSERT INTO job_version VALUES (?, ?, ?, ?, ?, ?)"
 _ADD_RUN = (
     "INSERT INTO run_version VALUES (?, ?, ?) ON CONFLICT (run, version) DO UPDATE SET "
@@ -38,7 +39,8 @@ _ADD_PARTS = {
     "reading": "INSERT OR IGNORE INTO reading VALUES (?, ?)",
     "writing": "INSERT OR IGNORE INTO writing VALUES (?, ?)",
     "field": "INSERT INTO field VALUES (?, ?, ?, ?)",
-    "edge": "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "edge": "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "gap": "INSERT INTO gap VALUES (?, ?, ?, ?)",
     "version_description": "INSERT OR IGNORE INTO version_description VALUES (?, ?)",
 }
 _MOST_KEYS = 200_000
@@ -56,6 +58,7 @@ class Versions:
         self._connection = connection
         self._descriptions = _Numbers(connection, "description")
         self._versions = _Numbers(connection, "job_version", "version")
+        self._paths = _Numbers(connection, "path")
         self._pairs = set[tuple[int, int]]()
         # The version of what is the same object is known without its digest.
         self._digests: dict[tuple[object, ...], bytes] = {}
@@ -64,6 +67,7 @@ class Versions:
         """Forget what was read, because others may have changed it."""
         self._descriptions.forget()
         self._versions.forget()
+        self._paths.forget()
         self._pairs.clear()
 
     def add(self, events: Sequence[EventRows], mentions: Mentions) -> list[int]:
@@ -90,15 +94,17 @@ class Versions:
         self._connection.executemany(
             _MOVE_VERSION, [(*times[digest], number) for digest, number in known.items() if digest not in new]
         )
-        rows, parts = [], []
+        rows, parts, gaps = [], [], []
         for digest in new:
             event, number = first[digest], known[digest]
             job = next((each.job_id for each in event.mentions if isinstance(each, JobMention)), None)
             rows.append((number, digest, job, event.producer, *times[digest]))
             told = (each for each in event.mentions if isinstance(each, DatasetMention))
             parts += [(number, numbers[each.digest]) for each in told]
+            gaps += [(number, place, *gap) for place, gap in enumerate(event.gaps)]
         self._connection.executemany(_ADD_VERSION, rows)
         self._connection.executemany(_ADD_PARTS["version_description"], parts)
+        self._connection.executemany(_ADD_PARTS["gap"], gaps)
         return [known[digest] for digest in digests]
 
     def add_runs(self, told: Iterable[tuple[int, int, int]]) -> None:
@@ -124,7 +130,7 @@ class Versions:
         self._pairs |= pairs
 
     def _digest(self, event: EventRows) -> bytes:
-        key = (event.producer, *event.mentions)
+        key = (event.producer, event.gaps, *event.mentions)
         found = self._digests.get(key)
         if found is None:
             if len(self._digests) > _MOST_KEYS:
@@ -135,6 +141,7 @@ class Versions:
     def _add_descriptions(self, told: Mapping[DatasetMention, TimeSpan]) -> dict[bytes, int]:
         """Return the numbers of descriptions by their digests."""
         known, new = self._descriptions.of(each.digest for each in told)
+        paths = self._add_paths(edge[-1] for each in told if each.digest in new for edge in each.lines.edges)
         moved = []
         rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in _ADD_PARTS}
         added = []
@@ -149,13 +156,22 @@ class Versions:
             rows["writing"] += [(name_id, number) for name_id in lines.written]
             rows["field"] += [(number, position, name, type_) for _, name, type_, position in lines.columns]
             rows["edge"] += [
-                (number, place, edge[1], *edge[2:4], *edge[5:]) for place, edge in enumerate(lines.edges)
+                (number, place, edge[1], *edge[2:4], *edge[5:-1], paths.get(edge[-1]))
+                for place, edge in enumerate(lines.edges)
             ]
         self._connection.executemany(_MOVE_DESCRIPTION, moved)
         self._connection.executemany(_ADD_DESCRIPTION, added)
         for name, found in rows.items():
             self._connection.executemany(_ADD_PARTS[name], found)
         return known
+
+    def _add_paths(self, texts: Iterable[object]) -> dict[object, int]:
+        """Return the numbers of paths by their texts."""
+        every = {str(text): digest_of(str(text)) for text in texts if text is not None}
+        known, new = self._paths.of(every.values())
+        rows = [(known[digest], digest, text) for text, digest in every.items() if digest in new]
+        self._connection.executemany(_ADD_PATH, rows)
+        return {text: known[digest] for text, digest in every.items()}
 
 
 class _Numbers:

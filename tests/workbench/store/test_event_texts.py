@@ -32,7 +32,10 @@ def golden_texts() -> list[str]:
 def oddly(event: dict[str, Any], chance: random.Random) -> str:
     """Return an event as some producer may write it: spaces, another order, keys twice, large numbers, half pairs."""
     changed = copy.deepcopy(event)
-    facet = {"n": chance.choice([10**40, 1.5e300, -0.0]), "t": chance.choice(["\u00e9", "\U0001f600", "\ud800", "\x00"])}
+    facet = {
+        "n": chance.choice([10**40, 1.5e300, -0.0]),
+        "t": chance.choice(["\u00e9", "\U0001f600", "\ud800", "\x00"]),
+    }
     changed["run"]["facets"]["odd"] = facet
     changed["job"]["facets"]["inputs"] = {"inputs": "x"}
     items = list(changed.items())
@@ -105,7 +108,7 @@ def random_texts(chance: random.Random) -> Iterator[tuple[bytes, bytes]]:
         yield text + mark + base[:100], chance.choice((base, base + mark + base[:100], b""))
 
 
-def test_what_is_packed_is_unpacked(tmp_path: Path) -> None:  # noqa: ARG001
+def test_what_is_packed_is_unpacked(tmp_path: Path) -> None:
     for text, base in random_texts(random.Random(1)):  # noqa: S311 (a test's choice)
         assert unpack(pack(text, base), base) == text
 

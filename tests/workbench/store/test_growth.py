@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
-from openlineage_pyspark.workbench.store.events.ingest import take
-from openlineage_pyspark.workbench.store.events.ingest import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.names import find
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store

@@ -19,8 +19,7 @@ from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store import sqlite
 from openlineage_pyspark.workbench.store.events import ingest
-from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, take
-from openlineage_pyspark.workbench.store.events.ingest import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, files_of, lines_of, take
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema, stored

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.store.events.ingest import take
-from openlineage_pyspark.workbench.store.events.ingest import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store_api import Store

@@ -26,8 +26,7 @@ from openlineage_pyspark.command.main import main
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.page.formats import text_of_graph
-from openlineage_pyspark.workbench.store.events.ingest import take
-from openlineage_pyspark.workbench.store.events.ingest import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.spark.ingest import EventOrigin, take_once, take_stream
 from openlineage_pyspark.workbench.store.spark.sql import Format

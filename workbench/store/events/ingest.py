@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
-from openlineage_pyspark.workbench.store.events.files import EVENT_ENDINGS, STANDARD_INPUT, numbered_lines
 from openlineage_pyspark.workbench.events.read import InvalidEventError
+from openlineage_pyspark.workbench.store.events.files import EVENT_ENDINGS, STANDARD_INPUT, numbered_lines
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import (
     described_rows,
@@ -73,7 +73,13 @@ class Portion:
     def all_rows(self) -> Rows:
         """Return the rows of all documented tables."""
         events = {schema.EVENT.name: [event.row for event in self.events]} if self.events else {}
-        return {**self.own_rows(), **events, **self.rejected, **named_rows(self.mentions), **described_rows(self.mentions)}
+        return {
+            **self.own_rows(),
+            **events,
+            **self.rejected,
+            **named_rows(self.mentions),
+            **described_rows(self.mentions),
+        }
 
 
 @attrs.define

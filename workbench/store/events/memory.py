@@ -110,7 +110,7 @@ class EventMemory:
         return head | tail.values
 
     def side(
-        self, event: EventJson, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /
+        self, _event: EventJson, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /
     ) -> SideOfEvent:
         """Return what the event that was parsed last says of its datasets."""
         tail = self._tail

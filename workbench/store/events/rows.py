@@ -27,7 +27,7 @@ from openlineage_pyspark.workbench.events.read import (
 from openlineage_pyspark.workbench.store.events.files import why_no_object
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.events.facts import BatchOfRun
+    from openlineage_pyspark.workbench.events.facts import BatchOfRun, Path
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, EventJson, JobOfEvent, RunOfEvent
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
@@ -81,7 +81,7 @@ class Lines:
         columns: of `dataset_column`: up to the position.
         read: the ids of the datasets that the job reads.
         written: the ids of those that it writes.
-        edges: of `column_lineage`: up to the expression.
+        edges: of `column_lineage`: up to the expression; and the path as a text, None if it is not told.
     """
 
     name_id: int
@@ -144,6 +144,8 @@ class EventRows:
         rows: the rows that are this event's own, by table; but not that of the event.
         mentions: the job and the datasets that it names. Their rows are made of many events at once.
         span: the event's own time and run.
+        gaps: what its producer did not understand, as pairs of an operator and a message.
+        call_site: the line of the user's Python that ran it; empty if it is not known.
     """
 
     text: str
@@ -153,6 +155,8 @@ class EventRows:
     rows: Rows
     mentions: tuple[JobMention | DatasetMention, ...]
     span: TimeSpan
+    gaps: tuple[tuple[str, str], ...] = ()
+    call_site: str = ""
 
     @property
     def row(self) -> Row:
@@ -199,7 +203,9 @@ class Memory(Protocol):
 class NoMemory:
     """Remembers nothing."""
 
-    def side(self, _event: EventJson, _job_id: int | None, _where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
+    def side(
+        self, _event: EventJson, _job_id: int | None, _where: str, read: Callable[[], SideOfEvent], /
+    ) -> SideOfEvent:
         """Read it."""
         return read()
 
@@ -288,7 +294,8 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
                 _add(rows, table, (run_id, NO_BATCH, name_id, snapshot, job_id, time, *rest))
     digest = hashlib.sha256(text.encode(errors="replace")).digest()[:_DIGEST_BYTES]
     span = TimeSpan(time, run_id, time, run_id)
-    return EventRows(text, digest, said.type, said.producer, rows, tuple(mentions), span)
+    gaps, site = ((), "") if said.run is None else (said.run.gaps, said.run.call_site)
+    return EventRows(text, digest, said.type, said.producer, rows, tuple(mentions), span, gaps, site)
 
 
 def named_rows(mentions: Mentions) -> Rows:
@@ -336,7 +343,7 @@ def described_rows(mentions: Mentions) -> Rows:
         if isinstance(mention, DatasetMention):
             columns += [(*row, span.first_time, span.last_time) for row in mention.lines.columns]
             whole = (span.first_time, span.first_run, span.last_time, span.last_run)
-            edges += [(*row, *whole) for row in mention.lines.edges]
+            edges += [(*row[:-1], *whole) for row in mention.lines.edges]
     return {"dataset_column": columns, "column_lineage": edges}
 
 
@@ -361,7 +368,7 @@ def _mention(job_id: int | None, said: DatasetOfEvent, memory: Memory) -> Datase
     def read() -> DatasetMention:
         lines = _lines(said, job_id)
         whole = repr((said.role.value, job_id, said.namespace, said.name, attrs.astuple(lines, recurse=False)))
-        return DatasetMention(said.role, job_id, _digest_of(whole), lines)
+        return DatasetMention(said.role, job_id, digest_of(whole), lines)
 
     # The same values in another order are read again, and then say the same.
     return memory.mention((said.role, job_id, said.namespace, said.name, marshal.dumps(facets, _PLAIN_MARSHAL)), read)
@@ -370,7 +377,7 @@ def _mention(job_id: int | None, said: DatasetOfEvent, memory: Memory) -> Datase
 def version_digest(said: EventRows) -> bytes:
     """Return the digest of what an event says of its job and its datasets, apart from counts and versions."""
     parts = [repr(attrs.astuple(each)) if isinstance(each, JobMention) else each.digest.hex() for each in said.mentions]
-    return _digest_of(repr((said.producer, sorted(set(parts)))))
+    return digest_of(repr((said.producer, sorted(set(parts)), said.gaps)))
 
 
 def _versions_said(said: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
@@ -506,7 +513,15 @@ def _edges(said: DatasetOfEvent, name_id: int, job_id: int | None, names: _Menti
         for path in paths:
             kind = path.kind
             ends = (name_id, target.column, source_id, source.column, job_id)
-            yield (*ends, kind.type, kind.subtype, int(kind.masking), path.expression)
+            yield (*ends, kind.type, kind.subtype, int(kind.masking), path.expression, path_text(path))
+
+
+def path_text(path: Path) -> str | None:
+    """Return a path as JSON: its certainty, its operators, and its steps; None if the event does not say them."""
+    if not path.is_traced:
+        return None
+    steps = [(step.operator, step.expression, step.certainty, step.call_site) for step in path.steps]
+    return json.dumps((path.certainty, path.operators, steps), ensure_ascii=False, separators=(",", ":"))
 
 
 def _latest(values: tuple[str | int | None, ...], time: int) -> list[str | int | None]:
@@ -519,7 +534,8 @@ def _list(value: EventJson, key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _digest_of(text: str) -> bytes:
+def digest_of(text: str) -> bytes:
+    """Return the digest of a text, 16 bytes."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 

@@ -6,6 +6,7 @@ What the runs of a job repeat is stored once: a `description` is all that events
 version, and its text is packed against another one that says nearly the same.
 """
 
+# ruff: noqa: S608 (these statements are of our own names alone)
 from __future__ import annotations
 
 import attrs
@@ -25,7 +26,8 @@ def _by_number(table: StoredTable, name: str) -> StoredTable:
     return attrs.evolve(table, name=name, columns=(_RUN_NUMBER, *table.columns[1:]))
 
 
-RUN = attrs.evolve(schema.RUN, name="stored_run")
+_CALL_SITE = StoredColumn("call_site", "The line of the user's Python that ran it.")
+RUN = attrs.evolve(schema.RUN, name="stored_run", columns=(*schema.RUN.columns, _CALL_SITE))
 READ_VERSION = _by_number(schema.SOURCE_SNAPSHOT_LINEAGE, "read_version")
 MADE_VERSION = _by_number(schema.SINK_SNAPSHOT_LINEAGE, "made_version")
 MERGED = (schema.REJECTED, schema.JOB, RUN, schema.DATASET, schema.DATASET_IDENTITY, READ_VERSION, MADE_VERSION)
@@ -59,8 +61,10 @@ OF_VERSIONS = {
     "edge": (
         "description INTEGER, number INTEGER, output_column TEXT NOT NULL, input_id INTEGER NOT NULL, "
         "input_column TEXT NOT NULL, type TEXT NOT NULL, subtype TEXT NOT NULL, masking INTEGER NOT NULL, "
-        "expression TEXT, PRIMARY KEY (description, number)"
+        "expression TEXT, path INTEGER, PRIMARY KEY (description, number)"
     ),
+    "path": "path INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, steps TEXT NOT NULL",
+    "gap": "version INTEGER, number INTEGER, operator TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY (version, number)",
 }
 """The tables of what runs repeat: the definition of each."""
 OF_EVENTS = {
@@ -83,7 +87,7 @@ INDEXES = {
     "edge_by_input": "edge (input_id, input_column)",
 }
 """Their indexes."""
-_WITH_NUMBERS = ("job_version", "description", "stored_event", "dictionary")
+_WITH_NUMBERS = ("job_version", "description", "path", "stored_event", "dictionary")
 
 
 def definitions() -> list[str]:
@@ -111,7 +115,9 @@ _EVENT = (
     "(SELECT v.producer FROM {database}job_version v WHERE v.version = e.version) AS producer{json} "
     "FROM {database}stored_event e JOIN {database}stored_run r ON r.run = e.run"
 )
-_OF_JOBS = "SELECT job_id, name_id, min(first_time) AS first_time, max(last_time) AS last_time FROM {table} GROUP BY 1, 2"
+_OF_JOBS = (
+    "SELECT job_id, name_id, min(first_time) AS first_time, max(last_time) AS last_time FROM {table} GROUP BY 1, 2"
+)
 _TOLD_OF_JOBS = (
     "SELECT d.job_id, u.name_id, d.first_time, d.last_time FROM {table} u "
     "JOIN description d ON d.description = u.description"
@@ -130,13 +136,17 @@ TOLD = {
     "told_write": (schema.SINK_JOB_LINEAGE.name, _TOLD_OF_JOBS.format(table="writing")),
     "told_column": (
         schema.DATASET_COLUMN.name,
-        "SELECT d.name_id, f.column_name, f.type, f.position, d.first_time, d.last_time FROM description d "
-        "JOIN field f ON f.description = d.description",
+        (
+            "SELECT d.name_id, f.column_name, f.type, f.position, d.first_time, d.last_time FROM description d "
+            "JOIN field f ON f.description = d.description"
+        ),
     ),
     "told_edge": (
         schema.COLUMN_LINEAGE_TABLE.name,
-        "SELECT d.name_id AS output_id, e.output_column, e.input_id, e.input_column, d.job_id, e.type, e.subtype, "
-        f"e.masking, e.expression, {_SPAN_COLUMNS} FROM edge e JOIN description d ON d.description = e.description",
+        (
+            "SELECT d.name_id AS output_id, e.output_column, e.input_id, e.input_column, d.job_id, e.type, e.subtype, "
+            f"e.masking, e.expression, {_SPAN_COLUMNS} FROM edge e JOIN description d ON d.description = e.description"
+        ),
     ),
 }
 """
@@ -161,7 +171,7 @@ _COLUMN_LINEAGE = (
 )
 DOCUMENTED = {
     schema.EVENT.name: _EVENT.format(database="", json=""),
-    schema.RUN.name: f"SELECT {_names(RUN, 'r')} FROM stored_run r WHERE r.run_id <> ''",
+    schema.RUN.name: f"SELECT {_names(schema.RUN, 'r')} FROM stored_run r WHERE r.run_id <> ''",
     schema.DATASET_COLUMN.name: _DATASET_COLUMN,
     schema.SOURCE_JOB_LINEAGE.name: _OF_JOBS.format(table="told_read"),
     schema.SINK_JOB_LINEAGE.name: _OF_JOBS.format(table="told_write"),
