@@ -105,8 +105,12 @@ def told_by_versions(tables: QueriedTables, runs: Iterable[str], time: int) -> T
         for version, *gap in tables.query(_GAPS.format(listed)):
             gaps.setdefault(version, []).append((gap[0], gap[1]))
         for version, *ends, masking, steps in tables.query(_PATHS.format(listed)):
-            paths.setdefault(version, []).append(ToldPath(*ends, bool(masking), *_path(steps)))
-    versions = {each: ToldVersion(tuple(gaps.get(each, ())), tuple(paths.get(each, ()))) for each in every}
+            source_id, source, target_id, target, type_, subtype = ends
+            words = (type_, subtype, bool(masking))
+            paths.setdefault(version, []).append(ToldPath(source_id, source, target_id, target, *words, *_path(steps)))
+    versions: dict[Hashable, ToldVersion] = {
+        each: ToldVersion(tuple(gaps.get(each, ())), tuple(paths.get(each, ()))) for each in every
+    }
     return Told(of_run, versions)
 
 

@@ -123,7 +123,7 @@ class Versions:
             for run, version in self._connection.execute(_VERSIONS_OF_RUNS.format(listed)):
                 of_run.setdefault(run, set()).add(version)
         alone = {(version, version) for _, version in first}
-        pairs = alone.union(*(itertools.product(versions, repeat=2) for versions in of_run.values()))
+        pairs = alone.union(*(itertools.product(versions, versions) for versions in of_run.values()))
         if len(self._pairs) > _MOST_KEYS:
             self._pairs.clear()
         self._connection.executemany(_ADD_PAIR, sorted(pairs - self._pairs))

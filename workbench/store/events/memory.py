@@ -109,9 +109,7 @@ class EventMemory:
         self._tail = tail
         return head | tail.values
 
-    def side(
-        self, _event: EventJson, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /
-    ) -> SideOfEvent:
+    def side(self, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
         """Return what the event that was parsed last says of its datasets."""
         tail = self._tail
         if tail is None or where not in tail.values:

@@ -193,7 +193,7 @@ _identity = functools.lru_cache(maxsize=100_000)(identity)
 class Memory(Protocol):
     """What remembers what events said: the next ones say most of it again."""
 
-    def side(self, event: EventJson, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
+    def side(self, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
         """Return what an event says of its datasets, as `read` does."""
 
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
@@ -203,9 +203,7 @@ class Memory(Protocol):
 class NoMemory:
     """Remembers nothing."""
 
-    def side(
-        self, _event: EventJson, _job_id: int | None, _where: str, read: Callable[[], SideOfEvent], /
-    ) -> SideOfEvent:
+    def side(self, _job_id: int | None, _where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
         """Read it."""
         return read()
 
@@ -277,7 +275,6 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
     else:
         sides = {
             where: memory.side(
-                event,
                 job.job_id,
                 where,
                 functools.partial(_side_said, role, job.job_id, _list(event, where), memory),

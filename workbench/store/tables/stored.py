@@ -64,7 +64,9 @@ OF_VERSIONS = {
         "expression TEXT, path INTEGER, PRIMARY KEY (description, number)"
     ),
     "path": "path INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, steps TEXT NOT NULL",
-    "gap": "version INTEGER, number INTEGER, operator TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY (version, number)",
+    "gap": (
+        "version INTEGER, number INTEGER, operator TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY (version, number)"
+    ),
 }
 """The tables of what runs repeat: the definition of each."""
 OF_EVENTS = {
