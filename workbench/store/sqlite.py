@@ -295,11 +295,11 @@ class Database:
 
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return what the events of runs told until a time."""
-        return told_by_versions(self, runs, time)
+        return told_by_versions(self.query, runs, time)
 
     def call_sites(self, runs: Iterable[str], _time: int, /) -> dict[str, str]:
         """Return the line of Python that ran each run, if an event told it."""
-        return call_sites_of_runs(self, runs)
+        return call_sites_of_runs(self.query, runs)
 
     def size(self) -> int:
         """Return how many bytes the file has."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 
-if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.store.names import QueriedTables
+Query: TypeAlias = "Callable[[str, Sequence[str | int]], list[tuple[Any, ...]]]"
+"""Returns the rows of a query, with `?` for parameters."""
 
 
 class ToldStep(NamedTuple):
@@ -85,26 +85,26 @@ _PATHS = (
 )
 
 
-def told_by_versions(tables: QueriedTables, runs: Iterable[str], time: int) -> Told:
+def told_by_versions(query: Query, runs: Iterable[str], time: int) -> Told:
     """
     Return what the events of runs told, from the tables of versions.
 
     Args:
-        tables: the store.
+        query: asks the store.
         runs: the ids of the runs.
         time: until when, microseconds since 1970.
     """
     of_run: dict[str, tuple[Hashable, ...]] = {}
     for marks, part in lists_of_runs(runs):
-        for run, version in tables.query(_VERSIONS.format(marks), (*part, time)):
+        for run, version in query(_VERSIONS.format(marks), (*part, time)):
             of_run[run] = (*of_run.get(run, ()), version)
     gaps: dict[int, list[tuple[str, str]]] = {}
     paths: dict[int, list[ToldPath]] = {}
     every = {version for versions in of_run.values() for version in versions if isinstance(version, int)}
     for listed in id_lists(every):
-        for version, *gap in tables.query(_GAPS.format(listed)):
+        for version, *gap in query(_GAPS.format(listed), ()):
             gaps.setdefault(version, []).append((gap[0], gap[1]))
-        for version, *ends, masking, steps in tables.query(_PATHS.format(listed)):
+        for version, *ends, masking, steps in query(_PATHS.format(listed), ()):
             source_id, source, target_id, target, type_, subtype = ends
             words = (type_, subtype, bool(masking))
             paths.setdefault(version, []).append(ToldPath(source_id, source, target_id, target, *words, *_path(steps)))
@@ -114,11 +114,11 @@ def told_by_versions(tables: QueriedTables, runs: Iterable[str], time: int) -> T
     return Told(of_run, versions)
 
 
-def call_sites_of_runs(tables: QueriedTables, runs: Iterable[str]) -> dict[str, str]:
+def call_sites_of_runs(query: Query, runs: Iterable[str]) -> dict[str, str]:
     """Return the line of the user's Python that ran each run, if an event told it, from the table of runs."""
     found: dict[str, str] = {}
     for marks, part in lists_of_runs(runs):
-        found |= dict(tables.query(_CALL_SITES.format(marks), part))
+        found |= dict(query(_CALL_SITES.format(marks), part))
     return found
 
 

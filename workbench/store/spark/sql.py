@@ -109,7 +109,7 @@ def replace_table(schema_name: str, table: StoredTable, format_: Format) -> str:
 
 def mark_version(schema_name: str, table: StoredTable) -> str:
     """Return the statement that says of a table that it is one of this version, in a format that can change rows."""
-    properties = _properties({PROPERTY_VERSION: str(schema.VERSION)})
+    properties = _properties({PROPERTY_VERSION: str(schema.CATALOG_VERSION)})
     return f"ALTER TABLE {table_identifier(schema_name, table.name)} SET TBLPROPERTIES ({properties})"
 
 
@@ -123,7 +123,7 @@ def create_view(schema_name: str, table: StoredTable, rows: str) -> str:
         rows: the name of the table of rows.
     """
     properties = {
-        PROPERTY_VERSION: str(schema.VERSION),
+        PROPERTY_VERSION: str(schema.CATALOG_VERSION),
         PROPERTY_FORMAT: Format.PARQUET.value,
         PROPERTY_ROWS: rows,
     }
@@ -300,7 +300,7 @@ def _definition(table: StoredTable, format_: Format) -> str:
     """Return the part of a CREATE TABLE behind the table's name: its columns, and how it is kept."""
     columns = ", ".join(f"{identifier(column)} {type_}" for column, type_ in columns_with_types(table, format_))
     partition = f" PARTITIONED BY ({_DAY})" if table is schema.EVENT else ""
-    properties = {PROPERTY_VERSION: str(schema.VERSION), PROPERTY_FORMAT: format_.value}
+    properties = {PROPERTY_VERSION: str(schema.CATALOG_VERSION), PROPERTY_FORMAT: format_.value}
     if format_ is Format.ICEBERG:
         # A MERGE then writes what changes, and no file anew of which it is only a part.
         properties |= {"format-version": "2", "write.merge.mode": "merge-on-read"}

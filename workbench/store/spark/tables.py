@@ -566,14 +566,14 @@ def _own_properties(
     version = found.get(spark_sql.PROPERTY_VERSION)
     if version is None:
         raise StoreError(f"{schema_name} has tables of something else")
-    if int(version) > schema.VERSION:
+    if int(version) > schema.CATALOG_VERSION:
         raise StoreError(
-            f"{schema_name} is a store of version {version}, and this package knows versions up to {schema.VERSION}: "
-            "upgrade the package"
+            f"{schema_name} is a store of version {version}, and this package knows versions up to "
+            f"{schema.CATALOG_VERSION}: upgrade the package"
         )
-    if int(version) < schema.VERSION and not may_be_old:
+    if int(version) < schema.CATALOG_VERSION and not may_be_old:
         raise StoreError(
-            f"{schema_name} is a store of version {version}, and this package knows version {schema.VERSION}: "
+            f"{schema_name} is a store of version {version}, and this package knows version {schema.CATALOG_VERSION}: "
             f"`openlineage-pyspark store rebuild --spark --store {schema_name}` makes it one, from its events"
         )
     return found
