@@ -535,6 +535,22 @@ def test_a_store_of_an_older_version_may_be_migrated_when_it_is_first_written(tm
         assert database.query("SELECT count(*) FROM run") == [(40,)]
 
 
+def test_a_migration_that_does_not_reach_its_end_loses_nothing(tmp_path: Path) -> None:
+    events = company(1)
+    _of_version_1(tmp_path / "s.db", events)
+    with Database(tmp_path / "s.db", migrate=False) as database:
+        before = database.query("SELECT event_id, json FROM event ORDER BY 1")
+        (pages,) = database.query("PRAGMA page_count")[0]
+        database.query(f"PRAGMA max_page_count = {pages + 10}")
+        with pytest.raises(StoreError, match="database or disk is full"):
+            database.rebuild()
+    with Database(tmp_path / "s.db", migrate=False) as database:
+        assert database.query("PRAGMA user_version") == [(1,)]
+        assert database.query("SELECT event_id, json FROM event ORDER BY 1") == before
+    with Database(tmp_path / "s.db") as database:
+        assert database.query("SELECT event_id, json FROM event ORDER BY 1") == before
+
+
 def test_all_tables_are_made_anew_from_the_events(tmp_path: Path) -> None:
     events = company(2)
     taken(tmp_path / "s.db", events)
