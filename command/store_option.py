@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import complain, printable
 from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
-from openlineage_pyspark.workbench.store.events.files import FILE_ENDINGS, is_store_file
+from openlineage_pyspark.workbench.events.files import FILE_ENDINGS, is_store_file
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 from openlineage_pyspark.workbench.store.spark.tables import is_in_session_catalog, is_schema_name
 from openlineage_pyspark.workbench.store_api import Store

@@ -25,11 +25,11 @@ from openlineage_pyspark.command.store_option import (
     refuse_stores,
 )
 from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
 from openlineage_pyspark.workbench.page.html import page_of
-from openlineage_pyspark.workbench.store.events.files import is_store_file
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import hypothesis
 import pytest
-from openlineage_pyspark.command.events.lines import EventPlace, FileLine
-from openlineage_pyspark.command.events.rules import COMPLETENESS, ORDER
-from openlineage_pyspark.command.events.specification import Schemas, Shape, facets_of
+from openlineage_pyspark.command.events.lines import FileLine
 from openlineage_pyspark.command.events.validate import Check
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Statistics, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
@@ -33,6 +31,9 @@ from openlineage_pyspark.facets.model.run import (
     RunReference,
     RunState,
 )
+from openlineage_pyspark.workbench.events.files import EventPlace
+from openlineage_pyspark.workbench.events.rules import COMPLETENESS, ORDER
+from openlineage_pyspark.workbench.events.schemas import Schemas, Shape, facets_of
 from openlineage_pyspark.workbench.store_api import Store
 from support import kafka
 from support import process_jvm as jvms

@@ -13,13 +13,15 @@ from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
+from openlineage_pyspark.workbench.events.read import event_id_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from openlineage_pyspark.command.events.lines import EventJson, EventPlace
+    from openlineage_pyspark.command.events.lines import EventJson
     from openlineage_pyspark.transport import DeliveryCounts, Transport
+    from openlineage_pyspark.workbench.events.files import EventPlace
 
 _DESCRIPTION = """\
 Sends the events in files to a receiver, one after the other in the order of the files. A failed event is tried again,
@@ -35,7 +37,7 @@ _MOST_PROBLEMS = 10
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("send", description=_DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files of events, also gzipped; - is standard input")
     parser.add_argument(
         "--to",
         type=address,
@@ -136,11 +138,9 @@ def _event(document: EventJson) -> Event | None:
     if not {"run", "job", "dataset"} & document.keys():
         return None
     run = document.get("run")
-    facets = run.get("facets") if isinstance(run, dict) else None
-    about = facets.get("pyspark_event") if isinstance(facets, dict) else None
     run_id = run.get("runId") if isinstance(run, dict) else None
-    given = about.get("id") if isinstance(about, dict) else None
+    given = event_id_of(document)
     body = json.dumps(document, separators=(",", ":")).encode()
     # Events of a job or a dataset alone have no run.
     event = Event(str(run_id or ""), str(document.get("eventType") or "OTHER"), body)
-    return event if not isinstance(given, str) else Event(event.run_id, event.event_type, body, id=given)
+    return event if given is None else Event(event.run_id, event.event_type, body, id=given)

@@ -38,7 +38,7 @@ _FORMAT = "default: table; the others print the graph, with --output what lies a
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("show", description=_DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files of events, also gzipped; - is standard input")
     parser.add_argument(
         "--output",
         metavar="NAME",

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.events.lines import EventFileError, read_lines
-from openlineage_pyspark.command.events.rules import (
+from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.workbench.events.read import event_id_of
+from openlineage_pyspark.workbench.events.rules import (
     CREDENTIALS,
     SPECIFICATION,
     Finding,
@@ -17,8 +19,7 @@ from openlineage_pyspark.command.events.rules import (
     credentials_in,
     event_findings,
 )
-from openlineage_pyspark.command.events.specification import SchemaError, Schemas, Shape
-from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.workbench.events.schemas import SchemaError, Schemas, Shape
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +38,7 @@ is no finding. The exit code is 1 if there is a finding. Needs the package jsons
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("validate", description=_DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files of events, also gzipped; - is standard input")
     parser.add_argument(
         "--spec",
         type=Path,
@@ -137,12 +138,14 @@ class Check:
         return sorted(found, key=lambda finding: (self._files[finding.place.file], finding.place.line))
 
     def _is_repeat(self, event: EventJson) -> bool:
-        try:
-            event_id = event["run"]["facets"]["pyspark_event"]["id"]
-            digest = hashlib.sha256(json.dumps(event, sort_keys=True).encode()).digest()
-            before = self._seen.get(event_id)
-        except (KeyError, TypeError, RecursionError):
+        event_id = event_id_of(event)
+        if event_id is None:
             return False
+        try:
+            digest = hashlib.sha256(json.dumps(event, sort_keys=True).encode()).digest()
+        except RecursionError:
+            return False
+        before = self._seen.get(event_id)
         if before is None:
             self._seen[event_id] = digest
         # Two events of one id that differ are both judged.

@@ -10,11 +10,11 @@ from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, opened, refuse_missing_file
 from openlineage_pyspark.command.view import file_reason_of, opened_from
 from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.model.difference import difference
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.page.html import page_of
 from openlineage_pyspark.workbench.questions.diff import diff_of_files, markdown_of_diff, text_of_diff
-from openlineage_pyspark.workbench.store.events.files import is_store_file
 
 if TYPE_CHECKING:
     import argparse

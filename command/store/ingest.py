@@ -21,7 +21,7 @@ from openlineage_pyspark.command.store_option import (
 from openlineage_pyspark.transport.spool.content import spooled_bodies
 from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, directories
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.store.events.files import STANDARD_INPUT
+from openlineage_pyspark.workbench.events.files import STANDARD_INPUT
 from openlineage_pyspark.workbench.store.events.ingest import (
     EventLine,
     Ingested,

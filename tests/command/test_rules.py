@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
-from openlineage_pyspark.command.events.rules import CREDENTIAL_KINDS, credentials_in
+from openlineage_pyspark.workbench.events.rules import CREDENTIAL_KINDS, credentials_in
 
 APPLICATION = "0190a000-0000-7000-8000-000000000001"
 RUN = "0190a000-0000-7000-8000-000000000002"

@@ -343,9 +343,18 @@ def test_a_file_of_something_else_costs_a_few_lines(tmp_path, run):
     assert (code, shown) == (1, "")
     lines = errors.splitlines()
     assert lines[0].startswith(f"openlineage-pyspark: {path}:1: not JSON: ")
-    assert lines[3] == "openlineage-pyspark: 87 more lines are skipped"
-    assert lines[4].startswith(f"openlineage-pyspark: no run events in {path}: ")
+    assert lines[1].startswith(f"openlineage-pyspark: no run events in {path}: ")
+    assert len(lines) == 2
+
+
+def test_of_many_texts_that_are_no_events_the_first_few_are_named(tmp_path, run):
+    path = tmp_path / "e.ndjson"
+    path.write_text('{"a": 1}\n' * 90)
+
+    lines = run("show", str(path))[2].splitlines()
+
     assert len(lines) == 5
+    assert lines[3] == "openlineage-pyspark: 87 more lines are skipped"
 
 
 MALFORMED = {

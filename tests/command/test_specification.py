@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.command.events.specification import Shape
+from openlineage_pyspark.workbench.events.schemas import Shape
 
 
 def lineage(event):

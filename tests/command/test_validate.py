@@ -47,18 +47,25 @@ def test_with_the_specifications_folder_every_facet_is_checked(job, written, run
 def test_what_only_the_schema_of_a_facet_knows_is_found_with_the_folder_alone(
     events, written, run, findings, specification_folder
 ):
-    events[1]["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] = "4"
+    events[1]["run"]["facets"]["processing_engine"]["version"] = 4
     file = written(*events)
 
     without, _, _ = run("validate", file)
     code, shown, _ = run("validate", "--spec", str(specification_folder), file)
 
     assert (without, code) == (0, 1)
-    assert findings(shown) == [
-        (
-            f"{file}:2: specification: outputs file /data/totals: outputStatistics: $.rowCount: "
-            "'4' is not of type 'integer'"
-        )
+    assert findings(shown) == [f"{file}:2: specification: run: processing_engine: $.version: 4 is not of type 'string'"]
+
+
+def test_what_other_commands_leave_out_is_found(events, written, run, findings, specification_folder):
+    events[1]["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] = "4"
+    file = written(*events)
+
+    place = f"{file}:2: specification: "
+    left_out = "outputStatistics: rowCount is a text, not a number of 64 bits; it is left out"
+    assert findings(run("validate", file)[1]) == [f"{place}output file /data/totals: {left_out}"]
+    assert findings(run("validate", "--spec", str(specification_folder), file)[1]) == [
+        f"{place}outputs file /data/totals: outputStatistics: $.rowCount: '4' is not of type 'integer'"
     ]
 
 

@@ -14,12 +14,12 @@ from openlineage.client.facet_v2 import (
     RunFacet,
     documentation_job,
 )
-from openlineage_pyspark.command.events.specification import facets_of
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import CustomFacets, Provider, contribute, failed, providers
 from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.workbench.events.read import facets_of
 
 ORDERS = Identifier("s3://shop", "warehouse/orders")
 TOTALS = Identifier("file", "/data/totals")

@@ -8,7 +8,6 @@ import json
 import attrs
 import pytest
 from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, JobFacet, RunFacet
-from openlineage_pyspark.command.events import specification
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
@@ -26,6 +25,7 @@ from openlineage_pyspark.facets.model.lineage import (
 )
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
 from openlineage_pyspark.facets.model.run import Failure, Gap, Job, RunInput, RunOutput, Submission
+from openlineage_pyspark.workbench.events import read
 
 TEXT = "x" * 600
 USER = Identifier("file", "/data/" + "user" * 60)
@@ -384,6 +384,6 @@ def test_an_event_without_remarks_gets_the_facet_for_what_was_cut(full_run, spec
 
 def test_every_facet_of_this_package_is_known_to_the_steps(large_event):
     """A facet that is missing there would be cut as if a user had brought it."""
-    names = {name for _, (_, name), _ in specification.facets_of(json.loads(serialise(large_event)))}
+    names = {name for _, (_, name), _ in read.facets_of(json.loads(serialise(large_event)))}
     assert names - OWN_FACETS == {"mine", "ours"}
     assert OWN_FACETS - names == set()

@@ -277,6 +277,12 @@ class DatasetOfEvent:
         return tuple(filter(None, self._odd.mapping("columnLineage", self._facet("columnLineage"), "fields")))
 
     @cached_property
+    def lineage_edges(self) -> tuple[StatedEdge, ...]:
+        """The edges into it that `columnLineage` has."""
+        found = _EdgesOfFacet(self).edges()
+        return tuple(StatedEdge(*ends, tuple(paths)) for ends, paths in found.items())
+
+    @cached_property
     def edges(self) -> tuple[StatedEdge, ...]:
         """
         The edges into it that `columnLineage` has, and those of a new name from the columns of the old one.
@@ -285,14 +291,16 @@ class DatasetOfEvent:
         """
         if self.role is Role.INPUT:
             return ()
-        found = _EdgesOfFacet(self).edges()
         before = self.renamed_from
-        if before is not None:
-            # Each column continues the one that had its name under the old name.
-            for field in self.fields:
-                edge = (Place(*before, field.path), Place(self.namespace, self.name, field.path))
-                found.setdefault(edge, {})[Path(PathKind("DIRECT", "IDENTITY"))] = None
-        return tuple(StatedEdge(*ends, tuple(paths)) for ends, paths in found.items())
+        if before is None:
+            return self.lineage_edges
+        # Each column continues the one that had its name under the old name.
+        identity = (Path(PathKind("DIRECT", "IDENTITY")),)
+        old = (
+            StatedEdge(Place(*before, field.path), Place(self.namespace, self.name, field.path), identity)
+            for field in self.fields
+        )
+        return tuple(_joined((*self.lineage_edges, *old)))
 
     @cached_property
     def stated(self) -> Stated | None:
@@ -681,6 +689,32 @@ def dataset_facts(document: object, role: Role) -> DatasetOfEvent:
         raise InvalidEventError(_NAMELESS.format("dataset" if role is Role.ALONE else f"{_WORDS[role]}s"))
     namespace, name = document["namespace"], document["name"]
     return DatasetOfEvent(role, namespace, name, document, _Odd(f"{_WORDS[role]} {namespace} {name}"))
+
+
+def facets_of(event: EventJson) -> Iterator[tuple[str, tuple[str, str], Any]]:
+    """
+    Yield each facet of an event: where it is, the names of its kind and of itself, and its JSON.
+
+    Args:
+        event: as parsed from JSON, of the right shape but for the facets themselves.
+    """
+    places = [("run", "RunFacet", event["run"], "facets"), ("job", "JobFacet", event["job"], "facets")]
+    for kind, own, own_key in (
+        ("inputs", "InputDatasetFacet", "inputFacets"),
+        ("outputs", "OutputDatasetFacet", "outputFacets"),
+    ):
+        for dataset in event.get(kind, []):
+            where = f"{kind} {dataset['namespace']} {dataset['name']}"
+            places += [(where, "DatasetFacet", dataset, "facets"), (where, own, dataset, own_key)]
+    for where, entity, holder, key in places:
+        for name, facet in holder.get(key, {}).items():
+            yield where, (entity, name), facet
+
+
+def event_id_of(event: EventJson) -> str | None:
+    """Return the id of an event itself, by which one that was sent again is known; None if it has none."""
+    run = event.get("run")
+    return RunOfEvent("", run).event_id if isinstance(run, dict) else None
 
 
 def call_site_of(facet: Mapping[str, Any]) -> str:

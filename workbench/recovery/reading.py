@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.events.facts import SubmittedAs
+from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.workbench.questions.things import is_called, version_called
@@ -24,12 +26,12 @@ from openlineage_pyspark.workbench.recovery.facts import (
     effect,
     restored,
 )
-from openlineage_pyspark.workbench.store.events.memory import EventMemory
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity, parse_event
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
     from openlineage_pyspark.workbench.questions.versions import DatasetVersion, VersionRead
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
@@ -195,10 +197,10 @@ class _FactsReader:
         (org.apache.iceberg.spark.source.StreamingOffset).
         """
         try:
-            end = _mapping(json.loads(read.offset_to or "null"))
+            end = json.loads(read.offset_to or "null")
         except ValueError:
             end = {}
-        if "snapshot_id" not in end:
+        if not isinstance(end, dict) or "snapshot_id" not in end:
             return read.version[1], read.inferred
         snapshot = str(end["snapshot_id"])
         if end.get("position") != 0:
@@ -255,18 +257,18 @@ class _FactsReader:
 
     def _runs(
         self, ids: Collection[str]
-    ) -> tuple[dict[str, RunFacts], dict[int, dict[str, Any]], dict[tuple[str, str], str]]:
-        """Return runs, what their events say of each name of a dataset, and the branch of each run and version."""
-        texts: dict[str, list[Mapping[str, Any]]] = {}
-        about: dict[int, dict[str, Any]] = {}
+    ) -> tuple[dict[str, RunFacts], dict[int, _Storage], dict[tuple[str, str], str]]:
+        """Return runs, how their events store each name of a dataset, and the branch of each run and version."""
+        said: dict[str, list[EventFacts]] = {}
+        about: dict[int, _Storage] = {}
         branches: dict[tuple[str, str], str] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
-            texts.setdefault(run_id, []).append(event)
-            for dataset in (*event.get("inputs", ()), *event.get("outputs", ())):
-                name_id = identity("dataset", dataset["namespace"], dataset["name"])
-                facets = _mapping(dataset.get("facets"))
-                about.setdefault(name_id, {}).update(facets)
-                branches |= {(run_id, id_): name for id_, name in _branches(facets)}
+            said.setdefault(run_id, []).append(event)
+            for dataset in event.datasets:
+                name_id = identity("dataset", dataset.namespace, dataset.name)
+                about[name_id] = _storage(dataset).or_else(about.get(name_id, _Storage()))
+                if dataset.branch is not None:
+                    branches |= {(run_id, version): dataset.branch for version in dataset.versions}
         sql = (
             "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
             "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
@@ -274,7 +276,7 @@ class _FactsReader:
         )
         found = {}
         for run_id, job, job_id, state, started, application, query, checkpoint in self._of(ids, sql):
-            events = texts.get(run_id, [])
+            events = said.get(run_id, [])
             sql = _statement(events)
             # What an application does with a query, only the application can do again.
             about_query = (application, query, checkpoint, "" if application and _QUERY.match(sql) else sql)
@@ -285,12 +287,11 @@ class _FactsReader:
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:
         return {run_id: _application(run_id, event) for run_id, event in self._events(ids, ("START",))}
 
-    def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, EventFacts]]:
         listed = ", ".join(f"'{type_}'" for type_ in types)
         sql = f"SELECT run_id, json FROM event WHERE type IN ({listed}) AND run_id IN "  # noqa: S608 (our own words)
-        memory = EventMemory()
         for run_id, text in self._of(ids, sql, " ORDER BY time"):
-            yield run_id, memory.parse(text)
+            yield run_id, facts(parse_event(text))
 
     def _of(self, ids: Collection[str], sql: str, end: str = "") -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query for some runs."""
@@ -299,13 +300,13 @@ class _FactsReader:
             part = every[begin : begin + MOST_IN_A_LIST]
             yield from self._tables.query(f"{sql}({', '.join('?' * len(part))}){end}", part)
 
-    def _datasets(self, ids: Iterable[int], about: Mapping[int, dict[str, Any]]) -> Iterator[DatasetFacts]:
+    def _datasets(self, ids: Iterable[int], about: Mapping[int, _Storage]) -> Iterator[DatasetFacts]:
         for found in datasets(self._tables, ids).values():
             names = ((found.namespace, found.name), *found.others)
-            facets: dict[str, Any] = {}
+            storage = _Storage()
             for name in names:
-                facets = {**about.get(identity("dataset", *name), {}), **facets}
-            yield _dataset(found, facets)
+                storage = storage.or_else(about.get(identity("dataset", *name), _Storage()))
+            yield _dataset(found, storage)
 
     def _unfinished(self, touched: Collection[int], begin: int) -> dict[int, tuple[str, ...]]:
         found: dict[int, list[str]] = {}
@@ -349,11 +350,27 @@ class _FactsReader:
         return {application: tuple(sorted(each)) for application, each in found.items()}
 
 
-def _dataset(found: DatasetName, facets: Mapping[str, Any]) -> DatasetFacts:
-    storage = _mapping(facets.get("storage"))
-    layer, file_format = (str(storage.get(key) or "").lower() for key in ("storageLayer", "fileFormat"))
-    format_ = layer if layer in _LAKES else file_format
-    catalog = str(_mapping(facets.get("catalog")).get("name") or "")
+@attrs.frozen
+class _Storage:
+    """How a dataset is stored: the layer, the format of its files, and its catalog; empty where no event says so."""
+
+    layer: str = ""
+    file_format: str = ""
+    catalog: str = ""
+
+    def or_else(self, other: _Storage) -> _Storage:
+        """Return it with what the other one says where this one says nothing."""
+        stored = self if self.layer or self.file_format else other
+        return _Storage(stored.layer, stored.file_format, self.catalog or other.catalog)
+
+
+def _storage(said: DatasetOfEvent) -> _Storage:
+    return _Storage(said.storage_layer.lower(), said.file_format.lower(), said.catalog)
+
+
+def _dataset(found: DatasetName, storage: _Storage) -> DatasetFacts:
+    format_ = storage.layer if storage.layer in _LAKES else storage.file_format
+    catalog = storage.catalog
     is_path = "/" in found.name
     table = found.others[0][1] if found.others else ("" if is_path else found.name)
     name = f"{catalog}.{table}" if catalog and table and not table.startswith(f"{catalog}.") else table
@@ -366,48 +383,25 @@ def _dataset(found: DatasetName, facets: Mapping[str, Any]) -> DatasetFacts:
     return DatasetFacts(found.id, found.label, name, format_, location)
 
 
-def _statement(events: Iterable[Mapping[str, Any]]) -> str:
+def _statement(events: Iterable[EventFacts]) -> str:
     """Return the statement of a run, from its own events: those of the job's other runs may have another."""
+    return next((event.job.sql for event in events if event.job is not None and event.job.sql), "")
+
+
+def _gaps(events: Iterable[EventFacts]) -> Iterator[str]:
     for event in events:
-        query = _mapping(_mapping(event["job"].get("facets")).get("sql")).get("query")
-        if isinstance(query, str) and query:
-            return query
-    return ""
+        yield from (message for _, message in (event.run.gaps if event.run is not None else ()))
 
 
-def _branches(facets: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the versions that a facet says are of a branch, with its name."""
-    snapshot = _mapping(facets.get("pyspark_snapshot"))
-    branch, versions = snapshot.get("branch"), snapshot.get("versions")
-    if isinstance(branch, str) and isinstance(versions, list):
-        yield from ((each, branch) for each in versions if isinstance(each, str))
-
-
-def _gaps(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    for event in events:
-        facet = _mapping(_mapping(event["run"].get("facets")).get("extractionError"))
-        for error in facet.get("errors") or ():
-            message = _mapping(error).get("errorMessage")
-            if isinstance(message, str):
-                yield message
-
-
-def _application(run_id: str, event: Mapping[str, Any]) -> ApplicationFacts:
-    facets, job = _mapping(event["run"].get("facets")), event["job"]
-    submitted, details = (_mapping(facets.get(name)) for name in ("pyspark_submission", "spark_applicationDetails"))
-    script = _mapping(_mapping(job.get("facets")).get("sourceCodeLocation")).get("url")
-    command = submitted.get("command")
-    words = command if isinstance(command, list) else []
+def _application(run_id: str, event: EventFacts) -> ApplicationFacts:
+    job, run = event.job, event.run
+    submitted = SubmittedAs() if run is None else run.submission
     return ApplicationFacts(
         run_id,
-        str(job.get("name", "")),
-        str(script or ""),
-        tuple(str(word) for word in words),
-        str(submitted.get("workingDirectory") or ""),
-        str(submitted.get("deployMode") or details.get("deployMode") or ""),
-        submitted.get("redacted") is True,
+        "" if job is None else job.name,
+        (job.source_url if job is not None else None) or "",
+        submitted.command,
+        submitted.directory,
+        submitted.deploy_mode,
+        submitted.is_redacted,
     )
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -11,6 +11,7 @@ import bisect
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
+from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.store.events.rows import parse_event
 from openlineage_pyspark.workbench.store.names import QueriedTables
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
@@ -213,14 +214,12 @@ class _Dropped:
 
 def _subjects(text: str) -> Iterator[tuple[str, str]]:
     """Return what an event of a job or of a dataset speaks of, and which of its facets it tells."""
-    event = parse_event(text)
-    said = [("job", event.get("job"), ("inputs", "outputs")), ("dataset", event.get("dataset"), ())]
-    for kind, owner, lists in said:
-        if isinstance(owner, dict):
-            subject = f"{kind}\0{owner['namespace']}\0{owner['name']}"
-            facets = owner.get("facets")
-            names = [*(facets if isinstance(facets, dict) else ()), *(each for each in lists if event.get(each))]
-            yield from ((subject, name) for name in ("", *names))
+    event = facts(parse_event(text))
+    lists = [name for name, found in (("inputs", event.inputs), ("outputs", event.outputs)) if found]
+    for kind, owner, more in (("job", event.job, lists), ("dataset", event.dataset, [])):
+        if owner is not None:
+            subject = f"{kind}\0{owner.namespace}\0{owner.name}"
+            yield from ((subject, name) for name in ("", *owner.facet_names, *more))
 
 
 def _parts(texts: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -213,7 +213,7 @@ def test_micro_batches_say_what_each_read_and_made() -> None:
         "a source has no namespace or no name; it is left out",
         "a batch has no number; it is left out",
     ]
-    assert of_run().run.batches is None  # type: ignore[union-attr]
+    assert of_run().run.batches is None
 
 
 def test_edges_have_kinds_masking_and_texts() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
+from openlineage_pyspark.workbench.events.files import EVENT_ENDINGS, STANDARD_INPUT, event_texts
 from openlineage_pyspark.workbench.events.read import InvalidEventError
-from openlineage_pyspark.workbench.store.events.files import EVENT_ENDINGS, STANDARD_INPUT, numbered_lines
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import (
     described_rows,
@@ -31,15 +31,17 @@ _MOST_CHARACTERS = 32_000_000
 @attrs.frozen
 class EventLine:
     """
-    One line that should be an event.
+    What should be an event.
 
     Args:
-        source: where it stands, for people: a file and a line.
+        source: where it is, for people: a file and a line.
         text: its text.
+        problem: why it is none; empty if only its parsing will say.
     """
 
     source: str
     text: str
+    problem: str = ""
 
 
 @attrs.frozen
@@ -107,7 +109,7 @@ def files_of(path: Path) -> list[Path]:
 
 def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterator[EventLine]:
     """
-    Return the lines of an event file, plain or compressed by gzip. `-` is standard input.
+    Return what should be the events of a file, each as one line. `-` is standard input.
 
     Args:
         path: the file.
@@ -119,8 +121,8 @@ def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterat
         zlib.error: it is compressed, and damaged.
     """
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)
-    for number, text in numbered_lines(str(path), read):
-        yield EventLine(f"{source}:{number}", text.decode(errors="replace"))
+    for found in event_texts(str(path), read):
+        yield EventLine(f"{source}:{found.line}", found.text, found.problem)
 
 
 class Sink(Protocol):
@@ -174,7 +176,7 @@ def portions(lines: Iterable[EventLine]) -> Iterator[Portion]:
         text = line.text.strip()
         if not text:
             continue
-        made.read(text, line.source, memory)
+        made.read(attrs.evolve(line, text=text), memory)
         characters += len(text)
         if made.lines >= _MOST_LINES or characters >= _MOST_CHARACTERS:
             yield made.portion()
@@ -200,15 +202,18 @@ class _Gathered:
         self._rejected: Rows = {}
         self._mentions: dict[Any, TimeSpan] = {}
 
-    def read(self, text: str, source: str, memory: EventMemory) -> None:
+    def read(self, line: EventLine, memory: EventMemory) -> None:
         """Read a line."""
         self.lines += 1
+        if line.problem:
+            self._reject(line, line.problem)
+            return
         try:
-            found = read_event(text, memory.parse(text), memory)
+            found = read_event(line.text, memory.parse(line.text), memory)
         except InvalidEventError as problem:
-            self._reject(text, str(problem), source)
+            self._reject(line, str(problem))
         except RecursionError:
-            self._reject(text, "nested too deeply", source)
+            self._reject(line, "nested too deeply")
         else:
             self._events.append(found)
             self._mention(found)
@@ -217,8 +222,8 @@ class _Gathered:
         """Return all that was read."""
         return Portion(tuple(self._events), self._mentions, self._rejected)
 
-    def _reject(self, text: str, reason: str, source: str) -> None:
-        for table, rows in rejected(text, reason, source).items():
+    def _reject(self, line: EventLine, reason: str) -> None:
+        for table, rows in rejected(line.text, reason, line.source).items():
             self._rejected.setdefault(table, []).extend(rows)
 
     def _mention(self, found: EventRows) -> None:

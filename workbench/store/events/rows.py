@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.events.files import why_no_object
 from openlineage_pyspark.workbench.events.read import (
     ENDS,
     LONGEST_TEXT,
@@ -24,7 +25,6 @@ from openlineage_pyspark.workbench.events.read import (
     dataset_facts,
     facts,
 )
-from openlineage_pyspark.workbench.store.events.files import why_no_object
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.facts import BatchOfRun, Path
@@ -228,9 +228,9 @@ def parse_event(text: str) -> dict[str, Any]:
             # Half a surrogate pair, which no database takes as text, becomes a question mark.
             event = json.loads(json.dumps(event, ensure_ascii=False).encode(errors="replace"))
     except (ValueError, RecursionError) as problem:
-        raise InvalidEventError(why_no_object(text, problem)) from None
+        raise InvalidEventError(why_no_object(problem)) from None
     if not isinstance(event, dict):
-        raise InvalidEventError(why_no_object(text))
+        raise InvalidEventError(why_no_object())
     return event
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.store.events.files import FILE_ENDINGS
+from openlineage_pyspark.workbench.events.files import FILE_ENDINGS
 from openlineage_pyspark.workbench.store.events.ingest import Ingested
 from openlineage_pyspark.workbench.store.spark import functions as spark_functions
 from openlineage_pyspark.workbench.store.spark import sql as spark_sql

@@ -3,7 +3,7 @@ Events against the specification, by JSON Schemas and the package jsonschema.
 
 The specification's own schemas are no part of this package: the user names a folder of them. Without one, events are
 checked against `SHAPE`, which says what the core of the specification requires of every event, and what the rules of
-`openlineage_pyspark.command.events.rules` read.
+`openlineage_pyspark.workbench.events.rules` read.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.events.read import facets_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from jsonschema import Draft202012Validator
-    from openlineage_pyspark.command.events.lines import EventJson
+    from openlineage_pyspark.workbench.events.read import EventJson
 
 FacetKey = tuple[str, str]
 """The entity that a facet is of, such as `RunFacet`, and the facet's name."""
@@ -116,25 +118,6 @@ SHAPE: EventJson = {
 
 class SchemaError(Exception):
     """Events can't be checked against JSON Schemas; the text says why and what to do."""
-
-
-def facets_of(event: EventJson) -> Iterator[tuple[str, FacetKey, Any]]:
-    """Yield each facet of an event: where it stands, its key and itself.
-
-    Args:
-        event: as parsed from JSON, of the right shape but for the facets themselves.
-    """
-    places = [("run", "RunFacet", event["run"], "facets"), ("job", "JobFacet", event["job"], "facets")]
-    for kind, own, own_key in (
-        ("inputs", "InputDatasetFacet", "inputFacets"),
-        ("outputs", "OutputDatasetFacet", "outputFacets"),
-    ):
-        for dataset in event.get(kind, []):
-            where = f"{kind} {dataset['namespace']} {dataset['name']}"
-            places += [(where, "DatasetFacet", dataset, "facets"), (where, own, dataset, own_key)]
-    for where, entity, holder, key in places:
-        for name, facet in holder.get(key, {}).items():
-            yield where, (entity, name), facet
 
 
 class Shape:

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.redaction.names import is_secret
-from openlineage_pyspark.transport.event import TERMINAL_TYPES
+from openlineage_pyspark.workbench.events.read import ENDS, InvalidEventError, RunOfEvent, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openlineage_pyspark.command.events.lines import EventJson, EventPlace
+    from openlineage_pyspark.workbench.events.facts import PathKind
+    from openlineage_pyspark.workbench.events.files import EventPlace
+    from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, EventJson
 
 ORDER = "order"
 """A run begins with its only START, has one terminal event and nothing after that; its parent started before it."""
@@ -65,6 +67,9 @@ CREDENTIAL_KINDS: dict[str, re.Pattern[str]] = {
 }
 """The pattern of each kind of credential, by its name."""
 
+_LEVELS = frozenset(("_element", "key", "value"))
+# Levels in levels have twice as many paths each.
+_MOST_PATHS = 1000
 _ONLY_TAKEN_OUT = re.compile(rf"{_TAKEN_OUT}.*|", re.IGNORECASE | re.DOTALL)
 
 
@@ -129,14 +134,12 @@ class RunRules:
         try:
             run_id, kind = event["run"]["runId"], event.get("eventType", "OTHER")
             job = event["job"]["namespace"], event["job"]["name"]
-            parent = event["run"].get("facets", {}).get("parent", {}).get("run", {}).get("runId")
         except (AttributeError, KeyError, TypeError):
             return "", ""
         if not all(isinstance(text, str) for text in (run_id, kind, *job)):
             return "", ""
-        self._runs.setdefault(run_id, []).append(
-            _EventOfRun(place, kind, job, parent if isinstance(parent, str) else None)
-        )
+        parent = RunOfEvent(run_id, event["run"]).parent
+        self._runs.setdefault(run_id, []).append(_EventOfRun(place, kind, job, None if parent is None else parent.run))
         self._begun.setdefault(run_id, self._events)
         if kind == "START":
             self._started.setdefault(run_id, self._events)
@@ -162,7 +165,7 @@ class RunRules:
 
 def _order(steps: list[_EventOfRun]) -> Iterator[tuple[str, _EventOfRun, str]]:
     starts = [step for step in steps if step.type == "START"]
-    terminal = [index for index, step in enumerate(steps) if step.type in TERMINAL_TYPES]
+    terminal = [index for index, step in enumerate(steps) if step.type in ENDS]
     if not starts:
         yield COMPLETENESS, steps[0], "0 START events"
     elif len(starts) > 1:
@@ -193,87 +196,89 @@ def event_findings(place: EventPlace, event: EventJson) -> Iterator[Finding]:
         place: its location.
         event: the parsed JSON, which has the form that the specification requires.
     """
-    found = [(NAMES, problem) for problem in _names(event)]
-    for output in event.get("outputs", []):
-        facet = output.get("facets", {}).get("columnLineage")
-        if facet is not None:
-            where = f"columnLineage of {output['name']}"
-            found += [(COLUMN_LINEAGE_RULE, f"{where}: {problem}") for problem in _sources(event, output, facet)]
-            found += [(TRANSFORMATIONS, f"{where}: {problem}") for problem in _ways(facet)]
+    run_id, job = event["run"]["runId"], event["job"]["name"]
+    try:
+        said = facts(event)
+    except InvalidEventError as invalid:
+        yield Finding(place, SPECIFICATION, run_id, job, str(invalid))
+        return
+    found = [(NAMES, problem) for problem in _names(said)]
+    for output in said.outputs:
+        if output.has_column_lineage:
+            where = f"columnLineage of {output.name}"
+            found += [(COLUMN_LINEAGE_RULE, f"{where}: {problem}") for problem in _sources(said, output)]
+            found += [(TRANSFORMATIONS, f"{where}: {problem}") for problem in _kinds(output)]
+    found += [(SPECIFICATION, f"{each.place}: {each.message}") for each in said.diagnostics if each.code == "odd-facet"]
     for rule, problem in found:
-        yield Finding(place, rule, event["run"]["runId"], event["job"]["name"], problem)
+        yield Finding(place, rule, run_id, job, problem)
 
 
-def _names(event: EventJson) -> Iterator[str]:
-    identities = [("job", event["job"])]
-    for kind in ("inputs", "outputs"):
-        datasets = event.get(kind, [])
-        identities += [(kind, dataset) for dataset in datasets]
-        times = Counter((dataset["namespace"], dataset["name"]) for dataset in datasets)
-        for name in sorted(name for name, count in times.items() if count > 1):
-            yield f"{kind}: {name} occurs more than once"
+def _names(said: EventFacts) -> Iterator[str]:
+    identities = [] if said.job is None else [("job", said.job.namespace, said.job.name)]
+    for kind, datasets in (("inputs", said.inputs), ("outputs", said.outputs)):
+        identities += [(kind, dataset.namespace, dataset.name) for dataset in datasets]
+        times = Counter((dataset.namespace, dataset.name) for dataset in datasets)
+        for twice in sorted(name for name, count in times.items() if count > 1):
+            yield f"{kind}: {twice} occurs more than once"
         for dataset in datasets:
-            links = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", [])
-            identities += [(f"symlink of {dataset['name']}", link) for link in links]
-    for where, identity in identities:
-        if not _ACCEPTED_NAMESPACE.fullmatch(identity["namespace"]):
-            yield f"{where}: namespace {identity['namespace']!r} has characters that Marquez refuses"
-        if not identity["name"]:
+            identities += [(f"symlink of {dataset.name}", *link[:2]) for link in dataset.symlinks]
+    for where, namespace, name in identities:
+        if not _ACCEPTED_NAMESPACE.fullmatch(namespace):
+            yield f"{where}: namespace {namespace!r} has characters that Marquez refuses"
+        if not name:
             yield f"{where}: the name is empty"
 
 
-def _sources(event: EventJson, output: EventJson, facet: EventJson) -> Iterator[str]:
+def _sources(said: EventFacts, output: DatasetOfEvent) -> Iterator[str]:
+    columns = _paths(output)
     # Including the output itself: a statement such as UPDATE reads what it writes.
-    fields = {
-        (dataset["namespace"], dataset["name"]): set(_paths(_schema(dataset)))
-        for dataset in [output, *event.get("inputs", [])]
-    }
-    columns = set(_paths(_schema(output)))
-    for column in sorted(facet["fields"].keys() - columns):
+    fields = {(output.namespace, output.name): columns}
+    fields |= {(dataset.namespace, dataset.name): _paths(dataset) for dataset in said.inputs}
+    for column in sorted({*output.lineage_columns} - columns):
         yield f"column {column!r} is not in the output's schema"
-    for where, edge in _edges(facet):
-        source = edge["namespace"], edge["name"]
+    for edge in output.lineage_edges:
+        where, source = _where(edge.target.column), edge.source[:2]
         if source not in fields:
             yield f"{where}: dataset {source} is not in inputs"
-        elif edge["field"] not in fields[source]:
-            yield f"{where}: field {edge['field']!r} is not in the schema of {source}"
+        elif edge.source.column not in fields[source]:
+            yield f"{where}: field {edge.source.column!r} is not in the schema of {source}"
 
 
-def _ways(facet: EventJson) -> Iterator[str]:
-    for where, edge in _edges(facet):
-        if not edge.get("transformations"):
-            yield f"{where}: the edge from {edge['field']!r} has no transformation"
-        for way in edge.get("transformations", []):
-            if way.get("subtype") not in _VOCABULARY.get(way["type"], ()):
-                yield f"{where}: {way['type']} {way.get('subtype')} is no transformation"
-            if where == _DATASET_LIST and way["type"] == "DIRECT":
-                yield f"{where}: {edge['field']!r} is DIRECT"
+def _kinds(output: DatasetOfEvent) -> Iterator[str]:
+    for edge in output.lineage_edges:
+        where, field = _where(edge.target.column), edge.source.column
+        for path in edge.paths:
+            kind = path.kind
+            if not (kind.type or kind.subtype):
+                yield f"{where}: the edge from {field!r} has no transformation"
+            elif kind.subtype not in _VOCABULARY.get(kind.type, ()) and not _is_of_the_first_version(kind):
+                yield f"{where}: {kind.type} {kind.subtype or None} is no transformation"
+            if not edge.target.column and kind.type == "DIRECT":
+                yield f"{where}: {field!r} is DIRECT"
 
 
-_DATASET_LIST = "dataset list"
+def _is_of_the_first_version(kind: PathKind) -> bool:
+    """Return whether it is the other kind of the facet's first version, beside IDENTITY."""
+    return kind == ("DIRECT", "MASKED", True)
 
 
-def _edges(facet: EventJson) -> Iterator[tuple[str, EventJson]]:
-    for column, value in facet["fields"].items():
-        for edge in value["inputFields"]:
-            yield f"column {column!r}", edge
-    for edge in facet.get("dataset", []):
-        yield _DATASET_LIST, edge
+def _where(column: str) -> str:
+    return f"column {column!r}" if column else "dataset list"
 
 
-def _schema(dataset: EventJson) -> list[EventJson]:
-    fields: list[EventJson] = dataset.get("facets", {}).get("schema", {}).get("fields", [])
-    return fields
-
-
-def _paths(fields: list[EventJson]) -> Iterator[str]:
-    """Yield each dotted path to a field, with and without the levels of arrays and maps."""
-    for field in fields:
-        yield field["name"]
-        for inner in _paths(field.get("fields", [])):
-            yield f"{field['name']}.{inner}"
-            if field["name"] in {"_element", "key", "value"}:
-                yield inner
+def _paths(dataset: DatasetOfEvent) -> set[str]:
+    """Return each dotted path to a field, with and without the levels of arrays and maps."""
+    found: set[str] = set()
+    # What stands before the name of a field of each struct.
+    before: list[set[str]] = []
+    for field in dataset.fields:
+        above = before[field.above] if field.above >= 0 else {""}
+        name = field.path[len(dataset.fields[field.above].path) + 1 :] if field.above >= 0 else field.path
+        paths = {f"{prefix}{name}" for prefix in above}
+        found |= paths
+        is_level = name in _LEVELS and len(above) < _MOST_PATHS
+        before.append({f"{path}." for path in paths} | (above if is_level else set()))
+    return found
 
 
 def credentials_in(document: object) -> Iterator[str]:

@@ -1,0 +1,328 @@
+"""
+Events in any file: one a line, one document, several documents, or an array, also gzipped.
+
+A line that is an object by itself is an event by itself, whatever stands around it. Other lines are put together until
+their brackets are closed. So a line that was cut off costs itself, and neither the events before it nor those after it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import sys
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import attrs
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Callable, Generator, Iterable, Iterator
+
+STANDARD_INPUT = "-"
+"""The file name that stands for standard input."""
+EVENT_ENDINGS = (".ndjson", ".jsonl", ".json")
+"""How the names of event files end, before `.gz` if they are gzipped."""
+FILE_ENDINGS = (*EVENT_ENDINGS, ".gz", ".db", ".sqlite", ".sqlite3")
+"""How the names of files end that hold events, or a store."""
+LONGEST_EVENT = 64 << 20
+"""So many bytes a line may have, and so many characters an event of several lines; a longer one is refused."""
+
+_LINES_BETWEEN = 100
+_GZIP_MAGIC = b"\x1f\x8b"
+_SQLITE = b"SQLite format 3\0"
+_MARK = "\ufeff"
+# No text of JSON has a line break in it, so no token goes over a line's end.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+|"')
+# What is nested more deeply is no JSON for Python.
+_DEEPEST = 1_000
+_CLOSING = {"}": "{", "]": "["}
+_TOO_LONG = f"longer than {LONGEST_EVENT >> 20} MB"
+
+
+@attrs.frozen
+class EventPlace:
+    """
+    The location of an event.
+
+    Args:
+        file: the file as it was named, `-` for standard input.
+        line: the number of the line in which it begins, counted from 1.
+    """
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        """Return it in the form that editors and compilers use."""
+        return f"{self.file}:{self.line}"
+
+
+@attrs.frozen
+class EventText:
+    """
+    A text that should be an event.
+
+    Args:
+        line: the number of the line in which it begins, from 1.
+        text: the text.
+        problem: why it is none; empty if only its parsing will say.
+    """
+
+    line: int
+    text: str = attrs.field(repr=False)
+    problem: str = ""
+
+
+def event_texts(file: str, read: Callable[[int], None] = lambda _: None) -> Iterator[EventText]:
+    """
+    Yield what should be the events of a file, in order; nothing for what is blank.
+
+    Args:
+        file: a path, or `-` for standard input; gzip is recognised by its first bytes, not by the file's name.
+        read: is told now and then how many bytes of the file were read since it was last told; none of standard input.
+
+    Raises:
+        OSError: it can't be opened or read.
+        EOFError: its gzip data is cut off.
+        zlib.error: its gzip data is damaged.
+    """
+    return texts_of_lines(_lines(file, read))
+
+
+def texts_of_lines(lines: Iterable[tuple[int, str]]) -> Iterator[EventText]:
+    """
+    Yield what should be events of lines.
+
+    Args:
+        lines: the lines with their numbers.
+    """
+    gathered = _Gathered()
+    cause: Exception | None = None
+    try:
+        for number, line in lines:
+            text = line.strip()
+            if len(line) > LONGEST_EVENT:
+                yield from gathered.end()
+                yield EventText(number, text, _TOO_LONG)
+            elif text:
+                yield from gathered.add(number, text)
+    except (OSError, EOFError, zlib.error) as problem:
+        cause = problem
+    # What can be read of a file that is damaged is taken.
+    yield from gathered.end()
+    if cause is not None:
+        raise cause
+
+
+def parsed_event(text: str) -> dict[str, Any]:
+    """
+    Return a text as a JSON object, strictly.
+
+    Args:
+        text: the text.
+
+    Raises:
+        ValueError: it is none, or an object in it has a key twice, which two readers would read differently. The
+            message says so, for people.
+    """
+    try:
+        event = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+    except (ValueError, RecursionError) as problem:
+        raise ValueError(why_no_object(problem)) from None
+    if not isinstance(event, dict):
+        raise ValueError(why_no_object())  # noqa: TRY004 (of the text, not of an argument)
+    return event
+
+
+def why_no_object(problem: Exception | None = None) -> str:
+    """
+    Return why a text is no JSON object, for people.
+
+    Args:
+        problem: what the JSON parser says; None if it is JSON of another kind.
+    """
+    return "not a JSON object" if problem is None else f"not JSON: {problem}"
+
+
+def is_store_file(path: Path) -> bool:
+    """Return whether a path is that of a store in a file."""
+    if not path.is_file():
+        return False
+    # Who reads one that can't be read says so.
+    with suppress(OSError), path.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
+    return False
+
+
+class _Gathered:
+    """The lines of a text whose end did not come yet."""
+
+    def __init__(self) -> None:
+        self._lines: list[tuple[int, str]] = []
+        self._length = 0
+        self._brackets: list[str] = []
+        self._last = ""
+        # Where what should be an event begins: the place of its line in `_lines`, and in that line.
+        self._begin: tuple[int, int] | None = None
+
+    def add(self, number: int, text: str) -> Iterator[EventText]:
+        """Add a line; yield what it ends."""
+        pending = [(number, text)]
+        while pending:
+            number, text = pending.pop()
+            if self._lines and not self._brackets and text[0] in "{[":
+                yield from self._give_up(pending)
+            if not self._lines and _is_object(text):
+                yield EventText(number, text)
+                continue
+            self._lines.append((number, text))
+            self._length += len(text)
+            if self._brackets or text[0] in "{[":
+                is_right = yield from self._read(number, text, pending)
+                if not is_right or self._length > LONGEST_EVENT:
+                    yield from self._give_up(pending)
+            elif self._length > LONGEST_EVENT:
+                yield from self._give_up(pending)
+
+    def end(self) -> Iterator[EventText]:
+        """Yield what is left, as the text is at its end."""
+        while self._lines:
+            pending: list[tuple[int, str]] = []
+            yield from self._give_up(pending)
+            for number, text in reversed(pending):
+                yield from self.add(number, text)
+
+    def _read(self, number: int, text: str, pending: list[tuple[int, str]]) -> Generator[EventText, None, bool]:
+        """
+        Read a line; yield what should be events and ends in it.
+
+        Args:
+            number: its number.
+            text: the line.
+            pending: where it is added what follows the end of a document on its line.
+
+        Returns:
+            Whether JSON can have the line here.
+        """
+        for found in _TOKEN.finditer(text):
+            part = found[0]
+            if part in "{[":
+                is_right = self._open(part, found.start())
+            elif part in "}]":
+                is_right = bool(self._brackets) and self._brackets.pop() == _CLOSING[part]
+                if is_right and self._begin is not None and self._brackets in ([], ["["]):
+                    yield self._event(found.end())
+                if is_right and not self._brackets:
+                    self._clear()
+                    # Some write a comma after each event.
+                    rest = text[found.end() :].lstrip(", \t")
+                    pending += [(number, rest)] if rest else []
+                    return True
+            else:
+                is_right = part != '"'
+                if is_right and part not in ",:" and self._begin is None:
+                    yield EventText(number, part)
+            if not is_right:
+                return False
+            self._last = part
+        if self._begin is None:
+            # An array may be long: only what is open in it is kept.
+            self._lines, self._length = [(number, "[")], 1
+        return True
+
+    def _open(self, bracket: str, at: int) -> bool:
+        """Add a bracket that opens; return whether it may open here."""
+        if self._brackets:
+            before = (":",) if self._brackets[-1] == "{" else ("[", ",", ":")
+            if self._last not in before or len(self._brackets) >= _DEEPEST:
+                return False
+        if self._begin is None and (self._brackets or bracket == "{"):
+            self._begin = len(self._lines) - 1, at
+        self._brackets.append(bracket)
+        return True
+
+    def _event(self, end: int) -> EventText:
+        """Return what should be an event and ends in the last line."""
+        line, at = self._begin or (0, 0)
+        texts = [text for _, text in self._lines[line:]]
+        texts[-1] = texts[-1][:end]
+        texts[0] = texts[0][at:]
+        self._begin = None
+        return EventText(self._lines[line][0], "\n".join(texts))
+
+    def _clear(self) -> None:
+        self._lines, self._length, self._brackets, self._last, self._begin = [], 0, [], "", None
+
+    def _give_up(self, pending: list[tuple[int, str]]) -> Iterator[EventText]:
+        """
+        Yield the lines as one text that is no event.
+
+        Args:
+            pending: where it is added what comes after them: from the first line on that is an object by itself.
+        """
+        lines, is_too_long = self._lines, self._length > LONGEST_EVENT
+        self._clear()
+        whole = next((place for place in range(1, len(lines)) if _is_object(lines[place][1])), len(lines))
+        text = "\n".join(each for _, each in lines[:whole])[:LONGEST_EVENT]
+        yield EventText(lines[0][0], text, _TOO_LONG if is_too_long else "")
+        pending += reversed(lines[whole:])
+
+
+def _is_object(text: str) -> bool:
+    """Return whether a line looks like an object by itself."""
+    if text[0] != "{" or text[-1] != "}":
+        return False
+    if text.count("{") == text.count("}"):
+        return True
+    # There are brackets in its texts, or it is a part of something.
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _lines(file: str, read: Callable[[int], None]) -> Iterator[tuple[int, str]]:
+    if file == STANDARD_INPUT:
+        yield from _decoded(sys.stdin.buffer)
+        return
+    with Path(file).open("rb") as opened:
+        before = 0
+        for number, line in _decoded(opened):
+            yield number, line
+            if number % _LINES_BETWEEN == 0:
+                place = opened.tell()
+                read(place - before)
+                before = place
+        read(opened.tell() - before)
+
+
+def _decoded(opened: io.BufferedReader | Any) -> Iterator[tuple[int, str]]:
+    """Yield the lines of an open file with their numbers; a longer one than may be is cut off."""
+    is_packed = opened.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
+    source = gzip.GzipFile(fileobj=opened) if is_packed else opened
+    number = 0
+    while line := source.readline(LONGEST_EVENT + 2):
+        number += 1
+        text = line.decode(errors="replace")
+        if len(line) > LONGEST_EVENT and not line.endswith(b"\n"):
+            text = text.ljust(LONGEST_EVENT + 1)
+            while (more := source.readline(LONGEST_EVENT)) and not more.endswith(b"\n"):
+                pass
+        yield number, text.lstrip(_MARK) if number == 1 else text
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; reject duplicate keys."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice in an object")
+    return made
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number in JSON")
