@@ -242,8 +242,10 @@ def _dataset_edges(
             "FROM told_flow f JOIN dataset_identity s ON s.name_id = f.input_id "
             f"JOIN dataset_identity t ON t.name_id = f.output_id WHERE {here}.dataset_id IN ({listed})"
         )
-        said = [(PlaceEdge((source, ""), (target, ""), job), first, last) for source, target, job, first, last in rows]
-        yield from sorted(set(_holding(said, current)), key=lambda edge: (edge.source, edge.target, edge.job_id))
+        current.learn({row[2] for row in rows})
+        # Each version of the job says so at its times.
+        held = {(row[0], row[1], row[2]) for row in rows if current.holds(row[2], row[1], row[3], row[4])}
+        yield from (PlaceEdge((source, ""), (target, ""), job) for source, target, job in sorted(held))
 
 
 def _column_edges(

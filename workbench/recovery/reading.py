@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
-from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.workbench.questions.things import is_called, version_called
@@ -26,7 +25,8 @@ from openlineage_pyspark.workbench.recovery.facts import (
     effect,
     restored,
 )
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity, parse_event
+from openlineage_pyspark.workbench.store.events.memory import EventMemory
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 
@@ -290,8 +290,9 @@ class _FactsReader:
     def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, EventFacts]]:
         listed = ", ".join(f"'{type_}'" for type_ in types)
         sql = f"SELECT run_id, json FROM event WHERE type IN ({listed}) AND run_id IN "  # noqa: S608 (our own words)
+        memory = EventMemory()
         for run_id, text in self._of(ids, sql, " ORDER BY time"):
-            yield run_id, facts(parse_event(text))
+            yield run_id, memory.facts(text)
 
     def _of(self, ids: Collection[str], sql: str, end: str = "") -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query for some runs."""

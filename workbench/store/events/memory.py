@@ -10,10 +10,11 @@ import json
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from openlineage_pyspark.workbench.events.read import facts, sides_of
 from openlineage_pyspark.workbench.store.events.rows import has_escaped_surrogate, parse_event
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.events.read import EventJson
+    from openlineage_pyspark.workbench.events.read import EventFacts, EventJson, Sides
     from openlineage_pyspark.workbench.store.events.rows import DatasetMention, SideOfEvent
 
 _Value = TypeVar("_Value")
@@ -63,13 +64,15 @@ class _Tail:
     Attributes:
         values: its keys with their values.
         sides: what it says of the datasets of a key, for a job.
+        datasets: the facts of its datasets; None if nobody has asked for them.
     """
 
-    __slots__ = ("sides", "values")
+    __slots__ = ("datasets", "sides", "values")
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values
         self.sides: dict[tuple[str, int | None], SideOfEvent] = {}
+        self.datasets: Sides | None = None
 
 
 class EventMemory:
@@ -108,6 +111,23 @@ class EventMemory:
             return parse_event(text)
         self._tail = tail
         return head | tail.values
+
+    def facts(self, text: str) -> EventFacts:
+        """
+        Return what an event says.
+
+        Args:
+            text: its JSON.
+
+        Raises:
+            InvalidEventError: it is no valid event.
+        """
+        event, tail = self.parse(text), self._tail
+        if tail is None or ("outputs" in event and "outputs" not in tail.values):
+            return facts(event)
+        if tail.datasets is None:
+            tail.datasets = sides_of(event)
+        return facts(event, tail.datasets)
 
     def side(self, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
         """Return what the event that was parsed last says of its datasets."""
