@@ -29,8 +29,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from openlineage_pyspark.workbench.store.events.ingest import lines_of, take, without_cycle_collection
-from openlineage_pyspark.workbench.store.events.portions import Portion
+from openlineage_pyspark.workbench.store.events.ingest import Portion, lines_of, take, without_cycle_collection
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
 
@@ -215,8 +214,7 @@ class _CountingSink:
 
     def add(self, portion: Portion) -> None:
         """Merge the rows of a portion, and count them."""
-        self.rows += sum(map(len, portion.rows.values()))
-        self.rows += sum(len(each.columns) + len(each.edges) for each in portion.descriptions)
+        self.rows += sum(map(len, portion.all_rows().values()))
         self._database.add(portion)
 
 
@@ -237,7 +235,7 @@ def measured(count: int, folder: Path) -> dict[str, float]:
     with Database(path) as database, database.many(), without_cycle_collection():
         sink = _CountingSink(database)
         begin, cpu = time.perf_counter(), _cpu_seconds()
-        taken = take(sink, lines_of(file), is_beside=True)
+        taken = take(sink, lines_of(file))
     seconds, cpu_seconds = time.perf_counter() - begin, _cpu_seconds() - cpu
     if taken.events != count:
         raise RuntimeError(f"{count - taken.events} of {count} made-up events were refused: {taken.reasons}")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openlineage_pyspark.workbench.model.graph import Graph
-    from openlineage_pyspark.workbench.store.events.portions import EventLine
+    from openlineage_pyspark.workbench.store.events.ingest import EventLine
 
 _DESCRIPTION = """\
 Writes lineage as one HTML file, which needs no network: tables with their columns, the jobs between them, and what each
@@ -314,7 +314,7 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "lineage.db")
         with Database(path) as database:
-            taken = take(database, _lines(paths, problems), is_beside=True)
+            taken = take(database, _lines(paths, problems))
         if taken.rejected and not taken.events:
             raise StoreError(f"there is no event in {', '.join(map(str, paths))}: {taken.reasons[0]}")
         problems += taken.reasons

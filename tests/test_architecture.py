@@ -152,7 +152,7 @@ def test_one_module_above_the_agent_knows_the_facets_of_events() -> None:
     # The specification has a folder of that name.
     texts = {name_of(path): path.read_text(encoding="utf-8").replace('joinpath("facets")', "") for path in above}
     knowing = {name for name, text in texts.items() if '"facets"' in text}
-    assert knowing == {"workbench/events/read.py", "workbench/store/events/parts.py"}
+    assert knowing == {"workbench/events/read.py"}
 
 
 def test_packages_import_each_other_in_no_circle() -> None:

@@ -23,13 +23,13 @@ from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, dire
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.events.files import STANDARD_INPUT
 from openlineage_pyspark.workbench.store.events.ingest import (
+    EventLine,
     Ingested,
     files_of,
     lines_of,
     take,
     without_cycle_collection,
 )
-from openlineage_pyspark.workbench.store.events.portions import EventLine
 from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _named(paths: list[Path]) -> list[Path]:
 def _take(database: Database, paths: list[Path], unread: list[str]) -> Ingested:
     """Take paths in, with a bar on the terminal, if there is one."""
     if not sys.stderr.isatty():
-        return take(database, _lines(paths, unread, lambda _: None), is_beside=True)
+        return take(database, _lines(paths, unread, lambda _: None))
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -115,7 +115,7 @@ def _take(database: Database, paths: list[Path], unread: list[str]) -> Ingested:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=_size(paths), events=0)
         lines = _lines(paths, unread, lambda count: progress.advance(task, count))
-        return take(database, lines, progress=lambda taken: progress.update(task, events=taken.events), is_beside=True)
+        return take(database, lines, progress=lambda taken: progress.update(task, events=taken.events))
 
 
 def _size(paths: list[Path]) -> int | None:

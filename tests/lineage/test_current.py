@@ -53,7 +53,7 @@ HISTORIES: dict[str, tuple[list[Run], set[str]]] = {
 WRONG = {
     "a run failed": OF_ALL_EVENTS - {"in_show"},
     "an overwrite failed": OF_ALL_EVENTS - {"in_show"},
-    "another job replaces it": OF_THE_STORE,
+    "another job replaces it": OF_THE_STORE - OF_CURRENT,
     "it is dropped": OF_ALL_EVENTS - {"in_show"},
     "it is dropped, and made again": OF_ALL_EVENTS - {"in_show"},
     "its job has another version": OF_ALL_EVENTS,
@@ -105,6 +105,21 @@ def test_a_surface_tells_the_edges_that_hold_now(history: str, surface: Surface,
     assert short(surface(Told(events_of(runs), tmp_path))) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "sql"),
+    [
+        ("app.overwrite_partitions_dynamic.t", ""),
+        ("k", "INSERT OVERWRITE t PARTITION (day = 1) SELECT y FROM s"),
+        ("k", "INSERT INTO t REPLACE WHERE day = 1 SELECT y FROM s"),
+    ],
+)
+def test_what_another_job_overwrites_in_part_still_holds(name: str, sql: str, tmp_path: Path) -> None:
+    events = events_of([("j", "COMPLETE", "t", "x", ""), (name, "COMPLETE", "t", "y", "OVERWRITE")])
+    for event in events[2:]:
+        event["job"]["facets"]["sql"] = {"query": sql}
+    assert short(in_upstream(Told(events, tmp_path))) == {"x>t", "y>t"}
+
+
 @pytest.mark.parametrize("surface", [in_graph, in_upstream, in_downstream])
 def test_what_an_event_of_a_job_says_holds_though_a_run_has_failed_before(surface: Surface, tmp_path: Path) -> None:
     events = events_of([("j", "COMPLETE", "t", "x", ""), ("j", "FAIL", "t", "y", "")])
@@ -122,7 +137,7 @@ def random_history(seed: int) -> list[tuple[int, str, str, str, str]]:
             chance.choice("jkl"),
             chance.choice(("COMPLETE", "COMPLETE", "COMPLETE", "FAIL", "ABORT", "START")),
             chance.choice("tuv"),
-            chance.choice(("", "", "", "", "DROP")),
+            chance.choice(("", "", "", "", "DROP", "OVERWRITE")),
         )
         for number in range(chance.randint(1, 14))
     ]
@@ -148,7 +163,9 @@ def holding(history: list[tuple[int, str, str, str, str]]) -> set[str]:
         else:
             told = [run for run in mine if run[0] == wrote or (run[0] > wrote and goes_on)]
         dropped = max((run[0] for run in history if run[3:] == (table, "DROP") and run[2] == "COMPLETE"), default=-1)
-        found |= {f"x{run[0]}>{table}" for run in told if run[0] > dropped and run[4] != "DROP"}
+        others = (run for run in history if run[3:] == (table, "OVERWRITE") and run[1] != job and run[2] == "COMPLETE")
+        over = max(dropped, *(run[0] for run in others), -1)
+        found |= {f"x{run[0]}>{table}" for run in told if run[0] > over and run[4] != "DROP"}
     return found
 
 
@@ -156,7 +173,8 @@ def holding(history: list[tuple[int, str, str, str, str]]) -> set[str]:
 def test_whatever_runs_do_the_store_tells_what_the_rule_says(seed: int, tmp_path: Path) -> None:
     history = random_history(seed)
     runs = [
-        (job, type_, table, "" if change else f"x{number}", change) for number, job, type_, table, change in history
+        (job, type_, table, "" if change == "DROP" else f"x{number}", change)
+        for number, job, type_, table, change in history
     ]
     told = Told(events_of(runs), tmp_path)
     expected = holding(history)

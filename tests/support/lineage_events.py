@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx
-from openlineage_pyspark.workbench.store.events.ingest import Ingested, take
-from openlineage_pyspark.workbench.store.events.portions import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, Ingested, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)

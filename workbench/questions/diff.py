@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.workbench.questions.reach import Place
-    from openlineage_pyspark.workbench.store.events.portions import EventLine
+    from openlineage_pyspark.workbench.store.events.ingest import EventLine
     from openlineage_pyspark.workbench.store.events.rows import Rows
     from openlineage_pyspark.workbench.store.names import QueriedTables
 

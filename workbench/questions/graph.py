@@ -167,7 +167,7 @@ class _Builder:
     def _flows(self, name_ids: set[int] | None) -> list[tuple[int, int, bool]]:
         """Return which job reads or writes which dataset, as job, dataset, and whether it writes."""
         found: dict[tuple[int, int, bool], None] = {}
-        for table, writes in (("source_job_lineage", False), ("sink_job_lineage", True)):
+        for table, writes in (("told_read", False), ("told_write", True)):
             sql = (
                 "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names alone)
                 f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id"
@@ -184,7 +184,7 @@ class _Builder:
         """Return the rows of column lineage that hold: source, column, target, column, job, words, text, run."""
         sql = (
             "SELECT s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, "
-            "c.masking, c.expression, c.last_run, c.first_time, c.last_time FROM column_lineage c "
+            "c.masking, c.expression, c.last_run, c.first_time, c.last_time FROM told_edge c "
             "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
         )
         rows = sorted(self._among(sql, "c.output_id", name_ids), key=lambda row: row[-1])
@@ -224,7 +224,7 @@ class _Builder:
         said: dict[int, list[tuple[int, str, str, int]]] = {}
         for listed in id_lists(named):
             rows = self._tables.query(
-                "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM dataset_column c "  # noqa: S608
+                "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM told_column c "  # noqa: S608
                 f"JOIN dataset_identity i ON i.name_id = c.name_id WHERE i.dataset_id IN ({listed}) "
                 "AND c.first_time <= ?",
                 (self._limits.time,),

@@ -225,7 +225,7 @@ def runs(
 def dataset_lines(tables: QueriedTables, *, containing: str = "") -> list[DatasetLine]:
     """Return the datasets of which a name contains a text, by the name that people know."""
     counted: dict[int, list[int | None]] = {}
-    for position, table in enumerate(("source_job_lineage", "sink_job_lineage")):
+    for position, table in enumerate(("told_read", "told_write")):
         for dataset_id, count in tables.query(
             f"SELECT i.dataset_id, count(DISTINCT l.job_id) FROM {table} l "  # noqa: S608 (our own names)
             "JOIN dataset_identity i ON i.name_id = l.name_id GROUP BY i.dataset_id"
@@ -270,8 +270,9 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> list[VersionLine]
         sql = f"SELECT job_id, name FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
         jobs_of |= dict(tables.query(sql))
     columns = tables.query(
-        "SELECT column_name, type, first_time, last_time FROM dataset_column WHERE name_id IN "
-        "(SELECT name_id FROM dataset_identity WHERE dataset_id = ?) ORDER BY first_time",
+        "SELECT c.column_name, c.type, min(c.first_time), max(c.last_time) FROM dataset_identity i "
+        "JOIN told_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? "
+        "GROUP BY c.name_id, c.column_name, c.type ORDER BY 3",
         (dataset.id,),
     )
     found: list[VersionLine] = []

@@ -168,7 +168,7 @@ def reach_all(
 
 def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, limits: Limits) -> list[Place]:
     """Return what a job writes, to go downstream from it, or what it reads, to go upstream."""
-    table = "sink_job_lineage" if direction is Direction.DOWNSTREAM else "source_job_lineage"
+    table = "told_write" if direction is Direction.DOWNSTREAM else "told_read"
     rows = tables.query(
         f"SELECT i.dataset_id, l.first_time, l.last_time FROM {table} l "  # noqa: S608 (our own names)
         "JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id = ?",
@@ -238,15 +238,14 @@ def _dataset_edges(
     here = "s" if direction is Direction.DOWNSTREAM else "t"
     for listed in id_lists(place[0] for place in frontier):
         rows = tables.query(
-            "SELECT s.dataset_id, t.dataset_id, sl.job_id, "  # noqa: S608 (numbers alone)
-            "CASE WHEN sl.first_time > tl.first_time THEN sl.first_time ELSE tl.first_time END, "
-            "CASE WHEN sl.last_time < tl.last_time THEN sl.last_time ELSE tl.last_time END "
-            "FROM dataset_identity s JOIN source_job_lineage sl ON sl.name_id = s.name_id "
-            "JOIN sink_job_lineage tl ON tl.job_id = sl.job_id JOIN dataset_identity t ON t.name_id = tl.name_id "
-            f"WHERE {here}.dataset_id IN ({listed})"
+            "SELECT s.dataset_id, t.dataset_id, f.job_id, f.first_time, f.last_time "  # noqa: S608 (numbers alone)
+            "FROM told_flow f JOIN dataset_identity s ON s.name_id = f.input_id "
+            f"JOIN dataset_identity t ON t.name_id = f.output_id WHERE {here}.dataset_id IN ({listed})"
         )
-        said = [(PlaceEdge((source, ""), (target, ""), job), first, last) for source, target, job, first, last in rows]
-        yield from sorted(_holding(said, current), key=lambda edge: (edge.source, edge.target, edge.job_id))
+        current.learn({row[2] for row in rows})
+        # Each version of the job says so at its times.
+        held = {(row[0], row[1], row[2]) for row in rows if current.holds(row[2], row[1], row[3], row[4])}
+        yield from (PlaceEdge((source, ""), (target, ""), job) for source, target, job in sorted(held))
 
 
 def _column_edges(
@@ -285,7 +284,7 @@ def _column_queries(frontier: list[Place], direction: Direction) -> Iterator[tup
     here, column = ("s", "input_column") if down else ("t", "output_column")
     select = (
         "SELECT s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, "
-        "c.expression, c.masking, c.last_run, c.first_time, c.last_time FROM column_lineage c "
+        "c.expression, c.masking, c.last_run, c.first_time, c.last_time FROM told_edge c "
         "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
     )
     for listed in id_lists(place[0] for place in frontier if not place[1]):

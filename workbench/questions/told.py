@@ -6,11 +6,10 @@ The facet `pyspark_lineage_steps` names the operators that an edge passes, and h
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import attrs
-from openlineage_pyspark.workbench.events.read import LEFT_OUT, InvalidEventError, call_site_of, facts
+from openlineage_pyspark.workbench.events.read import LEFT_OUT
 from openlineage_pyspark.workbench.model.graph import (
     Edge,
     OperatorNode,
@@ -20,28 +19,22 @@ from openlineage_pyspark.workbench.model.graph import (
     node_id,
     steps_of,
 )
-from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, rank
-from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
+from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, certainty_of, rank
 from openlineage_pyspark.workbench.store.names import datasets
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.told import lists_of_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from openlineage_pyspark.workbench.events.facts import Certainty
-    from openlineage_pyspark.workbench.events.read import EventFacts
     from openlineage_pyspark.workbench.store.names import QueriedTables
+    from openlineage_pyspark.workbench.store.told import ToldPath
 
 RUNS_OF_A_JOB = 5
 """How many of the latest runs of a job a graph has; so many may tell how an edge came at an earlier time."""
 
-_STEPS = "pyspark_lineage_steps"
-_CALL_SITE = '"pyspark_call_site"'
-_LONGEST_FACET = 2000
 _ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
 
-_End: TypeAlias = "tuple[str, str, str]"
-"""The namespace and the name of a dataset, and a column; the column is empty for all rows."""
 _Job = TypeVar("_Job")
 _Key: TypeAlias = "tuple[str, str, str, str, bool]"
 """The ids of both ends of an edge, type, subtype and masking."""
@@ -91,24 +84,16 @@ def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, 
         runs: the ids of the runs.
         time: until when, microseconds since 1970.
     """
-    remarks: dict[str, dict[tuple[str, str], None]] = {}
-    ways: dict[str, dict[tuple[_End, _End, tuple[str, str, bool]], list[ToldWay]]] = {}
-    for run, event in _events(tables, runs, time):
-        remarks.setdefault(run, {}).update(dict.fromkeys(event.run.gaps if event.run is not None else ()))
-        here: dict[tuple[_End, _End, tuple[str, str, bool]], list[ToldWay]] = {}
-        for source, target, how, way in _ways(event):
-            here.setdefault((source, target, how), []).append(way)
-        ways.setdefault(run, {}).update(here)
-    ids = _ids(tables, (end[:2] for told in ways.values() for way in told for end in way[:2]))
+    told = tables.told(runs, time)
+    paths = {id(path): path for version in told.versions.values() for path in version.paths}.values()
+    nodes = _nodes(tables, {name_id for path in paths for name_id in (path.source_id, path.target_id)})
+    ways = {key: _ways(version.paths, nodes) for key, version in told.versions.items()}
     found = {}
-    for run, said in remarks.items():
-        keyed = {
-            (column_id(ids[source[:2]], source[2]), column_id(ids[target[:2]], target[2]), *how): each
-            for (source, target, how), each in ways[run].items()
-            if source[:2] in ids and target[:2] in ids
-        }
-        if keyed or said:
-            found[run] = ToldByRun(tuple(said), keyed)
+    for run, keys in told.of_run.items():
+        remarks = tuple(dict.fromkeys(gap for key in keys for gap in told.versions[key].gaps))
+        keyed = {edge: every for key in keys for edge, every in ways[key].items()}
+        if keyed or remarks:
+            found[run] = ToldByRun(remarks, keyed)
     return found
 
 
@@ -236,30 +221,12 @@ def call_sites_of(tables: QueriedTables, runs: Iterable[str], time: int) -> dict
         runs: the ids of the runs.
         time: until when, microseconds since 1970.
     """
-    found: dict[str, str] = {}
-    for marks, part in _lists(runs):
-        # Only the facet is read: an event may be long, and a graph has many runs.
-        rows = tables.query(
-            f"SELECT run_id, substr(json, instr(json, '{_CALL_SITE}'), {_LONGEST_FACET}) FROM event "  # noqa: S608
-            f"WHERE run_id IN ({marks}) AND time <= ? AND instr(json, '{_CALL_SITE}') > 0",
-            (*part, time),
-        )
-        found |= {run: site for run, text in rows if (site := _call_site(text))}
-    return found
-
-
-def _call_site(text: str) -> str:
-    """Return the line that the facet at the beginning of a text tells; empty for a facet of another shape."""
-    try:
-        facet, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    except (ValueError, RecursionError):
-        return ""
-    return call_site_of(facet) if isinstance(facet, dict) else ""
+    return tables.call_sites(runs, time)
 
 
 def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
     found: set[str] = set()
-    for marks, part in _lists(runs):
+    for marks, part in lists_of_runs(runs):
         sql = f"SELECT run_id FROM run WHERE run_id IN ({marks}) AND coalesce(started, first_time) > ?"  # noqa: S608
         found.update(row[0] for row in tables.query(sql, (*part, time)))
     return found
@@ -281,54 +248,30 @@ def _explained(edge: Edge, told: ToldByRun) -> Edge:
     return edge if path is edge.paths[0] else Edge(edge.source, edge.target, (path,), edge.job, edge.run, edge.batch)
 
 
-def _lists(runs: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the ids of runs, each once, as lists that a query can take, with the marks that stand for them there."""
-    every = sorted(set(runs))
-    for begin in range(0, len(every), MOST_IN_A_LIST):
-        part = every[begin : begin + MOST_IN_A_LIST]
-        yield ", ".join("?" * len(part)), part
-
-
-def _events(tables: QueriedTables, runs: Iterable[str], time: int) -> Iterator[tuple[str, EventFacts]]:
-    """Yield those events of runs that tell something, in the order of their times."""
-    for marks, part in _lists(runs):
-        rows = tables.query(
-            f"SELECT run_id, json FROM event WHERE run_id IN ({marks}) AND time <= ? "  # noqa: S608 (marks alone)
-            f"AND (json LIKE '%\"extractionError\"%' OR json LIKE '%\"{_STEPS}\"%') ORDER BY time, event_id",
-            (*part, time),
-        )
-        yield from ((run, event) for run, text in rows if (event := _parsed(text)) is not None)
-
-
-def _parsed(text: str) -> EventFacts | None:
-    try:
-        return facts(parse_event(text))
-    except InvalidEventError:
-        return None
-
-
-def _ids(tables: QueriedTables, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return the node of each dataset by its names."""
-    name_ids = {identity("dataset", *name): name for name in names}
+def _nodes(tables: QueriedTables, name_ids: Iterable[int]) -> dict[int, str]:
+    """Return the node of each dataset by the ids of its names."""
     belongs: dict[int, int] = {}
     for listed in id_lists(name_ids):
         sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
         belongs |= dict(tables.query(sql))
     named = datasets(tables, belongs.values())
     return {
-        name_ids[name_id]: node_id("dataset", named[dataset].namespace, named[dataset].name)
+        name_id: node_id("dataset", named[dataset].namespace, named[dataset].name)
         for name_id, dataset in belongs.items()
         if dataset in named
     }
 
 
-def _ways(event: EventFacts) -> Iterator[tuple[_End, _End, tuple[str, str, bool], ToldWay]]:
-    """Yield the paths that an event traces: both ends, the words of the edge, and its way."""
-    for source, target, paths in event.edges:
-        for path in paths:
-            if path.is_traced:
-                steps = [
-                    Step(step.operator, step.expression, certainty=step.certainty, call_site=step.call_site)
-                    for step in path.steps
-                ]
-                yield source[:3], target[:3], path.kind, ToldWay(path.certainty, steps_of(path.operators, steps))
+def _ways(paths: Iterable[ToldPath], nodes: Mapping[int, str]) -> dict[_Key, list[ToldWay]]:
+    """Return the ways of edges that paths are."""
+    found: dict[_Key, list[ToldWay]] = {}
+    for path in paths:
+        if path.source_id in nodes and path.target_id in nodes:
+            ends = column_id(nodes[path.source_id], path.source), column_id(nodes[path.target_id], path.target)
+            steps = [
+                Step(step.operator, step.expression, certainty=certainty_of(step.certainty), call_site=step.call_site)
+                for step in path.steps
+            ]
+            way = ToldWay(certainty_of(path.certainty), steps_of(path.operators, steps))
+            found.setdefault((*ends, path.type, path.subtype, path.masking), []).append(way)
+    return found

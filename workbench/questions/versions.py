@@ -405,7 +405,7 @@ class StoredVersions:
         self._readers |= {each: {} for each in wanted}
         for listed in id_lists(wanted):
             here = f"i.dataset_id IN ({listed})"
-            rows = self._tables.query(f"{_PLAIN_READS} AND {here} UNION ALL {_TOLD_READS} AND {here}")
+            rows = self._tables.query(f"{_PLAIN_READS} AND {here} UNION {_TOLD_READS} AND {here}")
             for row in _without_unnamed(rows):
                 for read in self._reads(row):
                     self._readers[row[0]].setdefault(read.version[1], []).append(read)
@@ -534,7 +534,7 @@ _READER = "LEFT JOIN run r ON r.run_id = l.run_id LEFT JOIN job j ON j.job_id = 
 _SOURCES = f"{_READ}JOIN source_snapshot_lineage l ON l.name_id = i.name_id {_READER}"
 # Each of the two conditions is that of an index.
 _PLAIN_READS = (
-    f"{_READ}JOIN source_job_lineage s ON s.name_id = i.name_id "
+    f"{_READ}JOIN told_read s ON s.name_id = i.name_id "
     f"JOIN source_snapshot_lineage l ON l.job_id = s.job_id AND l.name_id = s.name_id {_READER} "
     "WHERE l.snapshot = '' AND l.batch_id = -1"
 )

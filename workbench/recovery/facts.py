@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.store.current import PARTITION_OPERATORS
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 Unit: TypeAlias = "tuple[str, int]"
@@ -287,7 +288,7 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool) ->
 
 def replaces_partitions(job: str) -> bool:
     """Return whether a job's name has the operator that replaces those partitions alone of which it writes rows."""
-    return any(operator in job for operator in ("overwrite_partitions_dynamic", "dynamic_partition_overwrite"))
+    return any(operator in job for operator in PARTITION_OPERATORS)
 
 
 def restored(sql: str) -> str:

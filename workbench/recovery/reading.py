@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
-from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.workbench.questions.things import is_called, version_called
@@ -27,7 +26,8 @@ from openlineage_pyspark.workbench.recovery.facts import (
     restored,
 )
 from openlineage_pyspark.workbench.recovery.statements import quoted_part
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity, parse_event
+from openlineage_pyspark.workbench.store.events.memory import EventMemory
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 
@@ -137,7 +137,7 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
         if (job, target) not in told:
             # By what the job writes: edges are not searched by jobs.
             names = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
-            edge = f"SELECT 1 FROM column_lineage WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
+            edge = f"SELECT 1 FROM told_edge WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
             told[job, target] = bool(tables.query(edge, (target, job)))
         return told[job, target]
 
@@ -291,8 +291,9 @@ class _FactsReader:
     def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, EventFacts]]:
         listed = ", ".join(f"'{type_}'" for type_ in types)
         sql = f"SELECT run_id, json FROM event WHERE type IN ({listed}) AND run_id IN "  # noqa: S608 (our own words)
+        memory = EventMemory()
         for run_id, text in self._of(ids, sql, " ORDER BY time"):
-            yield run_id, facts(parse_event(text))
+            yield run_id, memory.facts(text)
 
     def _of(self, ids: Collection[str], sql: str, end: str = "") -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query for some runs."""
@@ -314,7 +315,7 @@ class _FactsReader:
         for listed in id_lists(touched):
             for dataset, run_id in self._tables.query(
                 "SELECT DISTINCT i.dataset_id, r.run_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                "JOIN sink_job_lineage l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                "JOIN told_write l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
                 f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
                 "AND coalesce(r.started, r.first_time) >= ? "
                 "AND r.run_id NOT IN (SELECT s.run_id FROM sink_snapshot_lineage s WHERE s.run_id = r.run_id) "
@@ -330,8 +331,8 @@ class _FactsReader:
         for listed in id_lists(touched):
             rows = self._tables.query(
                 "SELECT DISTINCT i.dataset_id, r.run_id, d.dataset_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                "JOIN source_job_lineage l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
-                "JOIN sink_job_lineage s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
+                "JOIN told_read l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                "JOIN told_write s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
                 f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
                 "AND coalesce(r.started, r.first_time) >= ? "
                 "AND r.run_id NOT IN (SELECT w.run_id FROM sink_snapshot_lineage w WHERE w.run_id = r.run_id)",

@@ -3,11 +3,13 @@ What holds at a time, of all that was ever said of jobs.
 
 For each job and each dataset that it writes, that is what the last complete run said that wrote it, and the other runs
 of the same parent: two statements of one application may be runs of one job. So a job that is called once for each
-table keeps all of them. A run that failed changes nothing, and what was said before the dataset was dropped is over.
+table keeps all of them. A run that failed changes nothing, and what was said before the dataset was dropped is over, or
+before another job has overwritten it; but not if its name or its statement says that it overwrites partitions alone.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import attrs
@@ -42,6 +44,9 @@ class Span:
 
 
 _NEVER = Span(since=FOREVER)
+PARTITION_OPERATORS = ("overwrite_partitions_dynamic", "dynamic_partition_overwrite")
+"""The operators, as names of jobs have them, that replace those partitions alone of which they write rows."""
+_PARTITIONS = re.compile(r"\bPARTITION\s*\(|\bREPLACE\s+(WHERE|USING)\b", re.IGNORECASE)
 _FAILED = frozenset(("FAIL", "ABORT"))
 
 
@@ -94,7 +99,7 @@ class Current:
         written: dict[tuple[int, int], int] = {}
         for listed in id_lists(unknown):
             rows = self._tables.query(
-                "SELECT l.job_id, i.dataset_id, max(l.last_time) FROM sink_job_lineage l "  # noqa: S608 (numbers alone)
+                "SELECT l.job_id, i.dataset_id, max(l.last_time) FROM told_write l "  # noqa: S608 (numbers alone)
                 f"JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id IN ({listed}) AND l.first_time <= ? "
                 "GROUP BY l.job_id, i.dataset_id",
                 (self._time,),
@@ -107,10 +112,13 @@ class Current:
         in_vain = {pair for pair in apart - own.keys() if pair[0] in failed - last.keys()}
         own |= dict.fromkeys(in_vain - self._unwritten(in_vain), _NEVER)
         dropped = self._dropped({dataset for _, dataset in written})
+        replaced = self._replaced({dataset for _, dataset in written})
         for job, dataset in written:
             span = own.get((job, dataset), self._of_jobs[job])
-            if dropped.get(dataset, -1) >= span.since:
-                span = attrs.evolve(span, since=dropped[dataset] + 1)
+            others = (time for other, time in replaced.get(dataset, {}).items() if other != job)
+            over = max(dropped.get(dataset, -1), *others, -1)
+            if over >= span.since:
+                span = attrs.evolve(span, since=over + 1)
             self._of_outputs.setdefault(job, {})[dataset] = span
 
     def holds(self, job: int, output: int, first: int, last: int, *, by_run: bool = True) -> bool:
@@ -198,6 +206,22 @@ class Current:
             )
             for job, dataset, since, until in rows:
                 found[job, dataset] = Span(since, FOREVER if job in running else until)
+        return found
+
+    def _replaced(self, datasets: Iterable[int]) -> dict[int, dict[int, int]]:
+        """Return when jobs last replaced datasets as a whole: dataset -> job -> time."""
+        found: dict[int, dict[int, int]] = {}
+        for listed in id_lists(datasets):
+            rows = self._tables.query(
+                "SELECT i.dataset_id, w.job_id, j.name, j.sql, max(w.time) FROM dataset_identity i "  # noqa: S608 (numbers alone)
+                "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id AND w.change = 'OVERWRITE' "
+                "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' JOIN job j ON j.job_id = w.job_id "
+                f"WHERE i.dataset_id IN ({listed}) AND w.time <= ? GROUP BY i.dataset_id, w.job_id, j.name, j.sql",
+                (self._time,),
+            )
+            for dataset, job, name, sql, time in rows:
+                if not any(operator in name for operator in PARTITION_OPERATORS) and not _PARTITIONS.search(sql or ""):
+                    found.setdefault(dataset, {})[job] = time
         return found
 
     def _dropped(self, datasets: Iterable[int]) -> dict[int, int]:

@@ -135,10 +135,10 @@ class _Dropped:
             # What was said since then holds too, and of a job that never completed, all that any run said.
             "since AS (SELECT r.job_id, coalesce(min(c.began), 0) AS began FROM run r "
             "LEFT JOIN complete c ON c.job_id = r.job_id GROUP BY r.job_id), "
-            "said AS (SELECT job_id, last_time FROM source_job_lineage "
-            "UNION SELECT job_id, last_time FROM sink_job_lineage) "
+            "said AS (SELECT job_id, last_time FROM told_read "
+            "UNION SELECT job_id, last_time FROM told_write) "
             "SELECT run_id FROM complete "
-            "UNION SELECT c.last_run FROM column_lineage c JOIN since s ON s.job_id = c.job_id "
+            "UNION SELECT c.last_run FROM told_edge c JOIN since s ON s.job_id = c.job_id "
             "WHERE c.last_time >= s.began "
             "UNION SELECT r.run_id FROM said w JOIN since s ON s.job_id = w.job_id "
             "JOIN run r ON r.job_id = w.job_id AND r.first_time <= w.last_time AND r.last_time >= w.last_time "

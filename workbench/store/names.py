@@ -13,6 +13,8 @@ from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from openlineage_pyspark.workbench.store.told import Told
+
 _SHOWN = 10
 
 
@@ -21,6 +23,12 @@ class QueriedTables(Protocol):
 
     def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query; `?` stands for a parameter."""
+
+    def told(self, runs: Iterable[str], time: int) -> Told:
+        """Return what the events of runs told until a time, microseconds since 1970."""
+
+    def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
+        """Return the line of the user's Python that ran each run, if an event told it until a time."""
 
 
 @attrs.frozen
@@ -137,8 +145,8 @@ def find_dataset(tables: QueriedTables, text: str) -> DatasetName:
 def columns_of_dataset(tables: QueriedTables, dataset_id: int) -> list[str]:
     """Return the columns of a dataset by its latest schema, in their order."""
     rows = tables.query(
-        "SELECT c.column_name, c.position, c.last_time FROM dataset_identity i "
-        "JOIN dataset_column c ON c.name_id = i.name_id WHERE i.dataset_id = ?",
+        "SELECT c.column_name, max(c.position), c.last_time FROM dataset_identity i "
+        "JOIN told_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? GROUP BY c.column_name, c.last_time",
         (dataset_id,),
     )
     latest = max((time for _, _, time in rows), default=0)
@@ -186,10 +194,10 @@ def _column_called(tables: QueriedTables, dataset_id: int, column: str) -> str:
     """Return the column of a dataset that has a name, in another case if none has it in this one; empty if none has."""
     of_dataset = "IN (SELECT name_id FROM dataset_identity WHERE dataset_id = ?)"
     for is_called in ("{} = ?", "lower({}) = lower(?)"):
-        places = (("dataset_column", "name_id", "column_name"), ("column_lineage", "input_id", "input_column"))
+        places = (("told_column", "name_id", "column_name"), ("told_edge", "input_id", "input_column"))
         queries = (
             f"SELECT {name} FROM {table} WHERE {id_} {of_dataset} AND {is_called.format(name)}"  # noqa: S608 (our names)
-            for table, id_, name in (*places, ("column_lineage", "output_id", "output_column"))
+            for table, id_, name in (*places, ("told_edge", "output_id", "output_column"))
         )
         rows = tables.query(f"{' UNION '.join(queries)} ORDER BY 1 LIMIT 1", (dataset_id, column) * 3)
         if rows:

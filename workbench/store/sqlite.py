@@ -6,27 +6,30 @@ import functools
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.store.events.ingest import rows_of_events
-from openlineage_pyspark.workbench.store.events.rows import described_rows
-from openlineage_pyspark.workbench.store.repeats import Repeats
-from openlineage_pyspark.workbench.store.tables import schema
+from openlineage_pyspark.workbench.store.event_texts import EventTexts, NewEvent, texts_in_order
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
+from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
+from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
-from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.workbench.store.tables.schema import Merge
 from openlineage_pyspark.workbench.store.tables.views import PROPOSAL, VIEWS, view_ddl
+from openlineage_pyspark.workbench.store.told import call_sites_of_runs, told_by_versions
+from openlineage_pyspark.workbench.store.versions import Versions
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from openlineage_pyspark.workbench.store.events.portions import Portion
-    from openlineage_pyspark.workbench.store.events.rows import Row, Rows
+    from openlineage_pyspark.workbench.store.events.ingest import Portion
+    from openlineage_pyspark.workbench.store.events.rows import Row
     from openlineage_pyspark.workbench.store.tables.schema import StoredColumn, StoredTable
+    from openlineage_pyspark.workbench.store.told import Told
 
 _PATIENCE_SECONDS = 60
 _PAUSE_SECONDS = 0.01
@@ -36,13 +39,15 @@ _CACHE_KIB = 65_536
 _LOG_PAGES = 16_000
 # While the log is copied into the file beside a writer, it grows further, up to this.
 _MOST_LOG_PAGES = 4 * _LOG_PAGES
-# Indexes that earlier versions of the package made, and that cost more than they bring.
-_OBSOLETE = ("source_snapshot_lineage_by_name_id_time", "sink_snapshot_lineage_by_job_id_name_id_time")
 # `PRAGMA application_id` of our files: "OLPS" in ASCII.
 _APPLICATION_ID = 0x4F4C5053
-_EVENTS_AFTER = "SELECT rowid, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
+# What stands before the names of tables while their rows are moved into new ones.
+_FORMER = "former_"
+_OLD_EVENTS = "SELECT rowid, event_id, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
+_RUNS = "SELECT run_id, run FROM stored_run WHERE run_id IN ({})"
 
 
+_TEXTS = ("stored_event", "dictionary")
 _KNOWN_NAMES = "SELECT name_id FROM dataset WHERE name_id IN ({})"
 _MOVE_TIMES = "UPDATE dataset SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE name_id = ?"
 
@@ -89,7 +94,9 @@ class Database:
             )
         except sqlite3.Error as problem:
             raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
-        self._repeats = Repeats(self._connection)
+        self._versions = Versions(self._connection)
+        self._texts = EventTexts(self._connection)
+        self._writes_of_others = -1
         try:
             self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             self._prepare(read_only=read_only)
@@ -162,11 +169,8 @@ class Database:
             self.rebuild(only_if_old=True)
         if self._copying:
             self._copying.begin()
-        with self._repeats.kept_with(self._writing()):
-            told = portion.descriptions
-            repeated = self._repeats.move(told)
-            self._merge({**portion.rows, **described_rows(told, repeated.columns, repeated.edges)})
-            self._repeats.learn(told, repeated)
+        with self._writing():
+            self._merge(portion)
         if self._copying:
             self._copying.end()
 
@@ -208,27 +212,53 @@ class Database:
         with self._writing():
             count = 0 if only_if_old and self._version() == schema.VERSION else self._make_anew(progress)
         self._is_old = False
+        self._show_texts()
         return count
 
-    def _make_anew(self, progress: Callable[[int], None]) -> int:
-        kept = (schema.EVENT.name, schema.REJECTED.name)
-        own = {*(table.name for table in schema.TABLES), *(view.name for view in VIEWS)}.difference(kept)
+    def _make_anew(
+        self, progress: Callable[[int], None] = lambda _: None, without: Container[str] = frozenset()
+    ) -> int:
+        """Make all tables but `rejected` again, from the events but those with some ids; return how many stay."""
+        self._forget_known()
+        is_old = self._version() < schema.VERSION
+        self._set_events_aside(is_old=is_old)
+        for statement in table_ddl():
+            self._connection.execute(statement)
+        texts = self._old_texts() if is_old else texts_in_order(self._connection, _FORMER)
+        count = 0
+        for portion in portions(EventLine("the store", text) for event_id, text in texts if event_id not in without):
+            self._merge(portion)
+            count += len(portion.events)
+            progress(count)
+        for name in (schema.EVENT.name,) if is_old else [f"{_FORMER}{name}" for name in _TEXTS]:
+            self._connection.execute(f"DROP TABLE main.{name}")
+        for statement in view_statements():
+            self._connection.execute(statement)
+        self._mark()
+        self._forget_known()
+        return count
+
+    def _set_events_aside(self, *, is_old: bool) -> None:
+        """Drop all of our tables and views but what holds the events, and what was no event."""
+        own = {*stored.own_names(), *(table.name for table in schema.TABLES), *(view.name for view in VIEWS)}
+        kept = {schema.REJECTED.name, *((schema.EVENT.name,) if is_old else _TEXTS)}
         for type_, name in self.query("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')"):
             # A user may have put tables and views beside ours.
-            if name in own:
-                self._connection.execute(f'DROP {type_.upper()} "{name}"')
-        for statement in ddl():
-            self._connection.execute(statement)
-        count = place = 0
-        while found := self.query(_EVENTS_AFTER, (place,)):
+            if name in own and (name not in kept or type_ == "view"):
+                self._connection.execute(f'DROP {type_.upper()} main."{name}"')
+        if not is_old:
+            # Views of users are not to be changed, and need not be right meanwhile.
+            self._connection.execute("PRAGMA legacy_alter_table = ON")
+            for name in _TEXTS:
+                self._connection.execute(f"ALTER TABLE {name} RENAME TO {_FORMER}{name}")
+            self._connection.execute("PRAGMA legacy_alter_table = OFF")
+
+    def _old_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the ids and the texts of the events of a store before version 3."""
+        place = 0
+        while found := self.query(_OLD_EVENTS, (place,)):
             place = found[-1][0]
-            for rows in rows_of_events(text for _, text in found):
-                self._merge(rows)
-            count += len(found)
-            progress(count)
-        self._mark()
-        self._repeats.forget()
-        return count
+            yield from ((event_id, text) for _, event_id, text in found)
 
     def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
         """
@@ -244,15 +274,9 @@ class Database:
             StoreError: the file can't be written.
         """
         with self._writing():
-            ids = [(each,) for each in chosen()]
-            if not ids:
-                return 0
-            # Events have no index by their ids alone.
-            self._connection.execute("CREATE TEMP TABLE dropped (event_id TEXT PRIMARY KEY) WITHOUT ROWID")
-            self._connection.executemany("INSERT OR IGNORE INTO temp.dropped VALUES (?)", ids)
-            self._connection.execute("DELETE FROM main.event WHERE event_id IN (SELECT event_id FROM temp.dropped)")
-            self._connection.execute("DROP TABLE temp.dropped")
-            self._make_anew(lambda _: None)
+            ids = frozenset(chosen())
+            if ids:
+                self._make_anew(without=ids)
             return len(ids)
 
     def shrink(self) -> bool:
@@ -262,7 +286,6 @@ class Database:
         Returns:
             Whether it was possible: it is not while another process uses the file, or without room for a copy of it.
         """
-        self._repeats.forget()
         try:
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -270,20 +293,76 @@ class Database:
             return False
         return True
 
+    def told(self, runs: Iterable[str], time: int) -> Told:
+        """Return what the events of runs told until a time."""
+        return told_by_versions(self.query, runs, time)
+
+    def call_sites(self, runs: Iterable[str], _time: int, /) -> dict[str, str]:
+        """Return the line of Python that ran each run, if an event told it."""
+        return call_sites_of_runs(self.query, runs)
+
     def size(self) -> int:
         """Return how many bytes the file has."""
         return self.path.stat().st_size
 
-    def _merge(self, rows: Rows) -> None:
-        before = self._pointers(rows.get(schema.DATASET.name, ()))
-        known = self._known_names(rows.get(schema.DATASET.name, ()))
-        for table in schema.TABLES:
-            told = rows.get(table.name, [])
-            if table is schema.DATASET:
-                told = self._without_known(told, known)
-            for statement, found in _upserts(table, told):
-                self._connection.executemany(statement, found)
-        self._identify(rows.get(schema.DATASET.name, ()), known, before)
+    def _merge(self, portion: Portion) -> None:
+        """Merge the rows of a portion into the tables, in a transaction."""
+        self._notice_others()
+        named = named_rows(portion.mentions)
+        own = portion.own_rows()
+        datasets = named.get(schema.DATASET.name, [])
+        before = self._pointers(datasets)
+        known = self._known_names(datasets)
+        self._upsert(schema.REJECTED, portion.rejected.get(schema.REJECTED.name, []))
+        self._upsert(schema.JOB, named.get(schema.JOB.name, []))
+        self._upsert(
+            stored.RUN,
+            [(*row, e.call_site or None) for e in portion.events for row in e.rows.get(schema.RUN.name, ())],
+        )
+        self._upsert(schema.DATASET, self._without_known(datasets, known))
+        self._identify(datasets, known, before)
+        runs = self._numbers_of({event.span.first_run for event in portion.events})
+        for name in (schema.SOURCE_SNAPSHOT_LINEAGE.name, schema.SINK_SNAPSHOT_LINEAGE.name):
+            rows = [(runs[str(row[0])], *row[1:]) for row in own.get(name, [])]
+            self._upsert(stored.STORED_AS[name], rows)
+        versions = self._versions.add(portion.events, portion.mentions)
+        self._versions.add_runs(
+            (runs[event.span.first_run], version, event.span.first_time)
+            for event, version in zip(portion.events, versions, strict=True)
+        )
+        self._texts.add(
+            NewEvent(
+                *(runs[event.span.first_run], event.digest, event.type, event.span.first_time, version),
+                job_id=next((each.job_id for each in event.mentions if isinstance(each, JobMention)), None),
+                text=event.text.encode(errors="replace"),
+            )
+            for event, version in zip(portion.events, versions, strict=True)
+        )
+
+    def _upsert(self, table: StoredTable, rows: Iterable[Row]) -> None:
+        for statement, found in _upserts(table, rows):
+            self._connection.executemany(statement, found)
+
+    def _numbers_of(self, runs: set[str]) -> dict[str, int]:
+        """Return the numbers of runs by their ids; that of no run too."""
+        found = {"": stored.NO_RUN}
+        every = sorted(runs - {""})
+        for begin in range(0, len(every), MOST_IN_A_LIST):
+            part = every[begin : begin + MOST_IN_A_LIST]
+            found |= dict(self.query(_RUNS.format(",".join("?" * len(part))), part))
+        return found
+
+    def _notice_others(self) -> None:
+        """Forget what is known of the tables if others have written them since."""
+        (writes,) = self._connection.execute("PRAGMA data_version").fetchone()
+        if writes != self._writes_of_others:
+            self._forget_known()
+            self._writes_of_others = writes
+
+    def _forget_known(self) -> None:
+        self._versions.forget()
+        self._texts.forget()
+        self._writes_of_others = -1
 
     def _known_names(self, datasets: Iterable[Row]) -> set[int]:
         return {name_id for (name_id,) in self._rows_of({int(row[0] or 0) for row in datasets}, _KNOWN_NAMES)}
@@ -331,7 +410,9 @@ class Database:
     def _prepare(self, *, read_only: bool) -> None:
         version = self._version()
         self._refuse(version, read_only=read_only)
+        self._texts.offer()
         if read_only:
+            self._show_texts()
             return
         self._is_old = 0 < version < schema.VERSION
         if version == 0:
@@ -344,8 +425,15 @@ class Database:
             with self._transaction():
                 for statement in ddl():
                     self._connection.execute(statement)
+        self._show_texts()
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+
+    def _show_texts(self) -> None:
+        """Let `event` have the texts, over this connection: another one would not know how to unpack them."""
+        if not self._is_old:
+            # What is temporary comes before what the file has.
+            self._connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS event AS {stored.EVENTS_WITH_TEXT}")
 
     def _use_write_ahead_log(self) -> None:
         """Turn the write-ahead log on, so that readers do not wait for a writer."""
@@ -364,13 +452,13 @@ class Database:
     def _is_store(self) -> bool:
         """Return whether the file is marked as ours; or has our events, from before files were marked."""
         marked = self.query("PRAGMA application_id")[0][0]
-        events = [row[1] for row in self.query(f"PRAGMA table_info({schema.EVENT.name})")]
+        events = [row[1] for row in self.query(f"PRAGMA main.table_info({schema.EVENT.name})")]
         return marked == _APPLICATION_ID or (marked == 0 and events == [each.name for each in schema.EVENT.stored])
 
     def _has_indexes(self) -> bool:
-        """Return whether the indexes are there that were added without a new version of the schema, and those alone."""
+        """Return whether all indexes are there: some were added without a new version of the schema."""
         found = {name for (name,) in self.query("SELECT name FROM sqlite_master WHERE type = 'index'")}
-        return found.isdisjoint(_OBSOLETE) and found.issuperset(name for name, _ in _further_indexes())
+        return found.issuperset((*stored.INDEXES, *(name for name, _ in _further_indexes())))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -390,6 +478,8 @@ class Database:
             yield
             last = "COMMIT"
         finally:
+            if last == "ROLLBACK":
+                self._forget_known()
             # SQLite itself rolls back where the disk is full or can't be written.
             if self._connection.in_transaction:
                 self._connection.execute(last)
@@ -484,35 +574,44 @@ class _Copying:
             self._thread = None
 
 
-def ddl() -> list[str]:
-    """Return the statements that make the tables and the views."""
+def table_ddl() -> list[str]:
+    """Return the statements that make the tables and their indexes."""
     statements = []
-    for table in schema.TABLES:
+    for table in stored.MERGED:
         columns = [f'"{column.name}" {column.type.value[0]}{_not_null(column)}' for column in table.stored]
-        statements.append(f'CREATE TABLE IF NOT EXISTS "{table.name}" ({", ".join(columns)}, {_key(table)}')
+        statements.append(f'CREATE TABLE IF NOT EXISTS "{table.name}" ({_defined(table, columns)}')
         for index in table.indexes:
             name = f"{table.name}_by_{'_'.join(index)}"
             statements.append(f'CREATE INDEX IF NOT EXISTS "{name}" ON "{table.name}" ({", ".join(index)})')
     statements += [f"CREATE INDEX IF NOT EXISTS {name} ON {what}" for name, what in _further_indexes()]
-    return [*(f"DROP INDEX IF EXISTS {name}" for name in _OBSOLETE), *statements, *view_ddl()]
+    no_run = f"INSERT OR IGNORE INTO {stored.RUN.name} (run, run_id) VALUES ({stored.NO_RUN}, '')"  # noqa: S608 (our own names alone)
+    return [*statements, *stored.definitions(), no_run]
 
 
-def _key(table: StoredTable) -> str:
-    """Return the end of a table's definition: its key."""
-    if table is schema.EVENT:
-        # An id is a digest, and in an index by ids alone each event would change a page of its own. An event's time
-        # follows from what the id is a digest of, and events come nearly in the order of their times.
-        return "UNIQUE (time, event_id))"
-    key = f"PRIMARY KEY ({', '.join(table.key)}))"
-    # Where the key is most of the row, the table is its own index. The edges of a statement are told together, run by
-    # run: in the order of their key they would lie among those of the job's other statements.
-    return key if table in (schema.REJECTED, schema.COLUMN_LINEAGE_TABLE) else f"{key} WITHOUT ROWID"
+def view_statements() -> list[str]:
+    """Return the statements that make the views: the documented tables that are views, and the others on these."""
+    return [*stored.views_of_tables(), *view_ddl()]
+
+
+def ddl() -> list[str]:
+    """Return the statements that make the tables and the views."""
+    return [*table_ddl(), *view_statements()]
+
+
+def _defined(table: StoredTable, columns: list[str]) -> str:
+    """Return a table's definition: its columns and its key."""
+    if table is stored.RUN:
+        # Other tables have its number in the place of its id.
+        return f"run INTEGER PRIMARY KEY, {', '.join(columns)}, UNIQUE ({', '.join(table.key)}))"
+    # Where the key is most of the row, the table is its own index.
+    end = "" if table is schema.REJECTED else " WITHOUT ROWID"
+    return f"{', '.join(columns)}, PRIMARY KEY ({', '.join(table.key)})){end}"
 
 
 def _further_indexes() -> list[tuple[str, str]]:
     """Return the indexes by more than columns: the name of each, and what stands in it."""
     found = []
-    for table in schema.TABLES:
+    for table in stored.MERGED:
         found += [(f"{table.name}_by_{name}", f"{table.name} ({expression})") for name, expression in table.computed]
         for name, columns, condition in table.partial:
             found.append((f"{table.name}_by_{name}", f"{table.name} ({', '.join(columns)}) WHERE {condition}"))
@@ -533,9 +632,6 @@ def _upsert(table: StoredTable, missing: frozenset[str] = frozenset()) -> str:
     """
     names = [column.name for column in table.stored]
     marks = ", ".join("?" * len(names))
-    if table is schema.EVENT:
-        # Its key is a digest of all the rest.
-        return f"INSERT OR IGNORE INTO event ({', '.join(names)}) VALUES ({marks})"  # noqa: S608 (our own names alone)
     setting = ", ".join(
         f'"{column.name}" = {_merged(table.name, column)}'
         for column in table.stored
@@ -586,7 +682,7 @@ _OPTIONAL = {
         for place, column in enumerate(table.stored)
         if column.merge is Merge.LATEST and column.ordered_by == f"{column.name}_order"
     )
-    for table in schema.TABLES
+    for table in stored.MERGED
 }
 
 

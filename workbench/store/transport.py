@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.options import OURS, Option, text
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.store.events.ingest import take
-from openlineage_pyspark.workbench.store.events.portions import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.model.times import microseconds
-from openlineage_pyspark.workbench.store.events.ingest import take
-from openlineage_pyspark.workbench.store.events.portions import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema
@@ -129,13 +128,9 @@ def test_events_of_jobs_and_datasets_stay_while_no_later_one_says_the_same(tmp_p
     assert len(found["dataset"]) == 2
 
 
-# Between tables, what a job reads and writes in different runs is one product, whose distances an expiry may change.
-_FARTHER = pytest.mark.xfail(strict=True, reason="a table is farther away afterwards")
-
-
 @pytest.mark.parametrize(
     "seed",
-    [0, pytest.param(1, marks=(pytest.mark.slow, _FARTHER)), pytest.param(2, marks=pytest.mark.slow)],
+    [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)],
 )
 def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answered_the_same(
     tmp_path: Path, seed: int

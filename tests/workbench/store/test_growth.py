@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
-from openlineage_pyspark.workbench.store.events.ingest import take
-from openlineage_pyspark.workbench.store.events.portions import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.names import find
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
@@ -123,5 +122,6 @@ def test_what_many_runs_say_alike_is_written_once_for_each_part(tmp_path: Path) 
             take(database, lines)
             return database._connection.total_changes - before
 
-    # Each further event has its own rows in event and run, and one version that it read and one that it wrote.
-    assert cost(40) - cost(20) == 20 * 5 * 4
+    # Each further event has its own rows in event and run, the version of its job that the run has, and one version of
+    # a dataset that it read and one that it wrote.
+    assert cost(40) - cost(20) == 20 * 5 * 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 import sqlite3
 import subprocess
@@ -17,12 +18,11 @@ import pytest
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store import sqlite
-from openlineage_pyspark.workbench.store.events import portions
-from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, take
-from openlineage_pyspark.workbench.store.events.portions import EventLine
+from openlineage_pyspark.workbench.store.events import ingest
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, files_of, lines_of, take
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.sqlite import Database
-from openlineage_pyspark.workbench.store.tables import schema
+from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of_events
 
@@ -47,10 +47,16 @@ def test_the_order_of_events_and_their_repetition_change_nothing(tmp_path: Path,
     assert len(contents(tmp_path / "straight.db")["event"]) == len(events)
 
 
-def test_one_event_in_two_spellings_is_one_event(tmp_path: Path) -> None:
-    event = run_event("load", "COMPLETE", 1)
-    taken(tmp_path / "s.db", [event, dict(reversed(event.items()))])
-    assert len(contents(tmp_path / "s.db")["event"]) == 1
+def test_one_event_in_two_spellings_is_kept_in_both_and_says_the_same(tmp_path: Path) -> None:
+    event = run_event("load", "COMPLETE", 1, inputs=(dataset("s"),), outputs=(dataset("t", columns=("a",)),))
+    taken(tmp_path / "once.db", [event])
+    taken(tmp_path / "twice.db", [event, dict(reversed(event.items()))])
+    once, twice = contents(tmp_path / "once.db"), contents(tmp_path / "twice.db")
+    assert sorted(row[-1] for row in twice.pop("event")) == sorted(
+        json.dumps(each) for each in (event, dict(reversed(event.items())))
+    )
+    assert len(once.pop("event")) == 1
+    assert once == twice
 
 
 def test_what_is_no_event_is_set_aside_with_its_reason_and_stops_nothing(tmp_path: Path) -> None:
@@ -235,7 +241,7 @@ def test_many_parts_are_added_while_the_log_is_copied_into_the_file(
 ) -> None:
     events = company(3)
     taken(tmp_path / "straight.db", events)
-    monkeypatch.setattr(portions, "_MOST_LINES", 4)
+    monkeypatch.setattr(ingest, "_MOST_LINES", 4)
     monkeypatch.setattr(sqlite, "_MOST_LOG_PAGES", 100)
     lines = [EventLine("test", line) for line in text_of_events(events).splitlines()]
     with Database(tmp_path / "s.db") as database:
@@ -252,10 +258,8 @@ def test_the_indexes_of_a_store_are_those_of_this_version(tmp_path: Path) -> Non
     names = "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name"
     with Database(tmp_path / "s.db") as database:
         wanted = database.query(names)
-        database.query("DROP INDEX source_snapshot_lineage_by_job_id_time")
-        database.query(
-            "CREATE INDEX source_snapshot_lineage_by_name_id_time ON source_snapshot_lineage (name_id, time)"
-        )
+        database.query("DROP INDEX read_version_by_job_id_time")
+        database.query("DROP INDEX edge_by_input")
     with Database(tmp_path / "s.db") as database:
         assert database.query(names) == wanted
 
@@ -300,9 +304,8 @@ _INGEST = """
 import sys
 import threading
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.workbench.store.events import portions
-# Most of them are read in a second process.
-portions._MOST_LINES = 400
+from openlineage_pyspark.workbench.store.events import ingest
+ingest._MOST_LINES = 400
 sys.exit(main(["ingest", *sys.argv[1:]]))
 """
 
@@ -529,14 +532,30 @@ def test_a_store_of_an_older_version_may_be_migrated_when_it_is_first_written(tm
         assert database.query("SELECT count(*) FROM run") == [(40,)]
 
 
+def test_a_migration_that_does_not_reach_its_end_loses_nothing(tmp_path: Path) -> None:
+    events = company(1)
+    _of_version_1(tmp_path / "s.db", events)
+    with Database(tmp_path / "s.db", migrate=False) as database:
+        before = database.query("SELECT event_id, json FROM event ORDER BY 1")
+        (pages,) = database.query("PRAGMA page_count")[0]
+        database.query(f"PRAGMA max_page_count = {pages + 10}")
+        with pytest.raises(StoreError, match="database or disk is full"):
+            database.rebuild()
+    with Database(tmp_path / "s.db", migrate=False) as database:
+        assert database.query("PRAGMA user_version") == [(1,)]
+        assert database.query("SELECT event_id, json FROM event ORDER BY 1") == before
+    with Database(tmp_path / "s.db") as database:
+        assert database.query("SELECT event_id, json FROM event ORDER BY 1") == before
+
+
 def test_all_tables_are_made_anew_from_the_events(tmp_path: Path) -> None:
     events = company(2)
     taken(tmp_path / "s.db", events)
     before = contents(tmp_path / "s.db")
     with Database(tmp_path / "s.db") as database:
-        for table in schema.TABLES:
-            if table not in (schema.EVENT, schema.REJECTED):
-                database.query(f"DELETE FROM {table.name}")
+        for name in (*(table.name for table in stored.MERGED), *stored.OF_VERSIONS):
+            if name != schema.REJECTED.name:
+                database.query(f"DELETE FROM {name}")
         assert database.rebuild(only_if_old=True) == 0
         assert database.query("SELECT count(*) FROM run") == [(0,)]
         assert database.rebuild() == len(events)

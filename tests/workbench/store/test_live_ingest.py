@@ -18,8 +18,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from openlineage_pyspark.workbench.store.events.ingest import take
-from openlineage_pyspark.workbench.store.events.portions import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.spark.tables import SparkTables
 from openlineage_pyspark.workbench.store.sqlite import Database
 from support import kafka, process_jvm, s3

@@ -26,8 +26,7 @@ from openlineage_pyspark.command.main import main
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.page.formats import text_of_graph
-from openlineage_pyspark.workbench.store.events.ingest import take
-from openlineage_pyspark.workbench.store.events.portions import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.spark.ingest import EventOrigin, take_once, take_stream
 from openlineage_pyspark.workbench.store.spark.sql import Format
@@ -505,7 +504,8 @@ def test_a_store_of_an_older_version_is_refused_and_rebuilt_from_its_events(
     name = f"{SCHEMAS[format_]}_older"
     take_once(SparkTables.make(session, name, Format(format_)), EventOrigin(str(folder / "events")))
     make_old(session, name, format_)
-    why = rf"of version 1, and this package knows version {schema.VERSION}: `openlineage-pyspark store rebuild --spark"
+    now = schema.CATALOG_VERSION
+    why = rf"of version 1, and this package knows version {now}: `openlineage-pyspark store rebuild --spark"
     for opened in (lambda: SparkTables(session, name), lambda: SparkTables.make(session, name)):
         with pytest.raises(StoreError, match=why):
             opened()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from openlineage_pyspark.workbench.questions.reach import Direction
 from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKey, VersionKind, reach_versions
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.told import Told
 from support.lineage_events import Content, at, company_of_versions, dataset, run_event, symlink, taken
 
 Know = Callable[..., StoredVersions]
@@ -98,6 +99,14 @@ class _Counted:
     def query(self, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
         self.count += 1
         return self._database.query(sql, parameters)
+
+    def told(self, runs: Iterable[str], time: int) -> Told:
+        self.count += 1
+        return self._database.told(runs, time)
+
+    def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
+        self.count += 1
+        return self._database.call_sites(runs, time)
 
 
 def test_a_version_is_that_of_the_storage_else_the_run_that_wrote_it(know: Know) -> None:

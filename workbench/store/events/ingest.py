@@ -6,18 +6,82 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 from openlineage_pyspark.workbench.events.files import EVENT_ENDINGS, STANDARD_INPUT, event_texts
-from openlineage_pyspark.workbench.store.events.portions import EventLine, portions
-from openlineage_pyspark.workbench.store.events.second_process import portions_beside
+from openlineage_pyspark.workbench.events.read import InvalidEventError
+from openlineage_pyspark.workbench.store.events.memory import EventMemory
+from openlineage_pyspark.workbench.store.events.rows import (
+    described_rows,
+    named_rows,
+    read_event,
+    rejected,
+)
+from openlineage_pyspark.workbench.store.tables import schema
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.store.events.portions import Portion
-    from openlineage_pyspark.workbench.store.events.rows import Rows
+    from openlineage_pyspark.workbench.store.events.rows import EventRows, Mentions, Rows, TimeSpan
 
 _SHOWN = 10
+_MOST_LINES = 5000
+_MOST_CHARACTERS = 32_000_000
+
+
+@attrs.frozen
+class EventLine:
+    """
+    What should be an event.
+
+    Args:
+        source: where it is, for people: a file and a line.
+        text: its text.
+        problem: why it is none; empty if only its parsing will say.
+    """
+
+    source: str
+    text: str
+    problem: str = ""
+
+
+@attrs.frozen
+class Portion:
+    """
+    What is merged into a store in one transaction.
+
+    Args:
+        events: what was read from the lines that are events.
+        mentions: what these say of jobs and datasets -> when.
+        rejected: the rows of the lines that are none.
+    """
+
+    events: tuple[EventRows, ...]
+    mentions: Mentions
+    rejected: Rows
+
+    @property
+    def reasons(self) -> list[str]:
+        """Return why lines are no events, with their places."""
+        return [f"{source}: {reason}" for _, reason, source, _ in self.rejected.get(schema.REJECTED.name, ())]
+
+    def own_rows(self) -> Rows:
+        """Return the rows that are those of single events, without those of `event`."""
+        found: Rows = {}
+        for event in self.events:
+            for table, rows in event.rows.items():
+                found.setdefault(table, []).extend(rows)
+        return found
+
+    def all_rows(self) -> Rows:
+        """Return the rows of all documented tables."""
+        events = {schema.EVENT.name: [event.row for event in self.events]} if self.events else {}
+        return {
+            **self.own_rows(),
+            **events,
+            **self.rejected,
+            **named_rows(self.mentions),
+            **described_rows(self.mentions),
+        }
 
 
 @attrs.define
@@ -73,7 +137,6 @@ def take(
     lines: Iterable[EventLine],
     *,
     progress: Callable[[Ingested], None] = lambda _: None,
-    is_beside: bool = False,
 ) -> Ingested:
     """
     Take lines into a store. Taking them again changes nothing.
@@ -82,7 +145,6 @@ def take(
         database: the store.
         lines: the lines. Empty ones are skipped.
         progress: is called after each portion that was written.
-        is_beside: whether a second process may read events while this one writes. It starts if they are many.
 
     Returns:
         How many were taken.
@@ -91,14 +153,91 @@ def take(
         StoreError: the store can't be written.
     """
     taken = Ingested()
-    for portion in (portions_beside if is_beside else portions)(lines):
+    for portion in portions(lines):
         database.add(portion)
         reasons = portion.reasons
-        taken.events += portion.events
+        taken.events += len(portion.events)
         taken.rejected += len(reasons)
         taken.reasons += reasons[: _SHOWN - len(taken.reasons)]
         progress(taken)
     return taken
+
+
+def portions(lines: Iterable[EventLine]) -> Iterator[Portion]:
+    """
+    Yield the portions of lines.
+
+    Args:
+        lines: the lines. Empty ones are left out.
+    """
+    memory = EventMemory()
+    made, characters = _Gathered(), 0
+    for line in lines:
+        text = line.text.strip()
+        if not text:
+            continue
+        made.read(attrs.evolve(line, text=text), memory)
+        characters += len(text)
+        if made.lines >= _MOST_LINES or characters >= _MOST_CHARACTERS:
+            yield made.portion()
+            made, characters = _Gathered(), 0
+    if made.lines:
+        yield made.portion()
+
+
+class _Gathered:
+    """
+    What was read from several lines.
+
+    What several events say of a job or a dataset makes its rows once: the START and the end of a run say nearly the
+    same, and so do the runs of a job.
+
+    Attributes:
+        lines: how many lines were read.
+    """
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self._events: list[EventRows] = []
+        self._rejected: Rows = {}
+        self._mentions: dict[Any, TimeSpan] = {}
+
+    def read(self, line: EventLine, memory: EventMemory) -> None:
+        """Read a line."""
+        self.lines += 1
+        if line.problem:
+            self._reject(line, line.problem)
+            return
+        try:
+            found = read_event(line.text, memory.parse(line.text), memory)
+        except InvalidEventError as problem:
+            self._reject(line, str(problem))
+        except RecursionError:
+            self._reject(line, "nested too deeply")
+        else:
+            self._events.append(found)
+            self._mention(found)
+
+    def portion(self) -> Portion:
+        """Return all that was read."""
+        return Portion(tuple(self._events), self._mentions, self._rejected)
+
+    def _reject(self, line: EventLine, reason: str) -> None:
+        for table, rows in rejected(line.text, reason, line.source).items():
+            self._rejected.setdefault(table, []).extend(rows)
+
+    def _mention(self, found: EventRows) -> None:
+        # What the START of a run mentions, its end mentions too: then all of it was said at the same times.
+        before: TimeSpan | None = None
+        both = found.span
+        for mention in found.mentions:
+            known = self._mentions.get(mention)
+            if known is None:
+                self._mentions[mention] = found.span
+                continue
+            if known is not before:
+                before, both = known, known | found.span
+            self._mentions[mention] = both
 
 
 def rows_by_portion(lines: Iterable[EventLine]) -> Iterator[Rows]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+import marshal
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.events.files import why_no_object
@@ -23,18 +25,11 @@ from openlineage_pyspark.workbench.events.read import (
     dataset_facts,
     facts,
 )
-from openlineage_pyspark.workbench.store.events.parts import (
-    RepeatedDataset,
-    RepeatedDatasets,
-    canonical,
-    dataset_text,
-    name_text,
-    owner_text,
-)
+from openlineage_pyspark.workbench.model.kinds import rank
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.events.facts import BatchOfRun, PathKind
-    from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, JobOfEvent, RunOfEvent
+    from openlineage_pyspark.workbench.events.facts import BatchOfRun, PathKind, StatedPath
+    from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, EventJson, JobOfEvent, RunOfEvent
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
 Rows: TypeAlias = "dict[str, list[Row]]"
@@ -46,7 +41,10 @@ _DONE = frozenset({"COMPLETE", "RUNNING"})
 _LAST_WORD = 1 << 60
 # The facets of a dataset that are new in each run.
 _OF_VERSIONS = ("pyspark_snapshot", "version")
-_OWNERS = ("job", "run")
+_DIGEST_BYTES = 16
+# The version of the format in which a value has the same bytes wherever it comes from.
+_PLAIN_MARSHAL = 2
+_SURROGATE = re.compile(r"\\u[dD]")
 _DIGITS = 32
 
 
@@ -84,7 +82,7 @@ class Lines:
         columns: of `dataset_column`: up to the position.
         read: the ids of the datasets that the job reads.
         written: the ids of those that it writes.
-        edges: of `column_lineage`: up to the expression.
+        edges: of `column_lineage`: up to the expression; and the path as a text, None if it is not told.
     """
 
     name_id: int
@@ -95,21 +93,6 @@ class Lines:
     edges: tuple[Row, ...] = ()
 
 
-class _MentionFacts:
-    """The facts of a mention, which are large, until its rows are made of them."""
-
-    __slots__ = ("_held",)
-
-    def __init__(self, said: DatasetOfEvent) -> None:
-        self._held: DatasetOfEvent | Lines = said
-
-    def lines(self, mention: DatasetMention) -> Lines:
-        """Return the rows of the mention that this belongs to."""
-        if not isinstance(self._held, Lines):
-            self._held = _lines(mention, self._held)
-        return self._held
-
-
 @attrs.frozen(cache_hash=True)
 class DatasetMention:
     """
@@ -118,23 +101,14 @@ class DatasetMention:
     Args:
         role: what the dataset is to the job.
         job_id: the job; None in the event of a dataset.
-        namespace: the dataset's namespace.
-        name: its name.
-        digest: a digest of its facets' JSON.
-        told: what its rows are made of.
+        digest: a digest of its rows.
+        lines: its rows.
     """
 
     role: Role
     job_id: int | None
-    namespace: str
-    name: str
     digest: bytes
-    told: _MentionFacts = attrs.field(eq=False, repr=False)
-
-    @property
-    def lines(self) -> Lines:
-        """Return its rows."""
-        return self.told.lines(self)
+    lines: Lines = attrs.field(eq=False, repr=False)
 
 
 @attrs.frozen
@@ -158,77 +132,52 @@ class JobMention:
 Mentions: TypeAlias = "Mapping[JobMention | DatasetMention, TimeSpan]"
 
 
-@attrs.frozen(eq=False)
-class Description:
-    """
-    What events say of the columns of a dataset.
-
-    Args:
-        job_id: the job that says so; None in the event of a dataset.
-        name_id: the dataset.
-        digest: a digest of its facets' JSON.
-        columns: rows of `dataset_column`, up to the position.
-        edges: rows of `column_lineage`, up to the expression.
-        span: when it was said.
-    """
-
-    job_id: int | None
-    name_id: int
-    digest: bytes
-    columns: tuple[tuple[int, str, str, int], ...]
-    edges: tuple[Row, ...]
-    span: TimeSpan
-
-
 @attrs.frozen
 class EventRows:
     """
     What was read from one event.
 
     Args:
-        rows: the rows that are this event's own, by table.
+        text: the event as it arrived.
+        digest: a digest of that.
+        type: its type.
+        producer: who made it.
+        rows: the rows that are this event's own, by table; but not that of the event.
         mentions: the job and the datasets that it names. Their rows are made of many events at once.
         span: the event's own time and run.
-    """
-
-    rows: Rows
-    mentions: tuple[JobMention | DatasetMention, ...]
-    span: TimeSpan
-
-
-@attrs.frozen
-class _DatasetOfEvent:
-    """
-    What an event says of a dataset.
-
-    Args:
-        text: its JSON, the same whatever the order of its keys.
-        mention: what does not belong to a version.
-        versions: the versions that were read or made, if the event is one of what happened: for each one the table, the
-            dataset's name, the snapshot, and what follows the time in the row.
+        gaps: what its producer did not understand, as pairs of an operator and a message.
+        call_site: the line of the user's Python that ran it; empty if it is not known.
     """
 
     text: str
-    mention: DatasetMention
-    versions: tuple[tuple[str, int, str, Row], ...]
+    digest: bytes
+    type: str
+    producer: str
+    rows: Rows
+    mentions: tuple[JobMention | DatasetMention, ...]
+    span: TimeSpan
+    gaps: tuple[tuple[str, str], ...] = ()
+    call_site: str = ""
+
+    @property
+    def row(self) -> Row:
+        """Return the row of `event`."""
+        return self.digest.hex(), self.span.first_run, self.type, self.span.first_time, self.producer, self.text
 
 
 @attrs.frozen
-class _SideOfEvent:
+class SideOfEvent:
     """
     What an event says of its inputs, of its outputs, or of the dataset that it is about.
 
     Args:
         role: what they are to the job.
-        job_id: the job; None in the event of a dataset.
-        text: their JSON, separated by commas; empty without any.
         mentions: what does not belong to a version.
-        versions: as in `_DatasetOfEvent`.
+        versions: the versions that were read or made, if the event is one of what happened: for each one the table, the
+            dataset's name, the snapshot, and what follows the time in the row.
     """
 
     role: Role
-    job_id: int | None
-    text: str = ""
     mentions: tuple[DatasetMention, ...] = ()
     versions: tuple[tuple[str, int, str, Row], ...] = ()
 
@@ -240,6 +189,28 @@ def identity(*names: str) -> int:
 
 
 _identity = functools.lru_cache(maxsize=100_000)(identity)
+
+
+class Memory(Protocol):
+    """What remembers what events said: the next ones say most of it again."""
+
+    def side(self, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
+        """Return what an event says of its datasets, as `read` does."""
+
+    def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
+        """Return what an event says of a dataset, as `read` does. What it says follows from the key."""
+
+
+class NoMemory:
+    """Remembers nothing."""
+
+    def side(self, _job_id: int | None, _where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
+        """Read it."""
+        return read()
+
+    def mention(self, _key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
+        """Read it."""
+        return read()
 
 
 def parse_event(text: str) -> dict[str, Any]:
@@ -254,11 +225,20 @@ def parse_event(text: str) -> dict[str, Any]:
     """
     try:
         event = json.loads(text)
+        if has_escaped_surrogate(text):
+            # Half a surrogate pair, which no database takes as text, becomes a question mark.
+            event = json.loads(json.dumps(event, ensure_ascii=False).encode(errors="replace"))
     except (ValueError, RecursionError) as problem:
         raise InvalidEventError(why_no_object(problem)) from None
     if not isinstance(event, dict):
         raise InvalidEventError(why_no_object())
     return event
+
+
+def has_escaped_surrogate(text: str) -> bool:
+    """Return whether a text may have half of a surrogate pair."""
+    # To look for one character costs a fraction of what looking for several does.
+    return "\\" in text and _SURROGATE.search(text) is not None
 
 
 def rejected(text: str, reason: str, source: str) -> Rows:
@@ -275,12 +255,14 @@ def rejected(text: str, reason: str, source: str) -> Rows:
     return {"rejected": [(_digest(text), reason, source, text[:LONGEST_TEXT])]}
 
 
-def read_event(event: dict[str, Any]) -> EventRows:
+def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> EventRows:  # noqa: B008 (it has no state)
     """
     Return what an event says.
 
     Args:
-        event: the event as parsed JSON.
+        text: the event's JSON, without spaces around it.
+        event: the same as parsed JSON.
+        memory: what remembers what other events said.
 
     Raises:
         InvalidEventError: something is missing that the specification requires of each event.
@@ -290,10 +272,14 @@ def read_event(event: dict[str, Any]) -> EventRows:
     job = None if said.job is None else _job(said.job)
     rows: Rows = {} if said.run is None or job is None else {"run": [_run(said, said.run, job.job_id)]}
     if job is None:
-        sides = {"dataset": _side_said(Role.ALONE, None, [event.get("dataset")])}
+        sides = {"dataset": _side_said(Role.ALONE, None, [event.get("dataset")], memory)}
     else:
         sides = {
-            where: _side_said(role, job.job_id, _list(event, where))
+            where: memory.side(
+                job.job_id,
+                where,
+                functools.partial(_side_said, role, job.job_id, _list(event, where), memory),
+            )
             for role, where in ((Role.INPUT, "inputs"), (Role.OUTPUT, "outputs"))
         }
     run_id, job_id, time = "" if said.run is None else said.run.id, None if job is None else job.job_id, said.time
@@ -304,14 +290,10 @@ def read_event(event: dict[str, Any]) -> EventRows:
         if not has_batches and (side.role is Role.ALONE or said.type in _DONE):
             for table, name_id, snapshot, rest in side.versions:
                 _add(rows, table, (run_id, NO_BATCH, name_id, snapshot, job_id, time, *rest))
-    whole = _whole(event, {where: side.text for where, side in sides.items() if side.text})
-    try:
-        digest = hashlib.sha256(whole.encode()).hexdigest()[:_DIGITS]
-    except UnicodeEncodeError:
-        # Half a surrogate pair, which no database takes as text, becomes a question mark.
-        return read_event(json.loads(canonical(event).encode(errors="replace")))
-    rows["event"] = [(digest, run_id, said.type, time, said.producer, whole)]
-    return EventRows(rows, tuple(mentions), TimeSpan(time, run_id, time, run_id))
+    digest = hashlib.sha256(text.encode(errors="replace")).digest()[:_DIGEST_BYTES]
+    span = TimeSpan(time, run_id, time, run_id)
+    gaps, site = ((), "") if said.run is None else (said.run.gaps, said.run.call_site)
+    return EventRows(text, digest, said.type, said.producer, rows, tuple(mentions), span, gaps, site)
 
 
 def named_rows(mentions: Mentions) -> Rows:
@@ -343,95 +325,57 @@ def named_rows(mentions: Mentions) -> Rows:
     return {"job": jobs, "dataset": list(datasets), "source_job_lineage": read, "sink_job_lineage": written}
 
 
-def descriptions_of(mentions: Mentions) -> tuple[Description, ...]:
-    """Return what events say of the columns of datasets."""
-    return tuple(
-        Description(mention.job_id, lines.name_id, mention.digest, lines.columns, lines.edges, span)
-        for mention, span in mentions.items()
-        if isinstance(mention, DatasetMention)
-        for lines in (mention.lines,)
-        if lines.columns or lines.edges
-    )
-
-
-def described_rows(
-    descriptions: Iterable[Description],
-    without_columns: Collection[Description] = (),
-    without_edges: Collection[Description] = (),
-) -> Rows:
+def described_rows(mentions: Mentions) -> Rows:
     """
     Return the rows of what events say of the columns of datasets.
 
     Args:
-        descriptions: what was said.
-        without_columns: those of which no rows of `dataset_column` are wanted.
-        without_edges: those of which no rows of `column_lineage` are wanted.
+        mentions: what was said -> when.
 
     Returns:
         The rows as they are stored. Two of them may have one key.
     """
     columns: list[Row] = []
     edges: list[Row] = []
-    for each in descriptions:
-        span = each.span
-        if each.columns and each not in without_columns:
-            columns += [(*row, span.first_time, span.last_time) for row in each.columns]
-        if each.edges and each not in without_edges:
+    for mention, span in mentions.items():
+        if isinstance(mention, DatasetMention):
+            columns += [(*row, span.first_time, span.last_time) for row in mention.lines.columns]
             whole = (span.first_time, span.first_run, span.last_time, span.last_run)
-            edges += [(*row, *whole) for row in each.edges]
+            edges += [(*row[:-1], *whole) for row in mention.lines.edges]
     return {"dataset_column": columns, "column_lineage": edges}
 
 
-def _side_said(role: Role, job_id: int | None, datasets: list[Any]) -> _SideOfEvent:
+def _side_said(role: Role, job_id: int | None, datasets: list[Any], memory: Memory) -> SideOfEvent:
     """
-    Return what an event says of datasets; what it said before in the same words is not read again.
+    Return what an event says of datasets.
 
     Raises:
         InvalidEventError: one of them has no name.
     """
-    known = datasets.said if isinstance(datasets, RepeatedDatasets) else None
-    if isinstance(known, _SideOfEvent) and (known.role, known.job_id) == (role, job_id):
-        return known
-    all_said = [_dataset_said(role, job_id, dataset) for dataset in datasets]
-    found = _SideOfEvent(
+    found = [dataset_facts(dataset, role) for dataset in datasets]
+    return SideOfEvent(
         role,
-        job_id,
-        ",".join(said.text for said in all_said),
-        tuple(said.mention for said in all_said),
-        tuple(version for said in all_said for version in said.versions),
+        tuple(_mention(job_id, each, memory) for each in found),
+        tuple(version for each in found for version in _versions_said(each)),
     )
-    if isinstance(datasets, RepeatedDatasets):
-        datasets.said = found
-    return found
 
 
-def _dataset_said(role: Role, job_id: int | None, dataset: object) -> _DatasetOfEvent:
-    if isinstance(dataset, RepeatedDataset):
-        known = dataset.said
-        if isinstance(known, _DatasetOfEvent) and (known.mention.role, known.mention.job_id) == (role, job_id):
-            return known
-    document: Any = dataset.parsed if isinstance(dataset, RepeatedDataset) else dataset
-    found = dataset_facts(document, role)
-    text, digest = dataset_text(document, _OF_VERSIONS)
-    mention = DatasetMention(role, job_id, found.namespace, found.name, digest, _MentionFacts(found))
-    said = _DatasetOfEvent(text, mention, tuple(_versions_said(found)))
-    if isinstance(dataset, RepeatedDataset):
-        dataset.learn(said)
-    return said
+def _mention(job_id: int | None, said: DatasetOfEvent, memory: Memory) -> DatasetMention:
+    facets = {key: value for key, value in said.facets.items() if key not in _OF_VERSIONS}
+
+    def read() -> DatasetMention:
+        lines = _lines(said, job_id)
+        whole = repr((said.role.value, job_id, said.namespace, said.name, attrs.astuple(lines, recurse=False)))
+        return DatasetMention(said.role, job_id, digest_of(whole), lines)
+
+    # The same values in another order are read again, and then say the same.
+    return memory.mention((said.role, job_id, said.namespace, said.name, marshal.dumps(facets, _PLAIN_MARSHAL)), read)
 
 
-def _whole(event: dict[str, Any], texts: Mapping[str, str]) -> str:
-    """
-    Return the JSON of an event, the same whatever the order of its keys.
-
-    Args:
-        event: the event.
-        texts: the JSON of its datasets, by their keys.
-    """
-    rest = sorted((key, value) for key, value in event.items() if key not in texts)
-    parts = [f"{name_text(key)}:{owner_text(value) if key in _OWNERS else canonical(value)}" for key, value in rest]
-    parts += [f'"{key}":{text if key == "dataset" else f"[{text}]"}' for key, text in texts.items()]
-    return f"{{{','.join(parts)}}}"
+def version_digest(said: EventRows) -> bytes:
+    """Return the digest of what an event says of its job and its datasets, apart from counts and versions."""
+    parts = [repr(attrs.astuple(each)) if isinstance(each, JobMention) else each.digest.hex() for each in said.mentions]
+    return digest_of(repr((said.producer, sorted(set(parts)), said.gaps)))
 
 
 def _versions_said(said: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
@@ -453,7 +397,7 @@ def _versions_said(said: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
             parent = each
 
 
-def _micro_batches(said: EventFacts, job_id: int | None, inputs: _SideOfEvent | None, rows: Rows) -> bool:
+def _micro_batches(said: EventFacts, job_id: int | None, inputs: SideOfEvent | None, rows: Rows) -> bool:
     """
     Add what each micro-batch read and made.
 
@@ -477,7 +421,7 @@ def _micro_batches(said: EventFacts, job_id: int | None, inputs: _SideOfEvent | 
     return True
 
 
-def _beside_sources(inputs: _SideOfEvent | None, batches: Iterable[BatchOfRun]) -> dict[int, str]:
+def _beside_sources(inputs: SideOfEvent | None, batches: Iterable[BatchOfRun]) -> dict[int, str]:
     """
     Return what a streaming query reads beside its sources, such as a table that it joins, with its version.
 
@@ -524,7 +468,7 @@ def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeS
     return (name_id, namespace, title, *facts, span.first_time, last)
 
 
-def _lines(mention: DatasetMention, said: DatasetOfEvent) -> Lines:
+def _lines(said: DatasetOfEvent, job_id: int | None) -> Lines:
     """Return the rows of a mention without their times."""
     name_id = _identity("dataset", said.namespace, said.name)
     names = _MentionNames()
@@ -533,11 +477,11 @@ def _lines(mention: DatasetMention, said: DatasetOfEvent) -> Lines:
         if other[:2] != (said.namespace, said.name):
             names.add(other.namespace, other.name, same_as=name_id)
     columns = tuple((name_id, field.path, field.type, position) for position, field in enumerate(said.fields))
-    if mention.role is Role.OUTPUT:
-        edges = tuple(_edges(said, name_id, mention.job_id, names))
+    if said.role is Role.OUTPUT:
+        edges = tuple(_edges(said, name_id, job_id, names))
         read = () if said.renamed_from is None else (names.add(*said.renamed_from),)
         return Lines(name_id, names.found(), columns, read, (name_id,), edges)
-    return Lines(name_id, names.found(), columns, (name_id,) if mention.role is Role.INPUT else ())
+    return Lines(name_id, names.found(), columns, (name_id,) if said.role is Role.INPUT else ())
 
 
 class _MentionNames:
@@ -565,13 +509,24 @@ def _edges(said: DatasetOfEvent, name_id: int, job_id: int | None, names: _Menti
         if source_id is None:
             source_id = sources[source[:2]] = names.add(source.namespace, source.name)
         ends = (name_id, target.column, source_id, source.column, job_id)
-        # One row for each kind, with the texts of all paths of that kind.
-        texts: dict[PathKind, set[str]] = {}
+        # One row for each kind: the texts of all paths of that kind, and the steps of the least sure one.
+        by_kind: dict[PathKind, list[StatedPath]] = {}
         for path in paths:
-            texts.setdefault(path.kind, set()).add(path.expression)
-        for kind, every in texts.items():
-            text = next(iter(every)) if len(every) == 1 else "; ".join(sorted(filter(None, every)))[:LONGEST_TEXT]
-            yield (*ends, kind.type, kind.subtype, int(kind.masking), text)
+            by_kind.setdefault(path.kind, []).append(path)
+        for kind, every in by_kind.items():
+            texts = {path.expression for path in every}
+            text = texts.pop() if len(texts) == 1 else "; ".join(sorted(filter(None, texts)))[:LONGEST_TEXT]
+            traced = [path for path in every if path.is_traced] or every
+            least = max(traced, key=lambda path: rank(path.certainty))
+            yield (*ends, kind.type, kind.subtype, int(kind.masking), text, path_text(least))
+
+
+def path_text(path: StatedPath) -> str | None:
+    """Return a path as JSON: its certainty, its operators, and its steps; None if the event does not say them."""
+    if not path.is_traced:
+        return None
+    steps = [(step.operator, step.expression, step.certainty, step.call_site) for step in path.steps]
+    return json.dumps((path.certainty, path.operators, steps), ensure_ascii=False, separators=(",", ":"))
 
 
 def _latest(values: tuple[str | int | None, ...], time: int) -> list[str | int | None]:
@@ -579,9 +534,14 @@ def _latest(values: tuple[str | int | None, ...], time: int) -> list[str | int |
     return [each for value in values for each in (value, None if value is None else time)]
 
 
-def _list(value: dict[str, Any], key: str) -> list[Any]:
+def _list(value: EventJson, key: str) -> list[Any]:
     found = value.get(key)
     return found if isinstance(found, list) else []
+
+
+def digest_of(text: str) -> bytes:
+    """Return the digest of a text, 16 bytes."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 
 def _digest(text: str) -> str:

@@ -12,7 +12,7 @@ import enum
 import functools
 from collections.abc import Sequence
 
-from openlineage_pyspark.workbench.store.tables import schema
+from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.schema import Merge, StoredColumn, StoredTable, Type
 
 PROPERTY_VERSION = "openlineage_pyspark.version"
@@ -34,6 +34,15 @@ _DAY_MICROSECONDS = 86_400_000_000
 _DAY = "day"
 _WRITTEN = StoredColumn("written", "When it was found.", Merge.LAST, Type.INTEGER)
 _QUESTION_TABLES = frozenset(table.name for table in schema.TABLES)
+# What several descriptions say is merged here when it is taken in.
+# Here, a job makes all that it writes from all that it reads.
+_FLOW = (
+    "SELECT s.job_id, s.name_id AS input_id, t.name_id AS output_id, "
+    "CASE WHEN s.first_time > t.first_time THEN s.first_time ELSE t.first_time END AS first_time, "
+    "CASE WHEN s.last_time < t.last_time THEN s.last_time ELSE t.last_time END AS last_time "
+    "FROM source_job_lineage s JOIN sink_job_lineage t ON t.job_id = s.job_id"
+)
+_TOLD = {name: table for name, (table, _) in stored.TOLD.items()}
 
 
 class Format(enum.Enum):
@@ -100,7 +109,7 @@ def replace_table(schema_name: str, table: StoredTable, format_: Format) -> str:
 
 def mark_version(schema_name: str, table: StoredTable) -> str:
     """Return the statement that says of a table that it is one of this version, in a format that can change rows."""
-    properties = _properties({PROPERTY_VERSION: str(schema.VERSION)})
+    properties = _properties({PROPERTY_VERSION: str(schema.CATALOG_VERSION)})
     return f"ALTER TABLE {table_identifier(schema_name, table.name)} SET TBLPROPERTIES ({properties})"
 
 
@@ -114,7 +123,7 @@ def create_view(schema_name: str, table: StoredTable, rows: str) -> str:
         rows: the name of the table of rows.
     """
     properties = {
-        PROPERTY_VERSION: str(schema.VERSION),
+        PROPERTY_VERSION: str(schema.CATALOG_VERSION),
         PROPERTY_FORMAT: Format.PARQUET.value,
         PROPERTY_ROWS: rows,
     }
@@ -275,7 +284,11 @@ def translated(sql: str, schema_name: str) -> str:
     tree = sqlglot.parse_one(sql, read="sqlite")
     own = {each.alias_or_name for each in tree.find_all(exp.CTE)}
     *catalog, database = schema_name.split(".")
+    for flow in [each for each in tree.find_all(exp.Table) if each.name == stored.TOLD_FLOW]:
+        flow.replace(exp.Subquery(this=sqlglot.parse_one(_FLOW, read="sqlite"), alias=flow.alias_or_name))
     for found in tree.find_all(exp.Table):
+        if found.name in _TOLD.keys() - own:
+            found.set("this", exp.to_identifier(_TOLD[found.name]))
         if found.name in _QUESTION_TABLES - own and not found.args.get("db"):
             found.set("db", exp.to_identifier(database, quoted=True))
             if catalog:
@@ -287,7 +300,7 @@ def _definition(table: StoredTable, format_: Format) -> str:
     """Return the part of a CREATE TABLE behind the table's name: its columns, and how it is kept."""
     columns = ", ".join(f"{identifier(column)} {type_}" for column, type_ in columns_with_types(table, format_))
     partition = f" PARTITIONED BY ({_DAY})" if table is schema.EVENT else ""
-    properties = {PROPERTY_VERSION: str(schema.VERSION), PROPERTY_FORMAT: format_.value}
+    properties = {PROPERTY_VERSION: str(schema.CATALOG_VERSION), PROPERTY_FORMAT: format_.value}
     if format_ is Format.ICEBERG:
         # A MERGE then writes what changes, and no file anew of which it is only a part.
         properties |= {"format-version": "2", "write.merge.mode": "merge-on-read"}

@@ -25,11 +25,13 @@ from openlineage_pyspark.workbench.store.spark.session import (
     told,
 )
 from openlineage_pyspark.workbench.store.spark.sql import Format
+from openlineage_pyspark.workbench.store.spark.told import call_sites_by_events, told_by_events
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.tables.schema import StoredTable
+    from openlineage_pyspark.workbench.store.told import Told
     from pyspark.sql import DataFrame, Row, SparkSession
 
 _SESSION_CATALOG = "spark_catalog"
@@ -227,6 +229,14 @@ class SparkTables:
                 else:
                     self.session.sql(spark_sql.create_view(self.schema_name, table, self._rows[table.name]))
             return int(answered_rows(self.session.sql(f"SELECT count(*) FROM {event}"))[0][0])
+
+    def told(self, runs: Iterable[str], time: int) -> Told:
+        """Return what the events of runs told until a time."""
+        return told_by_events(self, runs, time)
+
+    def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
+        """Return the line of Python that ran each run, if an event told it until a time."""
+        return call_sites_by_events(self, runs, time)
 
     def shrink(self) -> bool:
         """Return False: files of earlier snapshots are the catalog's to remove."""
@@ -556,14 +566,14 @@ def _own_properties(
     version = found.get(spark_sql.PROPERTY_VERSION)
     if version is None:
         raise StoreError(f"{schema_name} has tables of something else")
-    if int(version) > schema.VERSION:
+    if int(version) > schema.CATALOG_VERSION:
         raise StoreError(
-            f"{schema_name} is a store of version {version}, and this package knows versions up to {schema.VERSION}: "
-            "upgrade the package"
+            f"{schema_name} is a store of version {version}, and this package knows versions up to "
+            f"{schema.CATALOG_VERSION}: upgrade the package"
         )
-    if int(version) < schema.VERSION and not may_be_old:
+    if int(version) < schema.CATALOG_VERSION and not may_be_old:
         raise StoreError(
-            f"{schema_name} is a store of version {version}, and this package knows version {schema.VERSION}: "
+            f"{schema_name} is a store of version {version}, and this package knows version {schema.CATALOG_VERSION}: "
             f"`openlineage-pyspark store rebuild --spark --store {schema_name}` makes it one, from its events"
         )
     return found

@@ -11,8 +11,10 @@ import enum
 
 import attrs
 
-VERSION = 2
-"""The version of the schema. A store of an older version is migrated, one of a newer version is refused."""
+VERSION = 3
+"""The version of the tables in a file. A store of an older version is migrated, one of a newer version is refused."""
+CATALOG_VERSION = 2
+"""The version of the tables in a catalog, which are the documented ones themselves."""
 
 
 class Type(enum.Enum):
@@ -124,12 +126,12 @@ EVENT = StoredTable(
     "event",
     "An event as it arrived: all other tables can be made from these.",
     (
-        _text("event_id", "SHA-256 of the event's JSON with sorted keys, its first 32 digits.", Merge.KEY),
+        _text("event_id", "SHA-256 of the event's text, its first 32 digits.", Merge.KEY),
         _text("run_id", "The run; empty for the event of a job or a dataset."),
         _text("type", "START, RUNNING, COMPLETE, FAIL, ABORT or OTHER; JOB or DATASET for events without a run."),
         _number("time", "The event's time."),
         _text("producer", "Who made it."),
-        _text("json", "The whole event."),
+        _text("json", "The whole event, as it arrived. In a file it is packed, and this package alone shows it."),
     ),
     (("run_id",),),
 )

@@ -1,20 +1,18 @@
-"""What the runs of a job say again moves times alone, and the tables are the same as if each row were merged."""
+"""What the runs of a job repeat is stored once, and the tables are the same as if each row were merged."""
 
 from __future__ import annotations
 
+import itertools
 import random
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.store import sqlite
-from openlineage_pyspark.workbench.store.events.ingest import take
-from openlineage_pyspark.workbench.store.events.portions import EventLine
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema
+from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event, taken, text_of_events
 
 _COLUMNS = ("a", "b", "c")
@@ -68,18 +66,10 @@ def contents(database: Database) -> dict[str, list[tuple[Any, ...]]]:
     return {table.name: sorted(database.query(f'SELECT * FROM "{table.name}"'), key=repr) for table in schema.TABLES}
 
 
-def merged_into(database: Database, events: list[dict[str, Any]]) -> set[str]:
-    """Take events in, and return the tables of which rows are merged by their keys."""
-    found = set()
-
-    def seen(sql: str) -> None:
-        if sql.startswith("INSERT"):
-            found.add(sql.split()[2].strip('"') if sql.split()[1] == "INTO" else sql.split()[4])
-
-    database._connection.set_trace_callback(seen)
-    take(database, lines(events))
-    database._connection.set_trace_callback(None)
-    return found & {"dataset_column", "column_lineage"}
+def parts_of(database: Database) -> dict[str, int]:
+    """Return how many rows the tables have of what runs repeat."""
+    names = ("job_version", "description", "field", "edge")
+    return {name: database.query(f"SELECT count(*) FROM {name}")[0][0] for name in names}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -104,32 +94,37 @@ def test_tables_are_the_same_as_if_nothing_was_remembered(tmp_path: Path, seed: 
 
 def test_what_a_run_says_again_moves_times_alone(tmp_path: Path) -> None:
     with Database(tmp_path / "s.db") as database:
-        assert merged_into(database, [run(0, 1, statement(0, 0))]) == {"column_lineage", "dataset_column"}
-        assert merged_into(database, [run(0, 2, statement(0, 0))]) == set()
-        times = "SELECT DISTINCT first_time < last_time, first_run = last_run FROM column_lineage"
-        assert database.query(times) == [(1, 0)]
-        # The expression of one edge is another one.
-        assert merged_into(database, [run(0, 3, statement(0, 0, "x"))]) == {"column_lineage"}
-        # Its rows are there, and nobody else's: they were looked for.
-        assert merged_into(database, [run(0, 4, statement(0, 0, "x"))]) == set()
-        late = run(0, 0, statement(0, 0, "x"))
-        assert merged_into(database, [late]) == {"column_lineage"}
-        assert merged_into(database, [late]) == {"column_lineage"}
-
-
-def test_what_another_connection_wrote_is_merged_by_its_key(tmp_path: Path) -> None:
-    with Database(tmp_path / "s.db") as database, Database(tmp_path / "s.db") as other:
         take(database, lines([run(0, 1, statement(0, 0))]))
-        take(other, lines([run(0, 3, statement(0, 0, "x"))]))
-        assert merged_into(database, [run(0, 2, statement(0, 0))]) == {"column_lineage", "dataset_column"}
+        once = parts_of(database)
+        assert once == {"job_version": 1, "description": 2, "field": 3, "edge": 3}
+        take(database, lines([run(0, 2, statement(0, 0)), run(0, 0, statement(0, 0))]))
+        assert parts_of(database) == once
+        times = "SELECT DISTINCT (last_time - first_time) / 60000000, first_run = last_run FROM column_lineage"
+        assert database.query(times) == [(2, 0)]
+        # The expression of one edge is another one: so is the output, and what is read is not.
+        take(database, lines([run(0, 3, statement(0, 0, "x"))]))
+        assert parts_of(database) == {"job_version": 2, "description": 3, "field": 5, "edge": 6}
         found = database.query("SELECT expression FROM column_lineage WHERE expression LIKE 'IDENTITY%'")
         assert found == [("IDENTITY of ax",)]
 
 
-def test_what_was_undone_is_merged_again(tmp_path: Path) -> None:
+def test_what_another_connection_wrote_is_not_written_again(tmp_path: Path) -> None:
+    with Database(tmp_path / "s.db") as database, Database(tmp_path / "s.db") as other:
+        take(database, lines([run(0, 1, statement(0, 0))]))
+        take(other, lines([run(0, 3, statement(0, 0, "x"))]))
+        other.rebuild()
+        take(database, lines([run(0, 4, statement(0, 0, "x")), run(0, 2, statement(0, 0))]))
+        assert parts_of(database) == {"job_version": 2, "description": 3, "field": 5, "edge": 6}
+        with Database(tmp_path / "straight.db") as straight:
+            events = [run(0, minute, statement(0, 0, "x" if minute > 2 else "")) for minute in (1, 2, 3, 4)]
+            take(straight, lines(events))
+            assert contents(database) == contents(straight)
+
+
+def test_what_was_undone_is_written_again(tmp_path: Path) -> None:
     events = [run(0, minute, statement(0, 0)) for minute in range(2)]
     with Database(tmp_path / "s.db") as database:
-        database.query("CREATE TEMP TRIGGER full BEFORE INSERT ON column_lineage BEGIN SELECT RAISE(ABORT, 'x'); END")
+        database.query("CREATE TEMP TRIGGER full BEFORE INSERT ON stored_event BEGIN SELECT RAISE(ABORT, 'x'); END")
         with pytest.raises(StoreError):
             take(database, lines(events[:1]))
         database.query("DROP TRIGGER temp.full")
@@ -140,19 +135,42 @@ def test_what_was_undone_is_merged_again(tmp_path: Path) -> None:
             assert contents(database) == contents(straight)
 
 
-def test_a_store_of_which_the_tables_lie_in_the_order_of_their_keys_takes_events_too(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
-        for sql in sqlite.ddl():
-            is_edges = sql.startswith('CREATE TABLE IF NOT EXISTS "column_lineage"')
-            before = f"{sql} WITHOUT ROWID" if is_edges else sql.replace("UNIQUE (time, event_id)", "UNIQUE (event_id)")
-            connection.execute(before)
-        connection.execute(f"PRAGMA user_version = {schema.VERSION}")
-    events = many_runs(1)
-    with Database(tmp_path / "old.db") as database, Database(tmp_path / "new.db") as new:
-        for begin in range(0, len(events), 5):
-            for each in (database, new):
-                take(each, lines(events[begin : begin + 5]))
-        assert contents(database) == contents(new)
-        database.rebuild()
-        assert "column_lineage" in merged_into(database, [run(0, 1000, statement(0, 0))])
-        assert "column_lineage" not in merged_into(database, [run(0, 1001, statement(0, 0))])
+def told_apart(jobs: int) -> list[dict[str, Any]]:
+    """Return runs of one job of which each one makes a table of its own from another one."""
+    return [
+        run_event("loader", "COMPLETE", number, inputs=(dataset(f"s{number}"),), outputs=(dataset(f"t{number}"),))
+        for number in range(jobs)
+    ]
+
+
+def test_a_table_comes_from_what_the_run_read_that_wrote_it(tmp_path: Path) -> None:
+    taken(tmp_path / "s.db", told_apart(3))
+    with Store.open(tmp_path / "s.db") as store:
+        assert [[node.label for node in store.upstream(f"t{each}").nodes] for each in range(3)] == [
+            ["s0"],
+            ["s1"],
+            ["s2"],
+        ]
+        assert store.sql("SELECT source_table, target_table FROM table_lineage ORDER BY 1")[1] == [
+            ("s0", "t0"),
+            ("s1", "t1"),
+            ("s2", "t2"),
+        ]
+
+
+def test_what_the_start_of_a_run_reads_and_what_its_end_writes_belong_together(tmp_path: Path) -> None:
+    events = []
+    for number in range(2):
+        read, written = (dataset(f"s{number}"),), (dataset(f"t{number}"),)
+        events.append(run_event("loader", "START", 10 * number, run=f"r{number}", inputs=read))
+        events.append(run_event("loader", "COMPLETE", 10 * number + 1, run=f"r{number}", outputs=written))
+    for order in itertools.permutations(events):
+        path = tmp_path / "s.db"
+        for event in order:
+            taken(path, [event])
+        with Store.open(path) as store:
+            assert [[node.label for node in store.upstream(f"t{each}").nodes] for each in range(2)] == [
+                ["s0"],
+                ["s1"],
+            ]
+        path.unlink()

@@ -1,0 +1,173 @@
+"""The texts of events in a SQLite file: packed against each other, and read byte for byte."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.store.pack import Packed, dictionary_of, pack, unpack
+from openlineage_pyspark.workbench.store.tables.stored import EVENT_TEXT
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_KNOWN = "SELECT 1 FROM stored_event WHERE run = ? AND digest = ?"
+_INSERT = "INSERT INTO stored_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LAST = "SELECT coalesce(max(event), 0) FROM stored_event"
+_BASE = "SELECT event FROM version_base WHERE version = ? AND type = ?"
+_ROOT = (
+    "SELECT min(b.event) FROM job_version v JOIN version_base b ON b.version = v.version AND b.type = ? "
+    "WHERE v.job_id IS ?"
+)
+_ADD_BASE = "INSERT INTO version_base VALUES (?, ?, ?)"
+_LAST_DICTIONARY = "SELECT coalesce(max(dictionary), 0) FROM dictionary"
+_ADD_DICTIONARY = "INSERT INTO dictionary VALUES (?, ?)"
+# Of the texts of bases, so that they take a few dozen MB.
+_MOST_BYTES = 16_000_000
+_MOST_KEYS = 100_000
+# A dictionary of fewer bytes was made of few events: a better one is made as soon as there are more.
+_FULL_DICTIONARY = 24_000
+
+
+@attrs.frozen
+class NewEvent:
+    """
+    An event to be stored.
+
+    Args:
+        run: the number of its run.
+        digest: a digest of its text.
+        type: its type.
+        time: its time.
+        version: the number of its version.
+        job_id: its job; None without one.
+        text: its text.
+    """
+
+    run: int
+    digest: bytes
+    type: str
+    time: int
+    version: int
+    job_id: int | None
+    text: bytes
+
+
+class EventTexts:
+    """
+    The texts of events over one connection.
+
+    An event is packed against the first one of its version and its type, that one against the first one of its job and
+    its type, and that one with a dictionary of the store.
+
+    Args:
+        connection: the store.
+        prefix: what stands before the names of the tables.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, prefix: str = "") -> None:
+        self._connection = connection
+        self._select = f"SELECT base, shared, packed FROM {prefix}stored_event WHERE event = ?"  # noqa: S608 (our names)
+        self._dictionary = f"SELECT packed FROM {prefix}dictionary WHERE dictionary = ?"  # noqa: S608 (our names)
+        self._texts: dict[int, bytes] = {}
+        self._size = 0
+        self._bases: dict[tuple[int, str], int] = {}
+
+    def offer(self) -> None:
+        """Let the connection's SQL ask for texts."""
+        self._connection.create_function(EVENT_TEXT, 1, self.text)
+
+    def forget(self) -> None:
+        """Forget what was read, because others may have changed it."""
+        self._texts.clear()
+        self._bases.clear()
+        self._size = 0
+
+    def text(self, event: int) -> str:
+        """Return the text of an event by its number."""
+        return self._read(event).decode()
+
+    def add(self, events: Iterable[NewEvent]) -> None:
+        """Store events, in a transaction. Those that are there are left out."""
+        number = int(self._connection.execute(_LAST).fetchone()[0])
+        waiting = [each for each in events if not self._connection.execute(_KNOWN, (each.run, each.digest)).fetchone()]
+        if not waiting:
+            return
+        self._make_dictionary(waiting)
+        added = set[tuple[int, bytes]]()
+        for each in waiting:
+            if (each.run, each.digest) in added:
+                continue
+            added.add((each.run, each.digest))
+            number += 1
+            self._insert(number, each)
+
+    def _insert(self, number: int, event: NewEvent) -> None:
+        base = self._base(event.version, event.type)
+        if base is None:
+            base = self._first_of_job(event)
+            self._connection.execute(_ADD_BASE, (event.version, event.type, number))
+            self._bases[event.version, event.type] = number
+        packed = pack(event.text, self._cached(base))
+        row = (number, event.run, event.digest, event.type, event.time, event.version, base, packed.shared, packed.data)
+        self._connection.execute(_INSERT, row)
+
+    def _base(self, version: int, type_: str) -> int | None:
+        found = self._bases.get((version, type_))
+        if found is None:
+            row = self._connection.execute(_BASE, (version, type_)).fetchone()
+            if row is None:
+                return None
+            if len(self._bases) > _MOST_KEYS:
+                self._bases.clear()
+            found = self._bases[version, type_] = int(row[0])
+        return found
+
+    def _first_of_job(self, event: NewEvent) -> int:
+        """Return the first event of a job and a type; or a dictionary, as a negative number."""
+        (found,) = self._connection.execute(_ROOT, (event.type, event.job_id)).fetchone()
+        return -self._last_dictionary() if found is None else int(found)
+
+    def _last_dictionary(self) -> int:
+        return int(self._connection.execute(_LAST_DICTIONARY).fetchone()[0])
+
+    def _make_dictionary(self, events: list[NewEvent]) -> None:
+        """Make a dictionary of events, if there is none that is large enough."""
+        last = self._last_dictionary()
+        before = self._cached(-last) if last else b""
+        if len(before) >= _FULL_DICTIONARY:
+            return
+        # The events of one run and of one version say the same.
+        texts = list({(each.version, each.type): each.text for each in events}.values())
+        if not last or sum(map(len, texts)) > 3 * len(before):
+            packed = zlib.compress(dictionary_of(texts))
+            self._connection.execute(_ADD_DICTIONARY, (last + 1, packed))
+
+    def _cached(self, place: int) -> bytes:
+        """Return the text of a base, or with a negative number a dictionary."""
+        found = self._texts.get(place)
+        if found is None:
+            found = self._read(place)
+            self._size += len(found)
+            if self._size > _MOST_BYTES:
+                self._texts.clear()
+                self._size = len(found)
+            self._texts[place] = found
+        return found
+
+    def _read(self, place: int) -> bytes:
+        if place < 0:
+            return zlib.decompress(self._connection.execute(self._dictionary, (-place,)).fetchone()[0])
+        base, shared, packed = self._connection.execute(self._select, (place,)).fetchone()
+        return unpack(Packed(packed, shared), self._cached(base))
+
+
+def texts_in_order(connection: sqlite3.Connection, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield the ids and the texts of all events in the order in which they came."""
+    texts, place = EventTexts(connection, prefix), 0
+    after = f"SELECT event, lower(hex(digest)) FROM {prefix}stored_event WHERE event > ? ORDER BY event LIMIT 2000"  # noqa: S608 (our names)
+    while found := connection.execute(after, (place,)).fetchall():
+        place = found[-1][0]
+        yield from ((event_id, texts.text(event)) for event, event_id in found)

@@ -1,0 +1,149 @@
+"""
+Remembers what events said, so that what the next ones say in the same words is neither parsed nor read again.
+
+The START and the end of a run say nearly the same of their datasets, and so do the runs of a job.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from openlineage_pyspark.workbench.events.read import facts, sides_of
+from openlineage_pyspark.workbench.store.events.rows import has_escaped_surrogate, parse_event
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.events.read import EventFacts, EventJson, Sides
+    from openlineage_pyspark.workbench.store.events.rows import DatasetMention, SideOfEvent
+
+_Value = TypeVar("_Value")
+
+_TAIL = '"inputs":'
+# A key that no event has: the text before the tail is a whole object with it, if the tail begins with a key of its own.
+_MARK = "\0"
+_MARKED = f"{json.dumps(_MARK)}:0}}"
+# A parsed tail takes many times its characters.
+_MOST_OF_TAILS = 16_000_000
+_MOST_OF_MENTIONS = 32_000_000
+
+
+class _LastUsed(Generic[_Value]):
+    """
+    What was used last, up to a limit.
+
+    Args:
+        most: the limit, as the sum of the sizes that `keep` gets. Up to twice as much is remembered.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: dict[Hashable, _Value] = {}
+        self._older: dict[Hashable, _Value] = {}
+        self._size = 0
+
+    def get(self, key: Hashable, size: int) -> _Value | None:
+        """Return what is remembered; None if nothing is."""
+        found = self._known.get(key)
+        if found is None and (found := self._older.get(key)) is not None:
+            self.keep(key, found, size)
+        return found
+
+    def keep(self, key: Hashable, value: _Value, size: int) -> None:
+        """Remember a value."""
+        self._known[key] = value
+        self._size += size
+        if self._size > self._most:
+            self._known, self._older, self._size = {}, self._known, 0
+
+
+class _Tail:
+    """
+    The end of an event, from its inputs on.
+
+    Attributes:
+        values: its keys with their values.
+        sides: what it says of the datasets of a key, for a job.
+        datasets: the facts of its datasets; None if nobody has asked for them.
+    """
+
+    __slots__ = ("datasets", "sides", "values")
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = values
+        self.sides: dict[tuple[str, int | None], SideOfEvent] = {}
+        self.datasets: Sides | None = None
+
+
+class EventMemory:
+    """The ends of the last events, and what they said of datasets."""
+
+    def __init__(self) -> None:
+        self._tails: _LastUsed[_Tail] = _LastUsed(_MOST_OF_TAILS)
+        self._mentions: _LastUsed[DatasetMention] = _LastUsed(_MOST_OF_MENTIONS)
+        self._tail: _Tail | None = None
+
+    def parse(self, text: str) -> EventJson:
+        """
+        Return an event, as `parse_event` does.
+
+        Args:
+            text: its JSON.
+
+        Raises:
+            InvalidEventError: it is not the JSON of an object.
+        """
+        self._tail = None
+        begin = text.find(_TAIL)
+        # An event is parsed as a whole if it is written in a rare way, and if it is wrong: then it is known where.
+        if begin < 0 or has_escaped_surrogate(text):
+            return parse_event(text)
+        try:
+            head = json.loads(text[:begin] + _MARKED)
+            end = text[begin:]
+            tail = self._tails.get(end, len(end))
+            if tail is None:
+                tail = _Tail(json.loads(f"{{{end}"))
+                self._tails.keep(end, tail, len(end))
+        except (ValueError, RecursionError):
+            return parse_event(text)
+        if not isinstance(head, dict) or head.pop(_MARK, None) is None or not head.keys().isdisjoint(tail.values):
+            return parse_event(text)
+        self._tail = tail
+        return head | tail.values
+
+    def facts(self, text: str) -> EventFacts:
+        """
+        Return what an event says.
+
+        Args:
+            text: its JSON.
+
+        Raises:
+            InvalidEventError: it is no valid event.
+        """
+        event, tail = self.parse(text), self._tail
+        if tail is None or ("outputs" in event and "outputs" not in tail.values):
+            return facts(event)
+        if tail.datasets is None:
+            tail.datasets = sides_of(event)
+        return facts(event, tail.datasets)
+
+    def side(self, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
+        """Return what the event that was parsed last says of its datasets."""
+        tail = self._tail
+        if tail is None or where not in tail.values:
+            return read()
+        found = tail.sides.get((where, job_id))
+        if found is None:
+            found = tail.sides[where, job_id] = read()
+        return found
+
+    def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
+        """Return what an event says of a dataset."""
+        size = len(key[-1]) if isinstance(key[-1], bytes) else 0
+        found = self._mentions.get(key, size)
+        if found is None:
+            found = read()
+            self._mentions.keep(key, found, size)
+        return found

@@ -1,0 +1,197 @@
+"""
+The tables of a store in a SQLite file, and the documented tables as views of them.
+
+What the runs of a job repeat is stored once: a `description` is all that events say of one dataset of a job, and a
+`job_version` all that an event says of its job and its datasets, apart from versions and counts. An event points to its
+version, and its text is packed against another one that says nearly the same.
+"""
+
+# ruff: noqa: S608 (these statements are of our own names alone)
+from __future__ import annotations
+
+import attrs
+from openlineage_pyspark.workbench.store.tables import schema
+from openlineage_pyspark.workbench.store.tables.schema import Merge, StoredColumn, StoredTable, Type
+
+EVENT_TEXT = "event_text"
+"""The name of the SQL function that returns the text of an event by its number. Only our connections have it."""
+NO_RUN = 0
+"""The number that stands for no run."""
+
+_RUN_NUMBER = StoredColumn("run", "The number of the run.", Merge.KEY, Type.INTEGER)
+
+
+def _by_number(table: StoredTable, name: str) -> StoredTable:
+    """Return a table of versions that has the number of a run in the place of its id."""
+    return attrs.evolve(table, name=name, columns=(_RUN_NUMBER, *table.columns[1:]))
+
+
+_CALL_SITE = StoredColumn("call_site", "The line of the user's Python that ran it.")
+RUN = attrs.evolve(schema.RUN, name="stored_run", columns=(*schema.RUN.columns, _CALL_SITE))
+READ_VERSION = _by_number(schema.SOURCE_SNAPSHOT_LINEAGE, "read_version")
+MADE_VERSION = _by_number(schema.SINK_SNAPSHOT_LINEAGE, "made_version")
+MERGED = (schema.REJECTED, schema.JOB, RUN, schema.DATASET, schema.DATASET_IDENTITY, READ_VERSION, MADE_VERSION)
+"""The tables whose rows are merged by their keys, column by column."""
+STORED_AS = {
+    schema.RUN.name: RUN,
+    schema.SOURCE_SNAPSHOT_LINEAGE.name: READ_VERSION,
+    schema.SINK_SNAPSHOT_LINEAGE.name: MADE_VERSION,
+}
+"""A documented table -> the table that its rows are merged into, with the number of the run in the place of its id."""
+
+_SPAN = "first_time INTEGER NOT NULL, first_run TEXT NOT NULL, last_time INTEGER NOT NULL, last_run TEXT NOT NULL"
+OF_VERSIONS = {
+    "job_version": (
+        "version INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, job_id INTEGER, producer TEXT NOT NULL, "
+        "first_time INTEGER NOT NULL, last_time INTEGER NOT NULL"
+    ),
+    "description": (
+        "description INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, job_id INTEGER, name_id INTEGER NOT NULL, "
+        + _SPAN
+    ),
+    "version_description": "version INTEGER, description INTEGER, PRIMARY KEY (version, description)",
+    "run_version": "run INTEGER, version INTEGER, first_time INTEGER NOT NULL, PRIMARY KEY (run, version)",
+    "version_pair": "version INTEGER, other INTEGER, PRIMARY KEY (version, other)",
+    "reading": "name_id INTEGER, description INTEGER, PRIMARY KEY (name_id, description)",
+    "writing": "name_id INTEGER, description INTEGER, PRIMARY KEY (name_id, description)",
+    "field": (
+        "description INTEGER, position INTEGER, column_name TEXT NOT NULL, type TEXT NOT NULL, "
+        "PRIMARY KEY (description, position)"
+    ),
+    "edge": (
+        "description INTEGER, number INTEGER, output_column TEXT NOT NULL, input_id INTEGER NOT NULL, "
+        "input_column TEXT NOT NULL, type TEXT NOT NULL, subtype TEXT NOT NULL, masking INTEGER NOT NULL, "
+        "expression TEXT, path INTEGER, PRIMARY KEY (description, number)"
+    ),
+    "path": "path INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, steps TEXT NOT NULL",
+    "gap": (
+        "version INTEGER, number INTEGER, operator TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY (version, number)"
+    ),
+}
+"""The tables of what runs repeat: the definition of each."""
+OF_EVENTS = {
+    "stored_event": (
+        "event INTEGER PRIMARY KEY, run INTEGER NOT NULL, digest BLOB NOT NULL, type TEXT NOT NULL, "
+        "time INTEGER NOT NULL, version INTEGER NOT NULL, base INTEGER NOT NULL, shared INTEGER NOT NULL, "
+        "packed BLOB NOT NULL, UNIQUE (run, digest)"
+    ),
+    "version_base": "version INTEGER, type TEXT, event INTEGER NOT NULL, PRIMARY KEY (version, type)",
+    "dictionary": "dictionary INTEGER PRIMARY KEY, packed BLOB NOT NULL",
+}
+"""The tables of the texts of events: the definition of each."""
+INDEXES = {
+    "job_version_by_job_id": "job_version (job_id)",
+    "description_by_name_id": "description (name_id)",
+    "description_by_job_id": "description (job_id)",
+    "version_description_by_description": "version_description (description)",
+    "reading_by_description": "reading (description)",
+    "writing_by_description": "writing (description)",
+    "edge_by_input": "edge (input_id, input_column)",
+}
+"""Their indexes."""
+_WITH_NUMBERS = ("job_version", "description", "path", "stored_event", "dictionary")
+
+
+def definitions() -> list[str]:
+    """Return the statements that make the tables of what runs repeat, those of events, and their indexes."""
+    made = [
+        f"CREATE TABLE IF NOT EXISTS {name} ({columns}){'' if name in _WITH_NUMBERS else ' WITHOUT ROWID'}"
+        for name, columns in (OF_VERSIONS | OF_EVENTS).items()
+    ]
+    return [*made, *(f"CREATE INDEX IF NOT EXISTS {name} ON {what}" for name, what in INDEXES.items())]
+
+
+def _names(table: StoredTable, alias: str, without: int = 0) -> str:
+    return ", ".join(f"{alias}.{column.name}" for column in table.stored[without:])
+
+
+def _latest(place: str, value: str, function: str = "max") -> str:
+    """Return the aggregate of the value with the greatest or the least place, a number."""
+    # Numbers as texts in their own order: none of them is below this one's negative.
+    return f"substr({function}(printf('%020d', {place} + {1 << 60}) || {value}), 21)"
+
+
+_OF_RUNS = "SELECT r.run_id, {columns} FROM {table} s JOIN stored_run r ON r.run = s.run"
+_EVENT = (
+    "SELECT lower(hex(e.digest)) AS event_id, r.run_id, e.type, e.time, "
+    "(SELECT v.producer FROM {database}job_version v WHERE v.version = e.version) AS producer{json} "
+    "FROM {database}stored_event e JOIN {database}stored_run r ON r.run = e.run"
+)
+_OF_JOBS = (
+    "SELECT job_id, name_id, min(first_time) AS first_time, max(last_time) AS last_time FROM {table} GROUP BY 1, 2"
+)
+_TOLD_OF_JOBS = (
+    "SELECT d.job_id, u.name_id, d.first_time, d.last_time FROM {table} u "
+    "JOIN description d ON d.description = u.description"
+)
+# What the events of one run say, taken together: its START may name what is read, and its end what is written.
+_TOLD_FLOW = (
+    "SELECT v.job_id, r.name_id AS input_id, w.name_id AS output_id, max(v.first_time, o.first_time) AS first_time, "
+    "min(v.last_time, o.last_time) AS last_time FROM reading r "
+    "JOIN version_description a ON a.description = r.description JOIN version_pair p ON p.version = a.version "
+    "JOIN version_description b ON b.version = p.other JOIN writing w ON w.description = b.description "
+    "JOIN job_version v ON v.version = p.version JOIN job_version o ON o.version = p.other AND o.job_id = v.job_id"
+)
+_SPAN_COLUMNS = "d.first_time, d.first_run, d.last_time, d.last_run"
+TOLD = {
+    "told_read": (schema.SOURCE_JOB_LINEAGE.name, _TOLD_OF_JOBS.format(table="reading")),
+    "told_write": (schema.SINK_JOB_LINEAGE.name, _TOLD_OF_JOBS.format(table="writing")),
+    "told_column": (
+        schema.DATASET_COLUMN.name,
+        (
+            "SELECT d.name_id, f.column_name, f.type, f.position, d.first_time, d.last_time FROM description d "
+            "JOIN field f ON f.description = d.description"
+        ),
+    ),
+    "told_edge": (
+        schema.COLUMN_LINEAGE_TABLE.name,
+        (
+            "SELECT d.name_id AS output_id, e.output_column, e.input_id, e.input_column, d.job_id, e.type, e.subtype, "
+            f"e.masking, e.expression, {_SPAN_COLUMNS} FROM edge e JOIN description d ON d.description = e.description"
+        ),
+    ),
+}
+"""
+The views that questions ask: a row for each description that says so, where the documented table has one for all.
+
+The name of each -> the documented table, and the query. An engine that has no descriptions has that table.
+"""
+TOLD_FLOW = "told_flow"
+"""The view that questions ask: a job makes one dataset from another one, as the events of one run say."""
+_DATASET_COLUMN = (
+    "SELECT name_id, column_name, type, CAST({position} AS INTEGER) AS position, min(first_time) AS first_time, "
+    "max(last_time) AS last_time FROM told_column GROUP BY 1, 2, 3"
+).format(position=_latest("last_time", "printf('%012d', position)"))
+_COLUMN_LINEAGE = (
+    "SELECT output_id, output_column, input_id, input_column, job_id, type, subtype, masking, {expression} AS "
+    "expression, min(first_time) AS first_time, {first_run} AS first_run, max(last_time) AS last_time, {last_run} AS "
+    "last_run FROM told_edge GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"
+).format(
+    expression=_latest("last_time", "expression"),
+    first_run=_latest("first_time", "first_run", "min"),
+    last_run=_latest("last_time", "last_run"),
+)
+DOCUMENTED = {
+    schema.EVENT.name: _EVENT.format(database="", json=""),
+    schema.RUN.name: f"SELECT {_names(schema.RUN, 'r')} FROM stored_run r WHERE r.run_id <> ''",
+    schema.DATASET_COLUMN.name: _DATASET_COLUMN,
+    schema.SOURCE_JOB_LINEAGE.name: _OF_JOBS.format(table="told_read"),
+    schema.SINK_JOB_LINEAGE.name: _OF_JOBS.format(table="told_write"),
+    schema.SOURCE_SNAPSHOT_LINEAGE.name: _OF_RUNS.format(columns=_names(READ_VERSION, "s", 1), table="read_version"),
+    schema.SINK_SNAPSHOT_LINEAGE.name: _OF_RUNS.format(columns=_names(MADE_VERSION, "s", 1), table="made_version"),
+    schema.COLUMN_LINEAGE_TABLE.name: _COLUMN_LINEAGE,
+}
+"""The documented tables that are views: the query of each."""
+EVENTS_WITH_TEXT = _EVENT.format(database="main.", json=f", {EVENT_TEXT}(e.event) AS json")
+"""The query of `event` with the texts, for a connection that has the function."""
+
+
+def views_of_tables() -> list[str]:
+    """Return the statements that make the documented tables as views, and the views that questions ask."""
+    queries = {name: query for name, (_, query) in TOLD.items()} | {TOLD_FLOW: _TOLD_FLOW} | DOCUMENTED
+    return [f"CREATE VIEW IF NOT EXISTS {name} AS {query}" for name, query in queries.items()]
+
+
+def own_names() -> frozenset[str]:
+    """Return the names of all tables and views of this module."""
+    return frozenset((*OF_VERSIONS, *OF_EVENTS, *TOLD, TOLD_FLOW, *DOCUMENTED, *(table.name for table in MERGED)))

@@ -1,0 +1,215 @@
+"""What the runs of jobs repeat, in a SQLite file: each description and each version of a job once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.workbench.store.events.rows import DatasetMention, JobMention, digest_of, version_digest
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from openlineage_pyspark.workbench.store.events.rows import EventRows, Mentions, TimeSpan
+
+# A row of values is compared as a whole, and each expression sees the values before the statement.
+_MOVE_DESCRIPTION = (
+    "UPDATE description SET "
+    "first_run = CASE WHEN (?1, ?2) < (first_time, first_run) THEN ?2 ELSE first_run END, "
+    "first_time = min(first_time, ?1), "
+    "last_run = CASE WHEN (?3, ?4) > (last_time, last_run) THEN ?4 ELSE last_run END, "
+    "last_time = max(last_time, ?3) WHERE description = ?5"
+)
+_MOVE_VERSION = (
+    "UPDATE job_version SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE version = ?"
+)
+_ADD_DESCRIPTION = "INSERT INTO description VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_PATH = "INSERT INTO path VALUES (?, ?, ?)"
+_ADD_VERSION = "INSERT INTO job_version VALUES (?, ?, ?, ?, ?, ?)"
+_ADD_RUN = (
+    "INSERT INTO run_version VALUES (?, ?, ?) ON CONFLICT (run, version) DO UPDATE SET "
+    "first_time = min(first_time, excluded.first_time)"
+)
+_VERSIONS_OF_RUNS = "SELECT run, version FROM run_version WHERE run IN ({})"
+_ADD_PAIR = "INSERT OR IGNORE INTO version_pair VALUES (?, ?)"
+_ADD_PARTS = {
+    "reading": "INSERT OR IGNORE INTO reading VALUES (?, ?)",
+    "writing": "INSERT OR IGNORE INTO writing VALUES (?, ?)",
+    "field": "INSERT INTO field VALUES (?, ?, ?, ?)",
+    "edge": "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "gap": "INSERT INTO gap VALUES (?, ?, ?, ?)",
+    "version_description": "INSERT OR IGNORE INTO version_description VALUES (?, ?)",
+}
+_MOST_KEYS = 200_000
+
+
+class Versions:
+    """
+    The versions of jobs over one connection.
+
+    Args:
+        connection: the store.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._descriptions = _Numbers(connection, "description")
+        self._versions = _Numbers(connection, "job_version", "version")
+        self._paths = _Numbers(connection, "path")
+        self._pairs = set[tuple[int, int]]()
+        # The version of what is the same object is known without its digest.
+        self._digests: dict[tuple[object, ...], bytes] = {}
+
+    def forget(self) -> None:
+        """Forget what was read, because others may have changed it."""
+        self._descriptions.forget()
+        self._versions.forget()
+        self._paths.forget()
+        self._pairs.clear()
+
+    def add(self, events: Sequence[EventRows], mentions: Mentions) -> list[int]:
+        """
+        Store what events say of jobs and datasets, in a transaction.
+
+        Args:
+            events: the events.
+            mentions: what all of them say -> when.
+
+        Returns:
+            The version of each event.
+        """
+        described = {each: span for each, span in mentions.items() if isinstance(each, DatasetMention)}
+        numbers = self._add_descriptions(described)
+        digests = [self._digest(each) for each in events]
+        first: dict[bytes, EventRows] = {}
+        times: dict[bytes, tuple[int, int]] = {}
+        for digest, event in zip(digests, events, strict=True):
+            first.setdefault(digest, event)
+            begin, end = times.get(digest, (event.span.first_time, event.span.last_time))
+            times[digest] = min(begin, event.span.first_time), max(end, event.span.last_time)
+        known, new = self._versions.of(first)
+        self._connection.executemany(
+            _MOVE_VERSION, [(*times[digest], number) for digest, number in known.items() if digest not in new]
+        )
+        rows, parts, gaps = [], [], []
+        for digest in new:
+            event, number = first[digest], known[digest]
+            job = next((each.job_id for each in event.mentions if isinstance(each, JobMention)), None)
+            rows.append((number, digest, job, event.producer, *times[digest]))
+            told = (each for each in event.mentions if isinstance(each, DatasetMention))
+            parts += [(number, numbers[each.digest]) for each in told]
+            gaps += [(number, place, *gap) for place, gap in enumerate(event.gaps)]
+        self._connection.executemany(_ADD_VERSION, rows)
+        self._connection.executemany(_ADD_PARTS["version_description"], parts)
+        self._connection.executemany(_ADD_PARTS["gap"], gaps)
+        return [known[digest] for digest in digests]
+
+    def add_runs(self, told: Iterable[tuple[int, int, int]]) -> None:
+        """
+        Store which versions runs have, in a transaction.
+
+        Args:
+            told: the number of a run, the version that an event of it has, and the event's time.
+        """
+        first: dict[tuple[int, int], int] = {}
+        for run, version, time in told:
+            first[run, version] = min(time, first.get((run, version), time))
+        self._connection.executemany(_ADD_RUN, [(*key, time) for key, time in first.items()])
+        of_run: dict[int, set[int]] = {}
+        for listed in id_lists(run for run, _ in first if run != NO_RUN):
+            for run, version in self._connection.execute(_VERSIONS_OF_RUNS.format(listed)):
+                of_run.setdefault(run, set()).add(version)
+        alone = {(version, version) for _, version in first}
+        pairs = alone.union(*(itertools.product(versions, versions) for versions in of_run.values()))
+        if len(self._pairs) > _MOST_KEYS:
+            self._pairs.clear()
+        self._connection.executemany(_ADD_PAIR, sorted(pairs - self._pairs))
+        self._pairs |= pairs
+
+    def _digest(self, event: EventRows) -> bytes:
+        key = (event.producer, event.gaps, *event.mentions)
+        found = self._digests.get(key)
+        if found is None:
+            if len(self._digests) > _MOST_KEYS:
+                self._digests.clear()
+            found = self._digests[key] = version_digest(event)
+        return found
+
+    def _add_descriptions(self, told: Mapping[DatasetMention, TimeSpan]) -> dict[bytes, int]:
+        """Return the numbers of descriptions by their digests."""
+        known, new = self._descriptions.of(each.digest for each in told)
+        paths = self._add_paths(edge[-1] for each in told if each.digest in new for edge in each.lines.edges)
+        moved = []
+        rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in _ADD_PARTS}
+        added = []
+        for each, span in told.items():
+            number, lines = known[each.digest], each.lines
+            when = (span.first_time, span.first_run, span.last_time, span.last_run)
+            if each.digest not in new:
+                moved.append((*when, number))
+                continue
+            added.append((number, each.digest, each.job_id, lines.name_id, *when))
+            rows["reading"] += [(name_id, number) for name_id in lines.read]
+            rows["writing"] += [(name_id, number) for name_id in lines.written]
+            rows["field"] += [(number, position, name, type_) for _, name, type_, position in lines.columns]
+            rows["edge"] += [
+                (number, place, edge[1], *edge[2:4], *edge[5:-1], paths.get(edge[-1]))
+                for place, edge in enumerate(lines.edges)
+            ]
+        self._connection.executemany(_MOVE_DESCRIPTION, moved)
+        self._connection.executemany(_ADD_DESCRIPTION, added)
+        for name, found in rows.items():
+            self._connection.executemany(_ADD_PARTS[name], found)
+        return known
+
+    def _add_paths(self, texts: Iterable[object]) -> dict[object, int]:
+        """Return the numbers of paths by their texts."""
+        every = {str(text): digest_of(str(text)) for text in texts if text is not None}
+        known, new = self._paths.of(every.values())
+        rows = [(known[digest], digest, text) for text, digest in every.items() if digest in new]
+        self._connection.executemany(_ADD_PATH, rows)
+        return {text: known[digest] for text, digest in every.items()}
+
+
+class _Numbers:
+    """
+    The numbers of rows by their digests.
+
+    Args:
+        connection: the store.
+        table: the table.
+        column: the column of the number.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, table: str, column: str = "") -> None:
+        self._connection = connection
+        column = column or table
+        self._of = f"SELECT digest, {column} FROM {table} WHERE digest IN ({{}})"  # noqa: S608 (our names)
+        self._last = f"SELECT coalesce(max({column}), 0) FROM {table}"  # noqa: S608 (our names)
+        self._known: dict[bytes, int] = {}
+
+    def forget(self) -> None:
+        """Forget all."""
+        self._known.clear()
+
+    def of(self, digests: Iterable[bytes]) -> tuple[dict[bytes, int], set[bytes]]:
+        """Return the numbers of rows, and which of these are new: rows with them are to be added."""
+        wanted = list(dict.fromkeys(digests))
+        if len(self._known) > _MOST_KEYS:
+            self._known.clear()
+        unknown = [each for each in wanted if each not in self._known]
+        for part in _parts(unknown):
+            self._known |= dict(self._connection.execute(self._of.format(",".join("?" * len(part))), part))
+        new = [each for each in unknown if each not in self._known]
+        if new:
+            last = int(self._connection.execute(self._last).fetchone()[0])
+            self._known |= {digest: number for number, digest in enumerate(new, last + 1)}
+        return {each: self._known[each] for each in wanted}, set(new)
+
+
+def _parts(digests: list[bytes]) -> Iterator[list[bytes]]:
+    for begin in range(0, len(digests), MOST_IN_A_LIST):
+        yield digests[begin : begin + MOST_IN_A_LIST]
