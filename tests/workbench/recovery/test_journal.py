@@ -26,7 +26,7 @@ def test_what_was_written_is_read_by_the_next_process(tmp_path: Path) -> None:
 
     second = Journal(tmp_path / "of" / "plan.jsonl")
     assert second.entries == first.entries
-    assert (second.finished(), second.reached()) == ({1}, {"t": "4"})
+    assert (second.finished(), second.reached()) == (frozenset({1}), {"t": "4"})
     assert second.last(2) == first.entries[-1]
     assert second.last(3) is None
 
