@@ -164,6 +164,12 @@ def in_markdown(told: Told) -> set[Edge]:
     return _of_rows(told, [(name, how.strip("`").replace("\\|", "|")) for name, how in rows])
 
 
+# The texts of several paths of one kind stand behind that, with the same sign between them as kinds have.
+_KIND = re.compile(
+    r"; (?=(?:IDENTITY|TRANSFORMATION|AGGREGATION|JOIN|GROUP_BY|FILTER|SORT|WINDOW|CONDITIONAL|DIRECT|INDIRECT)\b)"
+)
+
+
 def _of_rows(told: Told, rows: Iterable[tuple[str, str]]) -> set[Edge]:
     """Return edges from their names and their words, which begin with the subtype."""
     names = told.names
@@ -171,7 +177,7 @@ def _of_rows(told: Told, rows: Iterable[tuple[str, str]]) -> set[Edge]:
         (_named(source, names), _named(target, names), *_kind_of(how))
         for name, words in rows
         for source, _, target in [name.partition(" -> ")]
-        for how in words.split("; ")
+        for how in _KIND.split(words)
     }
 
 
