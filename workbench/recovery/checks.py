@@ -175,7 +175,7 @@ class _Checking:
             return
         if table.location and live.location and _place(live.location) != _place(table.location):
             self._add(number, f"{name} is at {live.location}, and the store means the table at {table.location}")
-        elif not table.location and not live.versions and len(table.parts) != _PARTS_OF_SPARK:
+        elif not table.location and not live.versions and name not in made:
             self._add(number, f"no event tells where {name} is, so that it can't be told from another table")
 
     def _before(self, number: int, step: RecoveryStep, check: TableCheck) -> None:
@@ -227,10 +227,6 @@ class _Checking:
             self._detached.add(number)
             note = f"{name}: version {version} is no ancestor of the current one, so it is set as current"
             self._notes.append((number, note))
-
-
-_PARTS_OF_SPARK = 3
-"""A table of Spark's own catalog has three parts, and no more: its name can be taken apart for sure."""
 
 
 def statement_problem(step: RecoveryStep, sql: str, session: TableSession) -> str:
