@@ -238,7 +238,10 @@ def _steps(operators: Iterable[str], steps: Iterable[TracedStep]) -> tuple[Step,
 
 def _segments(path: Path, key: PassingEdge, dataset: Identifier, passed: Passages) -> tuple[Segment, ...]:
     """
-    Return the parts of a path, from all places where the plan reads its source; empty if it passes nothing.
+    Return the parts of a path; empty if it passes nothing.
+
+    They are those from where the path begins; where the trace does not tell that apart, from all places where the plan
+    reads its source.
 
     Args:
         path: the path.
@@ -248,6 +251,8 @@ def _segments(path: Path, key: PassingEdge, dataset: Identifier, passed: Passage
     """
     same = [(other, one) for other, one in passed.items() if other[:2] == key[:2] or one.dataset == dataset]
     here = [one for other, one in same if other[1:] == key[1:]]
+    # Another place where the source is read has a path of its own.
+    here = [one for other, one in same if other == key] or here
     if not here and not path.kind.is_influence:
         # The field of a struct comes through the struct, whose own kind may be another.
         here = [one for other, one in same if other[1:3] == key[1:3]]

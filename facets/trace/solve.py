@@ -683,9 +683,22 @@ def _add(there: list[Step | None], paths: Iterable[Step | None]) -> list[Step]:
             again.append(last)
         elif len(there) > MOST_PATHS:
             break
-        elif all(last is not each for each in there):
+        elif not any(_is_same(last, each) for each in there):
             there.append(last)
     return again
+
+
+def _is_same(one: Step | None, other: Step | None) -> bool:
+    """Return whether two paths are one that two cells have continued in the same way. What lies before is shared."""
+    while one is not other:
+        if one is None or other is None:
+            return False
+        if one.operator != other.operator or one.expression != other.expression or one.jumps != other.jumps:
+            return False
+        if one.computation != other.computation:
+            return False
+        one, other = one.before, other.before
+    return True
 
 
 def _paths_of(values: Mapping[_Cell, Sources]) -> dict[_Cell, dict[Origin, dict[Kind, list[tuple[str, _Jumps]]]]]:

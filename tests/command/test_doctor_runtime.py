@@ -17,6 +17,7 @@ from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARN
 from openlineage_pyspark.command.doctor.driver import look_at_driver
 
 ROOT = Path(openlineage_pyspark.__file__).parent.resolve()
+HOOK = Path(__file__).parents[2] / "openlineage_pyspark.pth"
 
 
 def spark_of(folder, *jars, package="4.1.0"):
@@ -111,7 +112,7 @@ def python_of(folder, *paths, hook=False):
     (packages,) = (folder / "lib").glob("python3*/site-packages")
     (packages / "paths.pth").write_text("\n".join(map(str, paths)))
     if hook:
-        (packages / "zz_hook.pth").write_text((ROOT / "openlineage_pyspark.pth").read_text())
+        (packages / "zz_hook.pth").write_text(HOOK.read_text())
     return str(folder / "bin" / "python")
 
 
