@@ -64,9 +64,29 @@ def alone(process):
     return call
 
 
-@pytest.mark.parametrize("arguments", OTHERS, ids=lambda each: each[0])
-def test_a_command_that_needs_the_extra_says_so_in_one_line(alone, arguments: tuple[str, ...]) -> None:
-    assert alone(*arguments) == (2, "", f"openlineage-pyspark: {arguments[0]}: {MISSING}: {INSTALL}\n")
+def test_each_command_that_needs_the_extra_says_so_in_one_line(process) -> None:
+    """All in one process: each alone takes seconds to start."""
+    code = f"""{HIDDEN}
+    import contextlib, io, json
+    from openlineage_pyspark.command.main import main
+
+    found = []
+    for arguments in {OTHERS!r}:
+        shown, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
+            try:
+                code = main(list(arguments))
+            except SystemExit as ended:
+                code = ended.code
+        found.append([code, shown.getvalue(), errors.getvalue()])
+    print(json.dumps(found))
+    """
+    code_of_process, shown, errors = process(sys.executable, "-c", code)
+
+    assert (code_of_process, errors) == (0, "")
+    assert json.loads(shown) == [
+        [2, "", f"openlineage-pyspark: {arguments[0]}: {MISSING}: {INSTALL}\n"] for arguments in OTHERS
+    ]
 
 
 def test_no_command_is_left_out_here() -> None:
