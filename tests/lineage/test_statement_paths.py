@@ -28,7 +28,7 @@ CASES: dict[str, tuple[str, dict[str | None, list[str]]]] = {
         {"x": ["CASE WHEN (emp.id > 1) THEN (emp.id + 1) ELSE (emp.id * 2) END"]},
     ),
     "a CTE twice": (
-        "WITH c AS (FROM emp) SELECT abs(x) AS y FROM (SELECT id + 1 AS x FROM c UNION ALL SELECT id * 2 FROM c)",
+        "WITH c AS (TABLE emp) SELECT abs(x) AS y FROM (SELECT id + 1 AS x FROM c UNION ALL SELECT id * 2 FROM c)",
         {"y": ["abs((emp.id + 1))", "abs((emp.id * 2))"]},
     ),
     "masked in the second branch": (

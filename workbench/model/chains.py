@@ -114,7 +114,11 @@ def _steps(operators: Iterable[Step], chain: Iterable[Segment], relations: Mappi
     *inner, last = passed
     rest = list(operators)
     found: list[Step] = []
+    passes = {step.operator for step in rest}
     for step in inner:
+        if passes and step.operator not in passes:
+            # It is on the way of a value that decides about this one, as in a subquery that names outer columns.
+            continue
         places = [place for place, each in enumerate(rest) if each.operator == step.operator]
         if places:
             # An operator that only passes the value on is the relation; another one computes its column.
