@@ -29,7 +29,7 @@ from openlineage_pyspark.workbench.questions.told import explained, stored_edge,
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, rows_of_events, take
 from openlineage_pyspark.workbench.store.names import datasets, find
 from openlineage_pyspark.workbench.store.sqlite import Database
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -205,9 +205,7 @@ def _texts_until(tables: QueriedTables, time: int) -> Iterator[str]:
 
 
 def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | None = None) -> Iterator[str]:
-    for begin in range(0, len(run_ids), MOST_IN_A_LIST):
-        some = run_ids[begin : begin + MOST_IN_A_LIST]
-        marks = ", ".join("?" * len(some))
+    for marks, some in marked_lists(run_ids):
         until = "" if time is None else f" AND time <= {time:d}"
         rows = tables.query(
             f"SELECT json FROM event WHERE run_id IN ({marks}){until} ORDER BY time, event_id",  # noqa: S608 (marks)
@@ -283,9 +281,7 @@ def _graph(tables: QueriedTables, texts: Iterable[str], time: int) -> PlacedGrap
             rows.setdefault(table, []).extend(found)
     names = {int(row[0] or 0) for row in rows.get("dataset", ())}
     ids = dict.fromkeys(names, 0)
-    every = sorted(names)
-    for begin in range(0, len(every), MOST_IN_A_LIST):
-        listed = ",".join(map(str, every[begin : begin + MOST_IN_A_LIST]))
+    for listed in id_lists(names):
         sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
         ids |= dict(tables.query(sql))
     # The last schema that was told is the one that holds.

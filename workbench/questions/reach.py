@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.store.current import Current
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -311,7 +311,5 @@ def _above(path: str) -> Iterator[str]:
 
 def _values(places: list[Place]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
     """Return places as a list of values in SQL with its parameters, not too many in one."""
-    every = sorted(set(places))
-    for begin in range(0, len(every), MOST_IN_A_LIST // 2):
-        part = every[begin : begin + MOST_IN_A_LIST // 2]
+    for part in in_parts(sorted(set(places)), MOST_IN_A_LIST // 2):
         yield "VALUES " + ", ".join(f"({dataset}, ?)" for dataset, _ in part), tuple(name for _, name in part)

@@ -9,7 +9,7 @@ import attrs
 from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of, time_of_micros
 from openlineage_pyspark.workbench.store.names import find, find_dataset
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import DatasetVersion, StoredVersions
@@ -228,9 +228,7 @@ def runs_within(tables: QueriedTables, run_id: str) -> list[str]:
     frontier = [run_id]
     while frontier:
         following: list[str] = []
-        for begin in range(0, len(frontier), MOST_IN_A_LIST):
-            some = frontier[begin : begin + MOST_IN_A_LIST]
-            marks = ", ".join("?" * len(some))
+        for marks, some in marked_lists(frontier):
             rows = tables.query(f"SELECT run_id FROM run WHERE parent_run_id IN ({marks}) ORDER BY run_id", some)  # noqa: S608
             following += [row[0] for row in rows if row[0] not in found]
         frontier = list(dict.fromkeys(following))

@@ -21,8 +21,7 @@ from openlineage_pyspark.workbench.model.graph import (
 )
 from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, certainty_of, rank
 from openlineage_pyspark.workbench.store.names import datasets
-from openlineage_pyspark.workbench.store.tables.ids import id_lists
-from openlineage_pyspark.workbench.store.told import lists_of_runs
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -226,7 +225,7 @@ def call_sites_of(tables: QueriedTables, runs: Iterable[str], time: int) -> dict
 
 def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
     found: set[str] = set()
-    for marks, part in lists_of_runs(runs):
+    for marks, part in marked_lists(sorted(set(runs))):
         sql = f"SELECT run_id FROM run WHERE run_id IN ({marks}) AND coalesce(started, first_time) > ?"  # noqa: S608
         found.update(row[0] for row in tables.query(sql, (*part, time)))
     return found

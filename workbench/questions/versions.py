@@ -24,7 +24,7 @@ import attrs
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.questions.reach import Direction
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -278,10 +278,7 @@ class StoredVersions:
     def parts_of(self, run_ids: Iterable[str]) -> list[RunPart]:
         """Return the parts of runs that read or made something."""
         found: set[RunPart] = set()
-        every = sorted(set(run_ids))
-        for begin in range(0, len(every), MOST_IN_A_LIST):
-            some = every[begin : begin + MOST_IN_A_LIST]
-            marks = ", ".join("?" * len(some))
+        for marks, some in marked_lists(sorted(set(run_ids))):
             for table in ("source_snapshot_lineage", "sink_snapshot_lineage"):
                 sql = f"SELECT DISTINCT run_id, batch_id FROM {table} WHERE run_id IN ({marks})"  # noqa: S608 (marks)
                 found |= {(run_id, batch_id) for run_id, batch_id in self._tables.query(sql, some)}
@@ -392,10 +389,7 @@ class StoredVersions:
         ]
 
     def _children(self, run_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-        every = sorted(run_ids)
-        for begin in range(0, len(every), MOST_IN_A_LIST):
-            some = every[begin : begin + MOST_IN_A_LIST]
-            marks = ", ".join("?" * len(some))
+        for marks, some in marked_lists(sorted(run_ids)):
             sql = f"SELECT run_id, parent_run_id FROM run WHERE parent_run_id IN ({marks})"  # noqa: S608 (marks)
             yield from ((child, parent) for child, parent in self._tables.query(sql, some))
 
@@ -436,9 +430,7 @@ class StoredVersions:
 
     def _rows_of(self, parts: Iterable[RunPart], select: str, where: str = "") -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
-        every = sorted(set(parts))
-        for begin in range(0, len(every), MOST_IN_A_LIST // 2):
-            some = every[begin : begin + MOST_IN_A_LIST // 2]
+        for some in in_parts(sorted(set(parts)), MOST_IN_A_LIST // 2):
             values = ", ".join(f"(?, {batch_id:d})" for _, batch_id in some)
             found += self._tables.query(
                 f"WITH f (run_id, batch_id) AS (VALUES {values}) {select} "

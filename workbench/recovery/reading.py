@@ -29,7 +29,7 @@ from openlineage_pyspark.workbench.recovery.statements import quoted_part
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
@@ -297,10 +297,8 @@ class _FactsReader:
 
     def _of(self, ids: Collection[str], sql: str, end: str = "") -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query for some runs."""
-        every = sorted(ids)
-        for begin in range(0, len(every), MOST_IN_A_LIST):
-            part = every[begin : begin + MOST_IN_A_LIST]
-            yield from self._tables.query(f"{sql}({', '.join('?' * len(part))}){end}", part)
+        for marks, part in marked_lists(sorted(ids)):
+            yield from self._tables.query(f"{sql}({marks}){end}", part)
 
     def _datasets(self, ids: Iterable[int], about: Mapping[int, _Storage]) -> Iterator[DatasetFacts]:
         for found in datasets(self._tables, ids).values():

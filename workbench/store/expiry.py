@@ -14,7 +14,7 @@ import attrs
 from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.store.events.rows import parse_event
 from openlineage_pyspark.workbench.store.names import QueriedTables
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -162,7 +162,7 @@ class _Dropped:
         What a run read of a dataset that it wrote itself is left out: the versions of a table that each MERGE makes
         from the one before would all stay for ever.
         """
-        for marks, part in _parts(runs):
+        for marks, part in marked_lists(runs):
             read = (
                 "WITH r AS (SELECT s.run_id, i.dataset_id, s.snapshot, s.time FROM source_snapshot_lineage s "  # noqa: S608 (marks alone)
                 f"JOIN dataset_identity i ON i.name_id = s.name_id WHERE s.run_id IN ({marks}) "
@@ -198,7 +198,7 @@ class _Dropped:
                 yield found[before - 1][1]
 
     def _parents(self, runs: Iterable[str]) -> Iterator[str]:
-        for marks, part in _parts(runs):
+        for marks, part in marked_lists(runs):
             rows = self._tables.query(f"SELECT parent_run_id, root_run_id FROM run WHERE run_id IN ({marks})", part)  # noqa: S608 (marks alone)
             yield from (run for row in rows for run in row if run)
 
@@ -220,14 +220,6 @@ def _subjects(text: str) -> Iterator[tuple[str, str]]:
         if owner is not None:
             subject = f"{kind}\0{owner.namespace}\0{owner.name}"
             yield from ((subject, name) for name in ("", *owner.facet_names, *more))
-
-
-def _parts(texts: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Return texts as parameters of SQL with their marks, not too many in one statement."""
-    every = sorted(set(texts))
-    for begin in range(0, len(every), MOST_IN_A_LIST):
-        part = tuple(every[begin : begin + MOST_IN_A_LIST])
-        yield ",".join("?" * len(part)), part
 
 
 def _counts(tables: QueriedTables) -> dict[str, int]:

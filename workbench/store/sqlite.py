@@ -17,7 +17,7 @@ from openlineage_pyspark.workbench.store.events.ingest import EventLine, portion
 from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 from openlineage_pyspark.workbench.store.tables.schema import Merge
 from openlineage_pyspark.workbench.store.tables.views import PROPOSAL, VIEWS, view_ddl
 from openlineage_pyspark.workbench.store.told import call_sites_of_runs, told_by_versions
@@ -346,10 +346,8 @@ class Database:
     def _numbers_of(self, runs: set[str]) -> dict[str, int]:
         """Return the numbers of runs by their ids; that of no run too."""
         found = {"": stored.NO_RUN}
-        every = sorted(runs - {""})
-        for begin in range(0, len(every), MOST_IN_A_LIST):
-            part = every[begin : begin + MOST_IN_A_LIST]
-            found |= dict(self.query(_RUNS.format(",".join("?" * len(part))), part))
+        for marks, part in marked_lists(sorted(runs - {""})):
+            found |= dict(self.query(_RUNS.format(marks), part))
         return found
 
     def _notice_others(self) -> None:

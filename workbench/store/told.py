@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 Query: TypeAlias = "Callable[[str, Sequence[str | int]], list[tuple[Any, ...]]]"
 """Returns the rows of a query, with `?` for parameters."""
@@ -95,7 +95,7 @@ def told_by_versions(query: Query, runs: Iterable[str], time: int) -> Told:
         time: until when, microseconds since 1970.
     """
     of_run: dict[str, tuple[Hashable, ...]] = {}
-    for marks, part in lists_of_runs(runs):
+    for marks, part in marked_lists(sorted(set(runs))):
         for run, version in query(_VERSIONS.format(marks), (*part, time)):
             of_run[run] = (*of_run.get(run, ()), version)
     gaps: dict[int, list[tuple[str, str]]] = {}
@@ -117,17 +117,9 @@ def told_by_versions(query: Query, runs: Iterable[str], time: int) -> Told:
 def call_sites_of_runs(query: Query, runs: Iterable[str]) -> dict[str, str]:
     """Return the line of the user's Python that ran each run, if an event told it, from the table of runs."""
     found: dict[str, str] = {}
-    for marks, part in lists_of_runs(runs):
+    for marks, part in marked_lists(sorted(set(runs))):
         found |= dict(query(_CALL_SITES.format(marks), part))
     return found
-
-
-def lists_of_runs(runs: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the ids of runs, each once, as lists that a query can take, with the marks that stand for them there."""
-    every = sorted(set(runs))
-    for begin in range(0, len(every), MOST_IN_A_LIST):
-        part = every[begin : begin + MOST_IN_A_LIST]
-        yield ", ".join("?" * len(part)), part
 
 
 @functools.lru_cache(maxsize=10_000)

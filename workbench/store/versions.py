@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.store.events.rows import DatasetMention, JobMention, digest_of, version_digest
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
 
 if TYPE_CHECKING:
@@ -201,15 +201,10 @@ class _Numbers:
         if len(self._known) > _MOST_KEYS:
             self._known.clear()
         unknown = [each for each in wanted if each not in self._known]
-        for part in _parts(unknown):
-            self._known |= dict(self._connection.execute(self._of.format(",".join("?" * len(part))), part))
+        for marks, part in marked_lists(unknown):
+            self._known |= dict(self._connection.execute(self._of.format(marks), part))
         new = [each for each in unknown if each not in self._known]
         if new:
             last = int(self._connection.execute(self._last).fetchone()[0])
             self._known |= {digest: number for number, digest in enumerate(new, last + 1)}
         return {each: self._known[each] for each in wanted}, set(new)
-
-
-def _parts(digests: list[bytes]) -> Iterator[list[bytes]]:
-    for begin in range(0, len(digests), MOST_IN_A_LIST):
-        yield digests[begin : begin + MOST_IN_A_LIST]

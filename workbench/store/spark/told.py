@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.events.read import InvalidEventError, facts
 from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
-from openlineage_pyspark.workbench.store.told import Told, ToldPath, ToldStep, ToldVersion, lists_of_runs
+from openlineage_pyspark.workbench.store.tables.ids import marked_lists
+from openlineage_pyspark.workbench.store.told import Told, ToldPath, ToldStep, ToldVersion
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -46,7 +47,7 @@ def call_sites_by_events(tables: QueriedTables, runs: Iterable[str], time: int) 
 
 
 def _events(tables: QueriedTables, runs: Iterable[str], time: int) -> Iterator[tuple[str, str, EventFacts]]:
-    for marks, part in lists_of_runs(runs):
+    for marks, part in marked_lists(sorted(set(runs))):
         for run, event_id, text in tables.query(_EVENTS.format(marks), (*part, time)):
             with suppress(InvalidEventError):
                 yield run, event_id, facts(parse_event(text))

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+T = TypeVar("T")
 MOST_IN_A_LIST = 500
 """How many ids stand in one statement: SQLite's limit of its length is far above."""
 
 
 def id_lists(ids: Iterable[int]) -> Iterator[str]:
     """Yield ids as lists for SQL, sorted and each one once, with at most MOST_IN_A_LIST in each."""
-    every = sorted(set(ids))
-    for begin in range(0, len(every), MOST_IN_A_LIST):
-        yield ",".join(map(str, every[begin : begin + MOST_IN_A_LIST]))
+    for part in in_parts(sorted(set(ids))):
+        yield ",".join(map(str, part))
+
+
+def marked_lists(values: Iterable[T]) -> Iterator[tuple[str, list[T]]]:
+    """Yield values in their order and each one once, as lists of parameters, each with the marks for it in SQL."""
+    for part in in_parts([*dict.fromkeys(values)]):
+        yield ", ".join("?" * len(part)), [*part]
+
+
+def in_parts(values: Sequence[T], most: int = MOST_IN_A_LIST) -> Iterator[Sequence[T]]:
+    """Yield values in parts, with at most so many in each."""
+    for begin in range(0, len(values), most):
+        yield values[begin : begin + most]
