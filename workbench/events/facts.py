@@ -7,10 +7,11 @@ values.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-Certainty: TypeAlias = Literal["exact", "opaque", "guessed", "unstated", "text"]
-"""How sure a path is, best first. `unstated`: the event does not say how the value arrives; `text`: from SQL's text."""
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.model.kinds import Certainty
+
 Code: TypeAlias = Literal["odd-facet", "unknown-operator", "two-lineages"]
 
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import attrs
 from openlineage_pyspark.workbench.events.facts import (
     BatchOfRun,
-    Certainty,
     EventDiagnostic,
     MadeByBatch,
     Name,
@@ -40,6 +39,8 @@ from openlineage_pyspark.workbench.model.times import microseconds, time_of_micr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from openlineage_pyspark.workbench.model.kinds import Certainty
 
 EventJson: TypeAlias = "dict[str, Any]"
 ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
