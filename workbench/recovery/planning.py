@@ -114,6 +114,7 @@ class _Planning:
         self._root = wish.start[0]
         self._again_from: dict[int, int] = {}
         self._expired: dict[int, str] = {}
+        self._alone: dict[tuple[str, frozenset[int]], bool] = {}
         self._needed = self._settle()
 
     def plan(self) -> RecoveryPlan:
@@ -334,8 +335,12 @@ class _Planning:
 
         known = {key[0] for key in self._flow.writes.get(unit, ())}
         known |= {placed.read.dataset for placed in self._flow.reads.get(unit, ())}
-        text = rewritten(self._facts.run(unit[0]).sql, (), [self._facts.datasets[each] for each in known], {}, {})
-        return bool(text.text) and text.stands_alone
+        # The runs of a job have the same text.
+        key = (self._facts.run(unit[0]).sql, frozenset(known))
+        if key not in self._alone:
+            text = rewritten(key[0], (), [self._facts.datasets[each] for each in known], {}, {})
+            self._alone[key] = bool(text.text) and text.stands_alone
+        return self._alone[key]
 
     @functools.cached_property
     def _queries(self) -> dict[str, list[Unit]]:
