@@ -82,7 +82,8 @@ class PlanApplication:
         """
         self._settle()
         finished = self._journal.finished()
-        self._findings = check_plan(self._plan, self._session, finished, self._journal.reached())
+        begun = self._journal.begun()
+        self._findings = check_plan(self._plan, self._session, finished, self._journal.reached(), begun)
         problems = [each for each in self._findings.problems if each.newer not in self._consent.newer or not each.newer]
         if problems:
             self._refuse(problems)
@@ -149,7 +150,7 @@ class PlanApplication:
     def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         now = self._versions(step)
         if number in self._consent.done or (now and now != dict(last.tables)):
-            self._finish(number, step)
+            self._finish(number, step, now)
         elif now:
             self._say(f"step {number}: its tables have no new version, so it is not done yet")
         else:
@@ -162,11 +163,14 @@ class PlanApplication:
                     f"step {number} was begun, and {step.move.path} is not there: look at it and beside it"
                 )
             return
+        if number in self._consent.done:
+            self._finish(number, step, self._versions(step))
+            return
         now = self._versions(step)
         if now and now != dict(last.tables):
             self._say(f"step {number}: statement {last.place + 1} was committed before the end was written down")
             self._journal.write(JournalEntry(number, last.place, "done", now))
-        elif not now and number not in self._consent.done:
+        elif not now:
             name = ", ".join(sql_name(each) for each in step.writes)
             self._undo_copy(number, step, last, name)
 
@@ -189,13 +193,16 @@ class PlanApplication:
             return self._wait(number, step)
         last = self._journal.last(number)
         begin = last.place + 1 if last is not None and last.state == "done" else 0
-        before = self._versions(step)
+        now = self._versions(step)
+        # What an earlier process did of it counts too.
+        before = self._journal.before(number) if begin else now
         for place, planned in enumerate(step.code):
             if place < begin:
                 continue
             sql = self._statement(number, step, planned)
             self._say(f"  {sql}")
-            if problem := self._run(number, step, place, sql):
+            problem, now = self._run(number, step, place, sql, now)
+            if problem:
                 self._say(f"step {number} was not done: {problem}")
                 return "failed"
         if problems := list(after_problem(step, before, self._session)):
@@ -203,7 +210,7 @@ class PlanApplication:
                 self._say(f"step {number} is not as it was then: {problem}")
             if self._ask is None or not self._ask("Go on all the same? [y/N] "):
                 return "failed"
-        self._finish(number, step)
+        self._finish(number, step, now)
         return "applied"
 
     def _statement(self, number: int, step: RecoveryStep, planned: str) -> str:
@@ -212,21 +219,35 @@ class PlanApplication:
             return planned
         return roll_back(step.writes[0], step.after[0].version, is_ancestor=False)
 
-    def _run(self, number: int, step: RecoveryStep, place: int, sql: str) -> str:
-        """Run a statement between two lines of the journal, and return why it failed; empty if it did not."""
+    def _run(
+        self, number: int, step: RecoveryStep, place: int, sql: str, before: dict[str, str]
+    ) -> tuple[str, dict[str, str]]:
+        """
+        Run a statement between two lines of the journal.
+
+        Args:
+            number: the number of the step.
+            step: the step.
+            place: the place of the statement within the step.
+            sql: the statement.
+            before: the versions of the step's tables.
+
+        Returns:
+            Why it failed, empty if it did not; and the versions of the tables then.
+        """
         if problem := statement_problem(step, sql, self._session):
-            return problem
-        before = self._versions(step)
+            return problem, before
         self._journal.write(JournalEntry(number, place, "begun", before, sql))
         try:
             self._session.run(sql, step.settings)
         except StoreError as problem:
             self._journal.write(JournalEntry(number, place, "failed", before, str(problem)))
-            if self._versions(step) != before:
-                return f"{problem}\nIts tables have a new version all the same: --resume takes it as done"
-            return str(problem)
-        self._journal.write(JournalEntry(number, place, "done", self._versions(step)))
-        return ""
+            now = self._versions(step)
+            committed = "\nIts tables have a new version all the same: --resume takes it as done"
+            return f"{problem}{committed if now != before else ''}", now
+        now = self._versions(step)
+        self._journal.write(JournalEntry(number, place, "done", now))
+        return "", now
 
     def _set_back(self, number: int, step: RecoveryStep, move: CheckpointMove) -> PlanOutcome:
         self._journal.write(JournalEntry(number, 0, "begun", text=step.code[0] if step.code else step.title))
@@ -241,30 +262,30 @@ class PlanApplication:
             return "failed"
         for sentence in done:
             self._say(f"  {sentence}")
-        self._finish(number, step)
+        self._finish(number, step, {})
         return "applied"
 
     def _wait(self, number: int, step: RecoveryStep) -> PlanOutcome:
         """Let a person do a step. What an event names is shown, and never run."""
-        if number in self._consent.done:
-            self._finish(number, step)
-            return "applied"
         before = self._versions(step)
+        if number in self._consent.done:
+            self._finish(number, step, before)
+            return "applied"
         last = self._journal.last(number)
         if last is None or last.state != "waits":
             self._journal.write(JournalEntry(number, 0, "waits", before))
         for code in step.code:
             self._say(f"  {in_folder(step, code)}")
         while self._ask is not None and self._ask("Is this done? [y/N] "):
-            if not before or self._versions(step) != before:
-                self._finish(number, step)
+            if not before or (now := self._versions(step)) != before:
+                self._finish(number, step, now if before else {})
                 return "applied"
             self._say("its tables have no new version: it is not done")
         self._say(f"step {number} is a person's: do it, and go on with --resume")
         return "waits"
 
-    def _finish(self, number: int, step: RecoveryStep) -> None:
-        self._journal.write(JournalEntry(number, len(step.code), "finished", self._versions(step)))
+    def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
+        self._journal.write(JournalEntry(number, len(step.code), "finished", now))
 
     def _versions(self, step: RecoveryStep) -> dict[str, str]:
         """Return the tables of a step that keep versions -> their current ones."""

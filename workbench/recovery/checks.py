@@ -87,7 +87,11 @@ class Findings:
 
 
 def check_plan(
-    plan: RecoveryPlan, session: TableSession, done: Collection[int] = (), reached: Mapping[str, str] | None = None
+    plan: RecoveryPlan,
+    session: TableSession,
+    done: Collection[int] = (),
+    reached: Mapping[str, str] | None = None,
+    begun: Collection[int] = (),
 ) -> Findings:
     """
     Check all steps of a plan before the first one is done.
@@ -97,21 +101,28 @@ def check_plan(
         session: the Spark session.
         done: the numbers of steps that were done before.
         reached: the tables that these wrote -> the version at which they left them.
+        begun: the numbers of steps of which a statement was done before: the copies that they make may be there.
 
     Raises:
         StoreError: Spark can't be asked.
     """
-    return _Checking(plan, session, frozenset(done), reached or {}).findings()
+    return _Checking(plan, session, frozenset(done), reached or {}, frozenset(begun)).findings()
 
 
 class _Checking:
     def __init__(
-        self, plan: RecoveryPlan, session: TableSession, done: frozenset[int], reached: Mapping[str, str]
+        self,
+        plan: RecoveryPlan,
+        session: TableSession,
+        done: frozenset[int],
+        reached: Mapping[str, str],
+        begun: frozenset[int],
     ) -> None:
         self._plan = plan
         self._session = session
         self._done = done
         self._reached = reached
+        self._begun = begun
         self._tables: dict[TableId, LiveTable | None] = {}
         self._problems: dict[PlanProblem, None] = {}
         self._notes: list[tuple[int, str]] = []
@@ -166,7 +177,7 @@ class _Checking:
         live = self._live(table)
         is_copy = step.action in ("copy", "keep") or (step.action == "empty" and table != step.writes[0])
         if is_copy:
-            if live is not None and name not in made:
+            if live is not None and name not in made and number not in self._begun:
                 self._add(number, f"{name} is there already: look at it, and drop or rename it")
             return
         if live is None:

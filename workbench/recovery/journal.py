@@ -98,6 +98,15 @@ class Journal:
         """Return the numbers of the steps that are done."""
         return frozenset(entry.step for entry in self.entries if entry.state == "finished")
 
+    def begun(self) -> frozenset[int]:
+        """Return the numbers of the steps of which a statement is done."""
+        return frozenset(entry.step for entry in self.entries if entry.state == "done")
+
+    def before(self, step: int) -> dict[str, str]:
+        """Return the versions of a step's tables before its first statement; none if it was not begun."""
+        first = next((entry for entry in self.entries if entry.step == step and entry.state == "begun"), None)
+        return dict(first.tables) if first is not None else {}
+
     def last(self, step: int) -> JournalEntry | None:
         """Return the last line about a step; None if it was not begun."""
         return next((entry for entry in reversed(self.entries) if entry.step == step), None)

@@ -173,6 +173,17 @@ def test_a_statement_that_can_not_be_analyzed_stops_the_plan_unless_a_step_befor
     assert found(session, keep, step).problems == ()
 
 
+def test_a_copy_that_is_there_stops_the_plan_unless_the_step_was_begun() -> None:
+    copy = TableId(("ice", "db", "copy"), "iceberg")
+    keep = RecoveryStep("keep", "Keep it.", "sql", ("CTAS",), writes=(copy,))
+    session = Held({copy: line("1")}, {"CTAS": LiveStatement("CreateTableAsSelect", copy.parts)})
+
+    assert [each.message for each in found(session, keep).problems] == [
+        "ice.db.copy is there already: look at it, and drop or rename it"
+    ]
+    assert found(session, keep, begun=[1]).problems == ()
+
+
 @pytest.mark.parametrize(
     ("new", "said"),
     [

@@ -204,4 +204,27 @@ applied("a copy first", [keep, empty], plain, copy)
 applied("a copy that is there", [keep, empty], plain, copy)
 begun = [JournalEntry(1, 0, "finished"), JournalEntry(2, 0, "begun", {}, "TRUNCATE")]
 applied("killed while a table without versions was emptied", [keep, empty], plain, copy, begun=begun)
+applied(
+    "a person says that it is done",
+    [keep, empty],
+    *(plain, copy),
+    consent=Consent(done=(2,)),
+    on="killed while a table without versions was emptied",
+)
+
+# Emptied by three statements, of which the first was done.
+late = TableId(("spark_catalog", "db", "late"), "parquet")
+spark.sql(f"CREATE TABLE {sql_name(late)} (k INT) USING parquet")
+spark.sql(f"INSERT INTO {sql_name(late)} VALUES (1)")
+late = TableId(late.parts, "parquet", live.table(late).location)
+none = TableId(("spark_catalog", "db", "late_empty"), "parquet")
+code = (
+    f"CREATE TABLE {sql_name(none)} USING parquet AS SELECT * FROM {sql_name(late)} WHERE false",
+    f"INSERT OVERWRITE {sql_name(late)} SELECT * FROM {sql_name(none)}",
+    f"DROP TABLE {sql_name(none)}",
+)
+spark.sql(code[0])
+step = RecoveryStep("empty", "Empty it.", "sql", code, writes=(late, none))
+begun = [JournalEntry(1, 0, "begun", {}, code[0]), JournalEntry(1, 0, "done")]
+applied("killed between the statements of a step", [step], late, begun=begun)
 spark.stop()
