@@ -62,7 +62,10 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
     def run(options: argparse.Namespace) -> int:
         try:
             with opened(options) as store:
-                return answer(store, options)
+                status = answer(store, options)
+                for each in store.diagnostics():
+                    complain(each.message)
+                return status
         except AmbiguousNameError as problem:
             # What it may mean stands below, each on a line.
             first, *candidates = str(problem).split("\n")

@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.command.store_option import (
     VARIABLE,
@@ -24,7 +25,7 @@ from openlineage_pyspark.command.store_option import (
     refuse_spark_options,
     refuse_stores,
 )
-from openlineage_pyspark.workbench.answer import answer_of_graph
+from openlineage_pyspark.workbench.answer import Answer, answer_of_graph
 from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openlineage_pyspark.workbench.model.graph import Graph
+    from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.store.events.ingest import EventLine
 
 _DESCRIPTION = """\
@@ -126,11 +128,12 @@ def run(options: argparse.Namespace) -> int:
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
             last_seen = store.last_seen() if options.format == "json" else ""
+            diagnostics = store.diagnostics()
         page = options.format == "html"
         text = (
             page_of(graph, before=before, around=options.around, unfold=options.unfold)
             if page
-            else f"{answer_of_graph(graph, 'graph', _arguments(options), last_seen).to_json()}\n"
+            else f"{_answer(graph, options, last_seen, diagnostics).to_json()}\n"
             if options.format == "json"
             else text_of_graph(graph, options.format, unfold=options.unfold)
         )
@@ -141,9 +144,16 @@ def run(options: argparse.Namespace) -> int:
     except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
-    for problem_of_line in problems:
+    for problem_of_line in (*problems, *(each.message for each in diagnostics)):
         complain(problem_of_line)
     return int(bool(problems))
+
+
+def _answer(
+    graph: Graph, options: argparse.Namespace, last_seen: str, diagnostics: tuple[Diagnostic, ...]
+) -> Answer[Graph]:
+    answer = answer_of_graph(graph, "graph", _arguments(options), last_seen)
+    return attrs.evolve(answer, diagnostics=(*diagnostics, *answer.diagnostics))
 
 
 def _format_of(output: str) -> str:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import WORKBENCH, require
 from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import known_time, micros_of_time, time_of
 from openlineage_pyspark.workbench.questions.diff import diff_of_runs, diff_of_times, downstream_of
 from openlineage_pyspark.workbench.questions.graph import graph_of_answer, whole_graph
 from openlineage_pyspark.workbench.questions.history_graph import history_graph
 from openlineage_pyspark.workbench.questions.lists import dataset_lines, history, jobs, runs
+from openlineage_pyspark.workbench.questions.oddities import oddities, shared_runs
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits
 from openlineage_pyspark.workbench.questions.reached import Grain
 from openlineage_pyspark.workbench.questions.table_schemas import table_schemas
@@ -22,6 +24,7 @@ from openlineage_pyspark.workbench.recovery.plan import Mode
 from openlineage_pyspark.workbench.recovery.planning import RecoveryRequest, plan
 from openlineage_pyspark.workbench.recovery.reading import BadVersion, read_facts
 from openlineage_pyspark.workbench.store.dialect import of_sqlite
+from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 from openlineage_pyspark.workbench.store.spark.tables import SparkTables, is_in_session_catalog, is_schema_name
 from openlineage_pyspark.workbench.store.sqlite import Database
@@ -210,6 +213,16 @@ class Store:
         """
         return graph_of_answer(self._tables, limits(None, as_of, direct=direct, ever=ever), answer)
 
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return what somebody should know of each answer: damage, times that lie ahead, names that look alike."""
+        damage = self._tables.damage() if isinstance(self._tables, Database) else ""
+        found = (Diagnostic("damaged", f"the store is damaged: {damage}", "stop", missing=True),) if damage else ()
+        return (*found, *oddities(self._tables))
+
+    def shared_runs(self) -> tuple[Diagnostic, ...]:
+        """Return which runs several jobs call theirs."""
+        return shared_runs(self._tables)
+
     def last_seen(self) -> str:
         """Return the newest time that the store knows of, ISO 8601; empty if it is empty."""
         [(newest,)] = self._tables.query("SELECT max(last_time) FROM job")
@@ -282,7 +295,9 @@ class Store:
         times = [time_or_now("" if each == "now" else each) for each in (before, after)]
         return diff_of_times(self._tables, *times)
 
-    def sql(self, query: str, *, dialect: str = "spark") -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    def sql(
+        self, query: str, *, dialect: str = "spark", seconds: float = MOST_SECONDS
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """
         Ask by a query of one's own.
 
@@ -291,16 +306,18 @@ class Store:
                 `source_snapshot_lineage` and `sink_snapshot_lineage` are the views with names here, so that queries as
                 in Paimon's proposal of lineage tables run unchanged.
             dialect: the dialect that the query is written in, by its name in sqlglot.
+            seconds: how long it may take.
 
         Returns:
             The names of the columns, and the rows.
 
         Raises:
-            StoreError: the text is no query, or a wrong one; or the store is in another engine, which is to be asked.
+            StoreError: the text is no query, a wrong one, or one that takes too long; or the store is in another engine,
+                which is to be asked.
         """
         if not isinstance(self._tables, Database):
             raise StoreError("this store is in tables of an engine: ask them there")
-        return self._tables.ask(of_sqlite(query, dialect))
+        return self._tables.ask(of_sqlite(query, dialect), seconds)
 
     def downstream_of(
         self, places: Mapping[tuple[str, str], int]

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
 from openlineage_pyspark.workbench.answer import answer_of_reach
@@ -94,7 +95,8 @@ def _json(store: Store, found: LinkedNodes, options: argparse.Namespace) -> dict
     names = {"thing": "ref", "source": "source", "target": "target", "depth": "depth", "by": "by"}
     names |= {"direct": "direct", "as_of": "asOf", "ever": "ever"}
     given = {text: value for name, text in names.items() if (value := getattr(options, name, None))}
-    return answer_of_reach(reach_of(found, graph), found.question, given, store.last_seen()).to_dict()
+    answer = answer_of_reach(reach_of(found, graph), found.question, given, store.last_seen())
+    return attrs.evolve(answer, diagnostics=(*store.diagnostics(), *answer.diagnostics)).to_dict()
 
 
 def _is_graph(answer: LinkedNodes, options: argparse.Namespace) -> bool:

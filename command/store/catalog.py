@@ -7,17 +7,19 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.events.runs import NO_END
-from openlineage_pyspark.command.screen import Screen, TableColumn
+from openlineage_pyspark.command.screen import Screen, TableColumn, complain
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 from openlineage_pyspark.workbench.answer import Answer, Rows, camel_case
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.questions.lists import as_plain
+from openlineage_pyspark.workbench.questions.oddities import oddities_of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.store_api import Store
 
 _STATES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
@@ -89,7 +91,7 @@ def _jobs(store: Store, options: argparse.Namespace) -> int:
         *(TableColumn("namespace"), TableColumn("runs", right=True), TableColumn("last")),
         *(TableColumn("began", _TIME), TableColumn("job")),
     )
-    return _print(store, options, found, columns, rows)
+    return _print(store, options, found, columns, rows, store.shared_runs())
 
 
 def _runs(store: Store, options: argparse.Namespace) -> int:
@@ -97,7 +99,7 @@ def _runs(store: Store, options: argparse.Namespace) -> int:
     found = store.runs(job=options.text, states=states, since=options.since, limit=options.limit, late=options.late)
     rows = []
     for each in found:
-        took = f"{(each.ended - each.started).total_seconds():,.1f} s" if each.ended and each.started else ""
+        took = f"{each.seconds:,.1f} s" if each.seconds is not None else ""
         rows.append((_time(each.started), _state(each.state), took, each.run_id, each.job))
         if each.error:
             rows.append(("", "", "", "", each.error.splitlines()[0]))
@@ -105,7 +107,7 @@ def _runs(store: Store, options: argparse.Namespace) -> int:
         *(TableColumn("began", _TIME), TableColumn("state"), TableColumn("took", right=True)),
         *(TableColumn("run", 13), TableColumn("job", 24, wrap=True)),
     )
-    return _print(store, options, found, columns, rows)
+    return _print(store, options, found, columns, rows, oddities_of_runs(found))
 
 
 def _history(store: Store, options: argparse.Namespace) -> int:
@@ -135,14 +137,18 @@ def _print(
     found: Iterable[Any],
     columns: Sequence[TableColumn],
     rows: Sequence[Sequence[str]],
+    odd: Sequence[Diagnostic] = (),
 ) -> int:
     if options.format == "json":
         rows_of = Rows(options.of, [_camel_case(as_plain(each)) for each in found])
-        Screen().json(Answer(options.question, _arguments(options), rows_of, last_seen=store.last_seen()).to_dict())
+        known = {"last_seen": store.last_seen(), "diagnostics": (*store.diagnostics(), *odd)}
+        Screen().json(Answer(options.question, _arguments(options), rows_of, **known).to_dict())
     elif rows:
         Screen().table(columns, rows)
     else:
         Screen().line("nothing found")
+    for each in odd:
+        complain(each.message)
     return 0
 
 

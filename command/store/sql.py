@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, TableColumn
-from openlineage_pyspark.command.store_option import add_store, asking
+from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.pictures.plain import csv_of
 from openlineage_pyspark.workbench.store.tables.views import PROPOSAL
@@ -26,6 +26,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = commands.add_parser("sql", description=_DESCRIPTION)
     parser.add_argument("query", metavar="QUERY", help="a SELECT; - is standard input")
     parser.add_argument("--dialect", default="spark", help="the dialect of the query; default: spark")
+    parser.add_argument(
+        "--seconds", type=count_of_one_or_more, default=60, metavar="N", help="how long it may take; default: 60"
+    )
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table", help="default: table")
     add_store(parser)
     parser.set_defaults(run=asking(_sql))
@@ -33,11 +36,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _sql(store: Store, options: argparse.Namespace) -> int:
     text = sys.stdin.read() if options.query == "-" else options.query
-    columns, rows = store.sql(text, dialect=options.dialect)
+    columns, rows = store.sql(text, dialect=options.dialect, seconds=options.seconds)
     if options.format == "json":
         found = Rows("row", [dict(zip(columns, row, strict=True)) for row in rows])
         arguments = {"query": text, "dialect": options.dialect}
-        Screen().json(Answer("sql", arguments, found, last_seen=store.last_seen()).to_dict())
+        known = {"last_seen": store.last_seen(), "diagnostics": store.diagnostics()}
+        Screen().json(Answer("sql", arguments, found, **known).to_dict())
     elif options.format == "csv":
         sys.stdout.write(csv_of([columns, *rows]))
     elif rows:

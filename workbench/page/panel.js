@@ -136,7 +136,7 @@ class Panel {
   runLine(run) {
     const state = outcome(run);
     const line = el("span", { class: `run ${state}` }, `${MARKS[state]} ${shown(run.state, 20)} ${timeOf(run.ended || run.started)}`);
-    const lasted = run.started && run.ended ? ` (${duration(run)})` : "";
+    const lasted = run.started && run.ended && Date.parse(run.ended) >= Date.parse(run.started) ? ` (${duration(run)})` : "";
     const site = run.callSite ? [" ", el("small", {}, shown(run.callSite, 300))] : [];
     return el("span", {}, line, lasted, ...site, ...(run.error ? [code(shownLines(run.error, 600))] : []));
   }

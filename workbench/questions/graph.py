@@ -18,6 +18,7 @@ from openlineage_pyspark.workbench.model.graph import (
 )
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
+from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, current_of, reach
 from openlineage_pyspark.workbench.questions.told import (
     RUNS_OF_A_JOB,
@@ -54,6 +55,7 @@ def whole_graph(tables: QueriedTables, limits: Limits, around: str = "") -> Grap
     Raises:
         StoreError: nothing has this name, or several things have it.
     """
+    limits = bounded(tables, limits)
     if not around:
         return _Builder(tables, limits).build(None)
     thing = find(tables, around)
@@ -75,7 +77,7 @@ def graph_of_answer(tables: QueriedTables, limits: Limits, answer: LinkedNodes) 
     if any(node.kind in ("version", "run") for node in answer.all_nodes):
         return base
     wanted = {identity("dataset", node.namespace, node.name) for node in answer.all_nodes if node.dataset}
-    every = _Builder(tables, limits).build(wanted)
+    every = _Builder(tables, bounded(tables, limits)).build(wanted)
     pairs = {(edge.source, edge.target, edge.job) for edge in base.edges}
     edges = tuple(edge for edge in every.edges if (edge.source, edge.target, edge.job) in pairs)
     ids = {node.id for node in base.nodes}

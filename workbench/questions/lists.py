@@ -72,6 +72,13 @@ class RunLine:
     usual_seconds: float | None = None
     late: bool = False
 
+    @property
+    def seconds(self) -> float | None:
+        """Return how long it took; None if that is not known, as where it ends before it begins."""
+        if self.started is None or self.ended is None or self.ended < self.started:
+            return None
+        return (self.ended - self.started).total_seconds()
+
 
 @attrs.frozen
 class DatasetLine:
@@ -334,7 +341,7 @@ def late_runs(tables: QueriedTables, now: int) -> dict[str, float]:
             median = statistics.median(usual)
             if ended - started > max(_MUCH_LONGER * median, median + _LEAST_DELAY):
                 found[run_id] = median / 1e6
-        if state == "COMPLETE":
+        if state == "COMPLETE" and ended >= started:
             usual.append(ended - started)
     return found
 

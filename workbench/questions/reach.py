@@ -100,17 +100,19 @@ class Limits:
         direct: whether to pass only columns whose values arrive, and not those that decide about rows.
         as_of: the time for which to answer, microseconds since 1970; None for now.
         ever: whether to pass what a job did once and does no longer.
+        now: without a time, what is later does not count yet.
     """
 
     depth: int | None = None
     direct: bool = False
     as_of: int | None = None
     ever: bool = False
+    now: int = FOREVER
 
     @property
     def time(self) -> int:
         """Return the time for which to answer."""
-        return FOREVER if self.as_of is None else self.as_of
+        return self.now if self.as_of is None else self.as_of
 
 
 def reach(tables: QueriedTables, start: Place, direction: Direction, limits: Limits) -> Closure:

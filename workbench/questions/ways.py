@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import node_id, united
+from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, between, datasets_of_job, reach, reach_all
 from openlineage_pyspark.workbench.questions.reached import (
     AnswerLink,
@@ -61,6 +62,7 @@ def reached_from(
     Raises:
         StoreError: nothing has this name, or several things have it; or it can't be asked for in this way.
     """
+    limits = bounded(tables, limits)
     versions = StoredVersions(tables)
     asked = find_asked(tables, versions, text, limits.time)
     if isinstance(asked, Thing) and not asked.column and by is Grain.SNAPSHOT:
@@ -94,6 +96,7 @@ def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits
     Raises:
         StoreError: nothing has such a name, or several things have it.
     """
+    limits = bounded(tables, limits)
     start, end = find(tables, source), find(tables, target)
     if end.column and not start.column:
         raise StoreError(f"{source} is a dataset and {target} a column: name a column of {start.dataset.label} too")

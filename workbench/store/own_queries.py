@@ -1,0 +1,130 @@
+"""Answers a query that a person wrote: it reads the store's tables, and does nothing else, and not for ever."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.workbench.store.tables import schema, stored
+from openlineage_pyspark.workbench.store.tables.views import PROPOSAL, VIEWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Answered: TypeAlias = "tuple[tuple[str, ...], list[tuple[Any, ...]]]"
+"""The names of a query's columns, and its rows."""
+
+MOST_SECONDS = 60.0
+"""So long a query takes at most, unless somebody says otherwise."""
+MOST_ROWS = 1_000_000
+"""So many rows an answer has at most: they are all in memory."""
+
+_READABLE = frozenset(
+    (
+        *(view.name for view in VIEWS),
+        *(table.name for table in schema.TABLES),
+        *stored.own_names(),
+        *("json_each", "json_tree"),
+    )
+)
+_SHOWN = tuple(dict.fromkeys((*(table.name for table in schema.TABLES), *(view.name for view in VIEWS))))
+# Such as the file's own list of tables, or its raw pages.
+_OF_SQLITE = ("sqlite_", "pragma_", "dbstat")
+_REFUSED_FUNCTIONS = frozenset(("load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"))
+_HARMLESS = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE))
+_STEPS = 10_000
+_ROWS_AT_ONCE = 10_000
+_LONGEST_VALUE = 100_000_000
+
+
+def answered(connection: sqlite3.Connection, sql: str, seconds: float) -> Answered:
+    """
+    Return what a query finds. The names of the proposal's tables mean the views here.
+
+    Args:
+        connection: the store.
+        sql: the query, in SQLite's dialect.
+        seconds: how long it may take.
+
+    Raises:
+        StoreError: the query is wrong, asks for something else than the store's tables, or takes too long.
+    """
+    for name in PROPOSAL:
+        # What is temporary comes before the tables of the file, for this connection alone.
+        connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS {name} AS SELECT * FROM main.{name}_by_name")  # noqa: S608
+    end = time.monotonic() + seconds
+    refused: list[str] = []
+    try:
+        with _restricted(connection, end, refused):
+            cursor = connection.execute(sql)
+            rows: list[tuple[Any, ...]] = []
+            while found := cursor.fetchmany(_ROWS_AT_ONCE):
+                rows += found
+                if len(rows) > MOST_ROWS:
+                    raise StoreError(f"the query finds more than {MOST_ROWS:,} rows: end it with LIMIT")
+            return tuple(each[0] for each in cursor.description), rows
+    except sqlite3.Error as problem:
+        if time.monotonic() > end:
+            raise StoreError(f"the query takes longer than {seconds:g} seconds: ask for less, or allow more") from None
+        raise StoreError(f"the query can't be answered: {_reason(problem, refused)}") from None
+    finally:
+        for name in PROPOSAL:
+            connection.execute(f"DROP VIEW IF EXISTS temp.{name}")
+
+
+@contextmanager
+def _restricted(connection: sqlite3.Connection, end: float, refused: list[str]) -> Iterator[None]:
+    """
+    Let a connection only read the store's tables, until a time.
+
+    Args:
+        connection: the store.
+        end: the time, of the monotonic clock.
+        refused: where it is added what was asked for and refused.
+    """
+    every = {name for (name,) in connection.execute("SELECT name FROM main.sqlite_master")}
+    others = every - _READABLE
+
+    def allowed(action: int, first: str | None, second: str | None, *_: str | None) -> bool:
+        if action == sqlite3.SQLITE_READ:
+            name = str(first)
+            if second:
+                return name in _READABLE
+            # Without a column, it may be the name of a part of the query.
+            return name not in others and not name.startswith(_OF_SQLITE)
+        if action == sqlite3.SQLITE_FUNCTION:
+            return second not in _REFUSED_FUNCTIONS
+        return action in _HARMLESS
+
+    def decided(action: int, first: str | None, second: str | None, *more: str | None) -> int:
+        if allowed(action, first, second, *more):
+            return sqlite3.SQLITE_OK
+        refused.append(str(second if action == sqlite3.SQLITE_FUNCTION else first or "what the query does"))
+        return sqlite3.SQLITE_DENY
+
+    longest = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE) if _HAS_LIMITS else 0
+    connection.set_authorizer(decided)
+    connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
+        # Python 3.10 takes no None here.
+        connection.set_authorizer(lambda *_: sqlite3.SQLITE_OK)
+        if _HAS_LIMITS:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+
+
+_HAS_LIMITS = hasattr(sqlite3.Connection, "setlimit")
+
+
+def _reason(problem: sqlite3.Error, refused: list[str]) -> str:
+    """Return why a query is refused, for people: with the tables that there are, if it names another one."""
+    if refused:
+        return f"{refused[0]} is nothing of the store's; its tables are {', '.join(_SHOWN)}"
+    if str(problem).startswith("no such table"):
+        return f"{problem}; the store's tables are {', '.join(_SHOWN)}"
+    return str(problem)
