@@ -19,6 +19,7 @@ from openlineage_pyspark.workbench.questions.reach import Direction, Limits
 from openlineage_pyspark.workbench.questions.reached import Grain
 from openlineage_pyspark.workbench.questions.table_schemas import table_schemas
 from openlineage_pyspark.workbench.questions.things import find_run
+from openlineage_pyspark.workbench.questions.versions import StoredVersions
 from openlineage_pyspark.workbench.questions.ways import reached_from, ways_between
 from openlineage_pyspark.workbench.recovery.plan import Mode
 from openlineage_pyspark.workbench.recovery.planning import RecoveryRequest, plan
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
     from openlineage_pyspark.workbench.store.names import QueriedTables
     from pyspark.sql import SparkSession
+
+_READS = "source_snapshot_lineage"
 
 
 class Store:
@@ -96,8 +99,14 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close it."""
-        self.close()
+        """
+        Close it.
+
+        Raises:
+            StoreError: something failed because the file is damaged.
+        """
+        if isinstance(self._tables, Database):
+            self._tables.__exit__(kind, problem, traceback)
 
     def close(self) -> None:
         """Close the file."""
@@ -317,7 +326,9 @@ class Store:
         """
         if not isinstance(self._tables, Database):
             raise StoreError("this store is in tables of an engine: ask them there")
-        return self._tables.ask(of_sqlite(query, dialect), seconds)
+        text = of_sqlite(query, dialect)
+        streamed = StoredVersions(self._tables).streamed() if _READS in text else ()
+        return self._tables.ask(text, seconds, streamed)
 
     def downstream_of(
         self, places: Mapping[tuple[str, str], int]

@@ -46,7 +46,7 @@ _TIMES = ("", "now", "2d", "0d", "99999999999999d", "2026-01-01", "0001-01-01", 
 _QUERIES = (
     *("SELECT * FROM run", "SELECT", "DROP TABLE run", "SELECT 1; SELECT 2", "SELECT * FROM sqlite_master", "PRAGMA x"),
     *("SELECT job FROM sink_job_lineage", "ATTACH 'x' AS y", "SELECT load_extension('x')", "SELECT * FROM nothing"),
-    "WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT count(*) FROM n LIMIT 3",
+    "WITH a AS (SELECT 1 AS b) SELECT count(*) FROM a, a AS c",
 )
 # What would act outside of the folder, or wait for a person, a network, or a Spark.
 _NEVER = frozenset({"--open", "--help", "-h", "--spark", "--packages", "--conf", "--version", "--timeout", "--seconds"})
@@ -112,6 +112,7 @@ class Fuzzer:
                 made.execute("PRAGMA journal_mode = DELETE")
             self._made.append(path.read_bytes())
         self._before = self._hashes()
+        self._named: set[int] = set()
 
     def run(self, rounds: int, *, first: int = 0, tell: Callable[[Fuzzer, int], None] = lambda *_: None) -> None:
         """Run some rounds: each one has files of its own."""
@@ -121,6 +122,10 @@ class Fuzzer:
             work.mkdir()
             with _within(work):
                 self._round(chance, work, f"{self.seed}/{number}")
+            for name in self._named:
+                # Somebody's store may be written by who names it.
+                (self._neighbours / f"store{name}.db").write_bytes(self._made[name])
+            self._named.clear()
             if self._hashes() != self._before:
                 self.findings.append(Finding((), "a file that nobody named was changed", f"{self.seed}/{number}"))
                 self._before = self._hashes()
@@ -223,6 +228,7 @@ class Fuzzer:
 
     def _call(self, command: tuple[str, ...], place: str) -> None:
         self.calls += 1
+        self._named |= {number for number in range(_SEEDS) if f"../neighbours/store{number}.db" in command}
         output, errors = io.StringIO(), io.StringIO()
         before = sys.stdin
         sys.stdin = io.TextIOWrapper(io.BytesIO(b'{"a": 1}\nSELECT 1\n'))
@@ -418,8 +424,8 @@ def _damaged(chance: random.Random, store: bytes) -> bytes:
             page, other = (chance.randrange(len(found) // size) * size for _ in range(2))
             found[page : page + size], found[other : other + size] = found[other : other + size], found[page : page + size]
         elif how == 1:
-            found[at : at + chance.randint(1, 200)] = b"\0" * chance.randint(0, 0) or b""
-            found = found.ljust(len(store), b"\0")
+            length = chance.randint(1, 200)
+            found[at : at + length] = bytes(chance.randrange(256) for _ in range(len(found[at : at + length])))
         elif how == 2:
             found[chance.randrange(100)] = chance.randrange(256)
         else:

@@ -12,7 +12,7 @@ from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.views import PROPOSAL, VIEWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Answered: TypeAlias = "tuple[tuple[str, ...], list[tuple[Any, ...]]]"
 """The names of a query's columns, and its rows."""
@@ -22,12 +22,31 @@ MOST_SECONDS = 60.0
 MOST_ROWS = 1_000_000
 """So many rows an answer has at most: they are all in memory."""
 
+StreamedRow: TypeAlias = "tuple[str, int, int, str, bool]"
+
+_STREAMED = (
+    "CREATE TEMP TABLE streamed_read (run_id TEXT, batch_id INTEGER, dataset_id INTEGER, snapshot_id TEXT, inferred INTEGER, "
+    "PRIMARY KEY (run_id, batch_id, dataset_id, snapshot_id)) WITHOUT ROWID"
+)
+# What a micro-batch read follows from its offsets and the order of versions, which SQL alone does not tell.
+_TOLD = ("snapshot_id", "inferred")
+_NAMES = ", ".join(
+    f'{"u" if name in _TOLD else "v"}."{name}"'
+    for name, _ in next(each for each in VIEWS if each.name == "source_snapshot_lineage_by_name").columns
+)
+_SAME = "u.run_id = v.run_id AND u.batch_id = v.batch_id AND u.dataset_id = v.dataset_id"
+_READS = (
+    "SELECT * FROM main.source_snapshot_lineage_by_name v "  # noqa: S608 (our own names alone)
+    f"WHERE NOT EXISTS (SELECT 1 FROM temp.streamed_read u WHERE {_SAME}) "
+    f"UNION ALL SELECT {_NAMES} "
+    f"FROM main.source_snapshot_lineage_by_name v JOIN temp.streamed_read u ON {_SAME} WHERE u.snapshot_id <> ''"
+)
 _READABLE = frozenset(
     (
         *(view.name for view in VIEWS),
         *(table.name for table in schema.TABLES),
         *stored.own_names(),
-        *("json_each", "json_tree"),
+        *("json_each", "json_tree", "streamed_read"),
     )
 )
 _SHOWN = tuple(dict.fromkeys((*(table.name for table in schema.TABLES), *(view.name for view in VIEWS))))
@@ -40,7 +59,7 @@ _ROWS_AT_ONCE = 10_000
 _LONGEST_VALUE = 100_000_000
 
 
-def answered(connection: sqlite3.Connection, sql: str, seconds: float) -> Answered:
+def answered(connection: sqlite3.Connection, sql: str, seconds: float, streamed: Iterable[StreamedRow]) -> Answered:
     """
     Return what a query finds. The names of the proposal's tables mean the views here.
 
@@ -48,13 +67,18 @@ def answered(connection: sqlite3.Connection, sql: str, seconds: float) -> Answer
         connection: the store.
         sql: the query, in SQLite's dialect.
         seconds: how long it may take.
+        streamed: which versions micro-batches read: the run, the micro-batch, the dataset, the version, which is empty
+            where nothing was read, and whether it is inferred.
 
     Raises:
         StoreError: the query is wrong, asks for something else than the store's tables, or takes too long.
     """
+    connection.execute(_STREAMED)
+    connection.executemany("INSERT OR IGNORE INTO temp.streamed_read VALUES (?, ?, ?, ?, ?)", streamed)
     for name in PROPOSAL:
         # What is temporary comes before the tables of the file, for this connection alone.
-        connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS {name} AS SELECT * FROM main.{name}_by_name")  # noqa: S608
+        query = _READS if name == schema.SOURCE_SNAPSHOT_LINEAGE.name else f"SELECT * FROM main.{name}_by_name"  # noqa: S608
+        connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS {name} AS {query}")
     end = time.monotonic() + seconds
     refused: list[str] = []
     try:
@@ -73,6 +97,7 @@ def answered(connection: sqlite3.Connection, sql: str, seconds: float) -> Answer
     finally:
         for name in PROPOSAL:
             connection.execute(f"DROP VIEW IF EXISTS temp.{name}")
+        connection.execute("DROP TABLE temp.streamed_read")
 
 
 @contextmanager

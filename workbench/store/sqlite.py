@@ -16,7 +16,8 @@ from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.store.event_texts import EventTexts, NewEvent, texts_in_order
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
 from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
-from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS, Answered, answered
+from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS, Answered, StreamedRow, answered
+from openlineage_pyspark.workbench.store.soundness import damage_of
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
@@ -99,7 +100,7 @@ class Database:
                 isolation_level=None,
                 check_same_thread=False,
             )
-        except (sqlite3.Error, OSError, NoDatabaseError) as problem:
+        except (sqlite3.Error, UnicodeDecodeError, OSError, NoDatabaseError) as problem:
             raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
         self._versions = Versions(self._connection)
         self._texts = EventTexts(self._connection)
@@ -109,7 +110,7 @@ class Database:
             self._prepare(read_only=read_only)
             if self._is_old and migrate:
                 self.rebuild(only_if_old=True)
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
             self.close()
             raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
         except StoreError:
@@ -123,8 +124,17 @@ class Database:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close it."""
+        """
+        Close it.
+
+        Raises:
+            StoreError: something failed because the file is damaged.
+        """
+        is_unexpected = isinstance(problem, Exception) and not isinstance(problem, StoreError)
+        damage = damage_of(self._connection) if is_unexpected and not self._is_old else ""
         self.close()
+        if damage:
+            raise StoreError(f"{self.path} can't be used: {damage}{self._remedy()}") from problem
 
     def close(self) -> None:
         """Close the file."""
@@ -143,26 +153,29 @@ class Database:
         """
         try:
             return self._connection.execute(sql, parameters).fetchall()
-        except sqlite3.DatabaseError as problem:
-            raise StoreError(f"{self.path} can't be read: {problem}{self._remedy(problem)}") from None
+        except UnicodeEncodeError as problem:
+            raise StoreError(f"the store has no name such as {problem.object!r}: it is no text in UTF-8") from None
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
+            is_moment = isinstance(problem, sqlite3.OperationalError) and "UTF-8" not in str(problem)
+            raise StoreError(f"{self.path} can't be read: {problem}{'' if is_moment else self._remedy()}") from None
 
-    def _remedy(self, problem: sqlite3.DatabaseError) -> str:
-        """Return what to do about a problem that is one of the file and not of the moment; else nothing."""
-        is_damage = not isinstance(problem, sqlite3.OperationalError) or "UTF-8" in str(problem)
-        return f". It is damaged: take its events into a new store, and move {self.path} away" if is_damage else ""
+    def _remedy(self) -> str:
+        """Return what to do about damage."""
+        return f". It is damaged: move it away, and take its events into a new store: `ingest FILES --store {self.path}`"
 
-    def ask(self, sql: str, seconds: float = MOST_SECONDS) -> Answered:
+    def ask(self, sql: str, seconds: float = MOST_SECONDS, streamed: Iterable[StreamedRow] = ()) -> Answered:
         """
         Return the names of a person's query's columns, and its rows.
 
         Args:
             sql: the query. It may only read the store's tables; the names of the proposal's tables mean the views here.
             seconds: how long it may take.
+            streamed: as `own_queries.answered` takes them.
 
         Raises:
             StoreError: the query is wrong, reads something else, or takes too long.
         """
-        return answered(self._connection, sql, seconds)
+        return answered(self._connection, sql, seconds, streamed)
 
     def damage(self) -> str:
         """
@@ -447,8 +460,10 @@ class Database:
                 for statement in ddl():
                     self._connection.execute(statement)
                 self._mark()
-        elif not self._is_old and not self._has_indexes():
+        elif not self._is_old and not (self._has_indexes() and self._has_views()):
             with self._transaction():
+                for view in VIEWS:
+                    self._connection.execute(f'DROP VIEW IF EXISTS main."{view.name}"')
                 for statement in ddl():
                     self._connection.execute(statement)
         self._show_texts()
@@ -480,13 +495,18 @@ class Database:
         found = {name for (name,) in self.query("SELECT name FROM sqlite_master WHERE type = 'index'")}
         return found.issuperset((*stored.INDEXES, *(name for name, _ in _further_indexes())))
 
+    def _has_views(self) -> bool:
+        """Return whether the views for people are those of this package."""
+        found = dict(self.query("SELECT name, sql FROM sqlite_master WHERE type = 'view'"))
+        return all(str(found.get(view.name)).endswith(view.sql.strip()) for view in VIEWS)
+
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Write all that the statements change, or nothing."""
         try:
             with self._transaction():
                 yield
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
             raise StoreError(f"{self.path} can't be written: {problem}") from None
 
     @contextmanager
