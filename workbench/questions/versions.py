@@ -44,6 +44,8 @@ StreamedRead: TypeAlias = "tuple[str, int, int, str, bool]"
 VersionPlace: TypeAlias = "tuple[VersionKey, bool]"
 """A version, and whether the rows are meant that it added."""
 
+# Between a version's number and the life of its table, as in `3~1`.
+_LIFE = "~"
 # CREATE is not among them: it may find the table there. What was dropped before it is gone by the DROP.
 _REPLACING = frozenset({"DROP", "OVERWRITE", "TRUNCATE"})
 
@@ -186,11 +188,13 @@ class _History:
         versions: in their order.
         places: the id of a version -> its place in that order.
         following: the id of a version -> the versions whose parent it is.
+        ends: when the dataset was dropped.
     """
 
     versions: tuple[DatasetVersion, ...]
     places: dict[str, int]
     following: dict[str, tuple[DatasetVersion, ...]]
+    ends: tuple[int, ...] = ()
 
     def knows(self, id_: str) -> bool:
         """Return whether there is such a version."""
@@ -211,8 +215,10 @@ class _History:
         """Return all versions."""
         return self.places
 
-    def id_at(self, snapshot: str, _time: int) -> str:
-        return snapshot or ""
+    def id_at(self, id_: str, time: int) -> str:
+        """Return the id of the version that had this one at a time: it may have been another life of the dataset."""
+        former = _of_life(id_, self.ends, time)
+        return former if former in self.places else id_
 
     def current(self, time: int, reader: RunPart | None = None) -> str:
         """Return the version that was current at a time, leaving out what the reader itself made; empty if none was."""
@@ -255,7 +261,8 @@ class StoredVersions:
                 unmade = (dataset_id, "", NO_BATCH, snapshot, None, time, None, "", None, None)
                 made[dataset_id].setdefault(snapshot, []).append(unmade)
         for dataset_id, rows in made.items():
-            self._histories[dataset_id] = _history(dataset_id, rows, self._replacing)
+            ends = sorted(row[5] for told in rows.values() for row in told if row[7] == "DROP")
+            self._histories[dataset_id] = _history(dataset_id, _of_lives(rows, ends), self._replacing, tuple(ends))
 
     def of(self, dataset_id: int) -> tuple[DatasetVersion, ...]:
         """Return the versions of a dataset in their order: by what came before what, and by time."""
@@ -286,10 +293,11 @@ class StoredVersions:
         self.load(row[0] for row in rows)
         found: dict[RunPart, dict[VersionKey, None]] = {}
         for row in rows:
-            if _id_of(row) not in self._histories[row[0]].places:
+            id_ = self._histories[row[0]].id_at(_id_of(row), row[5])
+            if id_ not in self._histories[row[0]].places:
                 # A run within it made the version.
                 continue
-            found.setdefault((row[1], row[2]), {})[row[0], _id_of(row)] = None
+            found.setdefault((row[1], row[2]), {})[row[0], id_] = None
         return {part: tuple(sorted(keys)) for part, keys in found.items()}
 
     def read_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionRead, ...]]:
@@ -454,9 +462,11 @@ class StoredVersions:
         """Return what one row of a source means: a stream's micro-batch may have read several versions."""
         dataset_id, run_id, batch_id, snapshot, job_id, time, offset_from, offset_to, rows = row
         part, history = (run_id, batch_id), self._histories[dataset_id]
-        found = versions_read(history, history.id_at(snapshot, time), offset_from, offset_to, rows)
+        found = versions_read(_Life(history, time), snapshot, offset_from, offset_to, rows)
         inferred = found.ids is None
-        ids = found.ids if found.ids is not None else (history.current(time, part),)
+        ids = (history.current(time, part),)
+        if found.ids is not None:
+            ids = tuple(history.id_at(each, time) for each in found.ids)
         for each in ids:
             yield VersionRead(
                 part,
@@ -591,7 +601,63 @@ def _read_order(read: VersionRead) -> tuple[int, RunPart, VersionKey]:
     return read.time, read.part, read.version
 
 
-def _history(dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing: frozenset[str]) -> _History:
+@attrs.frozen
+class _Life:
+    """
+    The versions of a dataset in its life at a time: from one drop to the next one, numbers are those of one table.
+
+    Args:
+        history: all of its versions.
+        time: the time.
+    """
+
+    history: _History
+    time: int
+
+    def knows(self, id_: str) -> bool:
+        return self.history.knows(self.history.id_at(id_, self.time))
+
+    def parent(self, id_: str) -> str:
+        return self.history.parent(self.history.id_at(id_, self.time)).partition(_LIFE)[0]
+
+    def after(self, first: str, last: str) -> list[str] | None:
+        found = self.history.after(*(self.history.id_at(each, self.time) for each in (first, last)))
+        return None if found is None else [each.partition(_LIFE)[0] for each in found]
+
+    def ids(self) -> Iterator[str]:
+        life = _of_life("0", self.history.ends, self.time).partition(_LIFE)[2]
+        return (number for number, _, own in (each.partition(_LIFE) for each in self.history.ids()) if own == life)
+
+
+def _of_life(id_: str, ends: Sequence[int], time: int) -> str:
+    """
+    Return the id of a version with its life: one of an earlier life has its number, as in `3~1`, and others have none.
+
+    Storages that number the versions of a table, as Delta Lake does, begin anew when it is dropped and made again.
+
+    Args:
+        id_: the id that the storage gives it.
+        ends: when the dataset was dropped.
+        time: when the version was there.
+    """
+    before = bisect.bisect_left(ends, time)
+    return f"{id_}{_LIFE}{before + 1}" if before < len(ends) and id_.isdecimal() else id_
+
+
+def _of_lives(rows: dict[str, list[tuple[Any, ...]]], ends: Sequence[int]) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows of versions by their ids with their lives; as they are if no number comes again."""
+    lives: dict[str, list[tuple[Any, ...]]] = {}
+    for id_, told in rows.items():
+        for row in told:
+            lives.setdefault(_of_life(id_, ends, row[5]), []).append(row)
+    again = {each for each in lives if each in rows}
+    comes_again = any(number in again for number, sign, _ in (each.partition(_LIFE) for each in lives) if sign)
+    return lives if comes_again else rows
+
+
+def _history(
+    dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing: frozenset[str], ends: tuple[int, ...] = ()
+) -> _History:
     """
     Return the versions of a dataset in order.
 
@@ -599,6 +665,7 @@ def _history(dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing:
         dataset_id: the dataset.
         rows: the id of each version -> the rows that tell it.
         replacing: the changes that keep no rows.
+        ends: when it was dropped.
     """
     found = {}
     for id_, told in rows.items():
@@ -606,6 +673,8 @@ def _history(dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing:
         told.sort(key=lambda row: (not row[1], row[8] is None, -row[2], row[5], row[1]))
         made = [row for row in told if row[1]]
         parent, change = (next((row[place] for row in told if row[place]), "") for place in (6, 7))
+        if parent and _LIFE in id_:
+            parent = f"{parent}{id_[id_.index(_LIFE) :]}"
         found[id_] = DatasetVersion(
             dataset_id,
             id_,
@@ -633,7 +702,7 @@ def _history(dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing:
     following: dict[str, tuple[DatasetVersion, ...]] = {}
     for version in versions:
         following[version.parent] = (*following.get(version.parent, ()), version)
-    return _History(tuple(versions), {each.id: place for place, each in enumerate(versions)}, following)
+    return _History(tuple(versions), {each.id: place for place, each in enumerate(versions)}, following, ends)
 
 
 def _in_order(found: dict[str, DatasetVersion]) -> list[DatasetVersion]:

@@ -366,3 +366,42 @@ def test_offsets_tell_what_a_micro_batch_read_to_questions_and_to_sql_alike(
     assert rows == [(each, 0) for each in read]
     answers = {each.version for each in store.upstream("t@q/4", depth=1).nodes if each.dataset == "s"}
     assert set(read) <= answers if read else answers == set()
+
+
+def _lives() -> list[dict[str, Any]]:
+    """Return the events of a table of Delta Lake that is dropped, and made again with the same numbers."""
+    events = []
+    for life, minute in ((1, 0), (2, 10)):
+        for number in range(3):
+            made = dataset("d", **version(str(number), str(number - 1) if number else ""))
+            events.append(run_event(f"make{number}", "COMPLETE", minute + number, run=f"w{life}{number}", outputs=(made,)))
+        read = (dataset("d", **version("1")),)
+        copied = (dataset("c", **change("OVERWRITE")),)
+        events.append(run_event("copy", "COMPLETE", minute + 5, run=f"copy{life}", inputs=read, outputs=copied))
+        if life == 1:
+            events.append(run_event("drop", "COMPLETE", 7, run="drop", outputs=(dataset("d", **change("DROP")),)))
+    return events
+
+
+def test_a_table_that_was_dropped_and_made_again_is_another_one(filled: Callable[..., Store]) -> None:
+    store = filled(*_lives())
+    assert [(line.version, line.run_id) for line in store.history("d")] == [
+        *[("2", "w22"), ("1", "w21"), ("0", "w20"), ("drop", "drop")],
+        *[("2~1", "w12"), ("1~1", "w11"), ("0~1", "w10")],
+    ]
+    assert [line.parent for line in store.history("d")] == ["1", "0", "drop", "2~1", "1~1", "0~1", ""]
+    copies = {node.version for node in store.downstream("d@1").nodes if node.dataset == "c"}
+    assert copies == {"copy2"}
+    former = {node.version for node in store.downstream("d@1~1").nodes if node.dataset == "c"}
+    assert former == {"copy1"}
+    assert {node.version for node in store.upstream("c@copy1").nodes if node.dataset == "d"} >= {"1~1"}
+
+
+def test_a_drop_without_a_second_life_renames_no_version(filled: Callable[..., Store]) -> None:
+    store = filled(*_lives()[:5])
+    assert [line.version for line in store.history("d")] == ["drop", "2", "1", "0"]
+
+
+def test_a_recovery_looks_at_the_life_of_the_table_that_is_meant(filled: Callable[..., Store]) -> None:
+    plan = filled(*_lives()).recover("d", version="1")
+    assert [each.bad for each in plan.datasets] == [("1", "2"), ("copy2",)]
