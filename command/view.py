@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.command.screen import Screen, complain, counted, printable
 from openlineage_pyspark.command.store_option import (
     VARIABLE,
     add_spark,
@@ -139,7 +139,10 @@ def run(options: argparse.Namespace) -> int:
         )
         _write(text, graph, output, opens=options.open)
     except NameNotFoundError as problem:
-        complain(f"{problem}; without --table and --column, all that there is is shown")
+        # What it may mean stands below, each on a line.
+        first, *candidates = str(problem).split("\n")
+        complain(f"{first}; without --table and --column, all that there is is shown")
+        sys.stderr.writelines(f"{printable(line)}\n" for line in candidates)
         return _WRONG
     except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))

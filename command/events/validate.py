@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         options: `files`, `spec` and `json`.
 
     Returns:
-        The exit code: 1 where there is a finding or no event, 2 where the schemas can't be used.
+        The exit code: 1 where there is a finding or no event, 2 where a file or the schemas can't be read.
     """
     try:
         schemas = Schemas(options.spec) if options.spec else Shape()
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         return 2
     except EventFileError as problem:
         complain(str(problem))
-        return 1
+        return 2
     findings = check.findings()
     if options.json:
         Screen().json(_document(check, findings, schemas))
