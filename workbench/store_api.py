@@ -122,6 +122,7 @@ class Store:
         as_of: str = "",
         ever: bool = False,
         by: str = "",
+        since: str = "",
     ) -> LinkedNodes:
         """
         Return where a thing comes from.
@@ -136,11 +137,12 @@ class Store:
             ever: whether to count what a job did once and does no longer.
             by: what the nodes are: `table`, `column`, `snapshot` or `job`. By default what fits the thing: columns for
                 a column, versions for a version and for a run, else tables.
+            since: leave out what jobs do that were not seen since this time, as `as_of`; empty for nothing.
 
         Raises:
             StoreError: nothing has this name, or several things have it; or the time can't be read.
         """
-        how_far = limits(depth, as_of, direct=direct, ever=ever)
+        how_far = limits(depth, as_of, direct=direct, ever=ever, since=since)
         return reached_from(self._tables, thing, Direction.UPSTREAM, how_far, Grain(by) if by else None)
 
     def downstream(
@@ -152,6 +154,7 @@ class Store:
         as_of: str = "",
         ever: bool = False,
         by: str = "",
+        since: str = "",
     ) -> LinkedNodes:
         """
         Return what is made from a thing.
@@ -163,15 +166,16 @@ class Store:
             as_of: as there.
             ever: as there.
             by: as there.
+            since: as there.
 
         Raises:
             StoreError: as there.
         """
-        how_far = limits(depth, as_of, direct=direct, ever=ever)
+        how_far = limits(depth, as_of, direct=direct, ever=ever, since=since)
         return reached_from(self._tables, thing, Direction.DOWNSTREAM, how_far, Grain(by) if by else None)
 
     def between(
-        self, source: str, target: str, *, direct: bool = False, as_of: str = "", ever: bool = False
+        self, source: str, target: str, *, direct: bool = False, as_of: str = "", ever: bool = False, since: str = ""
     ) -> LinkedNodes:
         """
         Return the ways from one thing to another, and nothing else.
@@ -182,14 +186,22 @@ class Store:
             direct: as in `upstream`.
             as_of: as there.
             ever: as there.
+            since: as there.
 
         Raises:
             StoreError: as there.
         """
-        return ways_between(self._tables, source, target, limits(None, as_of, direct=direct, ever=ever))
+        return ways_between(self._tables, source, target, limits(None, as_of, direct=direct, ever=ever, since=since))
 
     def graph(
-        self, around: str = "", *, depth: int | None = None, direct: bool = False, as_of: str = "", ever: bool = False
+        self,
+        around: str = "",
+        *,
+        depth: int | None = None,
+        direct: bool = False,
+        as_of: str = "",
+        ever: bool = False,
+        since: str = "",
     ) -> Graph:
         """
         Return the lineage as a graph.
@@ -201,11 +213,12 @@ class Store:
             direct: as in `upstream`.
             as_of: as there.
             ever: as there.
+            since: as there.
 
         Raises:
             StoreError: as there.
         """
-        return whole_graph(self._tables, limits(depth, as_of, direct=direct, ever=ever), around)
+        return whole_graph(self._tables, limits(depth, as_of, direct=direct, ever=ever, since=since), around)
 
     def graph_of(self, answer: LinkedNodes, *, direct: bool = False, as_of: str = "", ever: bool = False) -> Graph:
         """
@@ -428,11 +441,13 @@ def time_or_now(text: str) -> int:
     return time_of(text, now) if text else micros_of_time(now)
 
 
-def limits(depth: int | None, as_of: str, *, direct: bool, ever: bool) -> Limits:
+def limits(depth: int | None, as_of: str, *, direct: bool, ever: bool, since: str = "") -> Limits:
     """
     Return the limits of a question.
 
     Raises:
         StoreError: the time can't be read.
     """
-    return Limits(depth, direct, time_of(as_of, datetime.now(timezone.utc)) if as_of else None, ever)
+    now = datetime.now(timezone.utc)
+    begin = time_of(since, now) if since else 0
+    return Limits(depth, direct, time_of(as_of, now) if as_of else None, ever, since=begin)

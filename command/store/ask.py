@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _PLACE = """a dataset, or DATASET.COLUMN; the end of a name is enough, such as `orders` for `s3://lake/sales/orders`"""
 _THING = f"""{_PLACE}; or DATASET@VERSION, DATASET@latest, DATASET@TIME, job:NAME or run:ID"""
 _AS_OF = "answer for an earlier time, such as 2026-01-31T12:00:00Z or 2d (two days ago)"
+_SINCE = "leave out what jobs do that were not seen since, such as 90d"
 _BY = "what is listed; default: columns for a column, snapshots (versions) for a version and a run, else tables"
 _UPSTREAM = "Shows where a dataset, a column, a version, a job or a run comes from, the closest first."
 _DOWNSTREAM = "Shows what is made from a dataset, a column, a version, by a job or a run, the closest first."
@@ -51,6 +52,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--direct", action="store_true", help="leave out columns that only decide about rows")
     parser.add_argument("--as-of", default="", metavar="TIME", help=_AS_OF)
     parser.add_argument("--ever", action="store_true", help="count what jobs did once and do no longer")
+    parser.add_argument("--since", default="", metavar="TIME", help=_SINCE)
     parser.add_argument("--format", choices=_FORMATS, default="table", help="default: table")
     add_store(parser)
 
@@ -58,13 +60,19 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _reached(store: Store, options: argparse.Namespace) -> int:
     ask = store.upstream if options.question == "upstream" else store.downstream
     how_far = {"depth": options.depth, "direct": options.direct, "as_of": options.as_of, "ever": options.ever}
+    how_far["since"] = options.since
     answer = ask(options.thing, **how_far, by=options.by)
     return _print(store, answer, options)
 
 
 def _between(store: Store, options: argparse.Namespace) -> int:
     answer = store.between(
-        options.source, options.target, direct=options.direct, as_of=options.as_of, ever=options.ever
+        options.source,
+        options.target,
+        direct=options.direct,
+        as_of=options.as_of,
+        ever=options.ever,
+        since=options.since,
     )
     if options.format == "table" and not answer.links:
         Screen().line(f"no way leads from {options.source} to {options.target}")
@@ -93,7 +101,7 @@ def _json(store: Store, found: LinkedNodes, options: argparse.Namespace) -> dict
     if _is_graph(found, options):
         graph = store.graph_of(found, direct=options.direct, as_of=options.as_of, ever=options.ever)
     names = {"thing": "ref", "source": "source", "target": "target", "depth": "depth", "by": "by"}
-    names |= {"direct": "direct", "as_of": "asOf", "ever": "ever"}
+    names |= {"direct": "direct", "as_of": "asOf", "ever": "ever", "since": "since"}
     given = {text: value for name, text in names.items() if (value := getattr(options, name, None))}
     answer = answer_of_reach(reach_of(found, graph), found.question, given, store.last_seen())
     return attrs.evolve(answer, diagnostics=(*store.diagnostics(), *answer.diagnostics)).to_dict()

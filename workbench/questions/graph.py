@@ -19,7 +19,7 @@ from openlineage_pyspark.workbench.model.graph import (
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.oddities import bounded
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, current_of, reach
+from openlineage_pyspark.workbench.questions.reach import Direction, Limits, current_of, reach, unseen_jobs
 from openlineage_pyspark.workbench.questions.told import (
     RUNS_OF_A_JOB,
     call_sites_of,
@@ -108,6 +108,7 @@ class _Builder:
         self._tables = tables
         self._limits = limits
         self._current = current_of(tables, limits)
+        self._unseen = unseen_jobs(tables, limits)
 
     def build(self, only: set[int] | None, up: set[int] | None = None, down: set[int] | None = None) -> Graph:
         """
@@ -178,7 +179,7 @@ class _Builder:
             self._current.learn(job for job, *_ in rows)
             for job, dataset, *span in rows:
                 holds = self._current.holds(job, dataset, *span) if writes else self._current.holds_read(job, *span)
-                if holds:
+                if holds and job not in self._unseen:
                     found[job, dataset, writes] = None
         return list(found)
 
@@ -196,6 +197,7 @@ class _Builder:
             for row in rows
             if self._current.holds(row[4], row[2], *row[-2:], by_run=bool(row[9]))
             and not (self._limits.direct and row[5] == "INDIRECT")
+            and row[4] not in self._unseen
         }
         return list(latest.values())
 
@@ -254,7 +256,9 @@ class _Builder:
         else:
             rows = [row for listed in id_lists(ids) for row in self._tables.query(f"{sql} WHERE job_id IN ({listed})")]
         return {
-            row[0]: JobNode(*row[1:3], *(text or "" for text in row[3:])) for row in sorted(rows, key=lambda r: r[1:3])
+            row[0]: JobNode(*row[1:3], *(text or "" for text in row[3:]))
+            for row in sorted(rows, key=lambda r: r[1:3])
+            if row[0] not in self._unseen
         }
 
     def _runs(self, jobs: dict[int, JobNode]) -> list[RunNode]:

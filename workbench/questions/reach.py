@@ -101,6 +101,7 @@ class Limits:
         as_of: the time for which to answer, microseconds since 1970; None for now.
         ever: whether to pass what a job did once and does no longer.
         now: without a time, what is later does not count yet.
+        since: leave out what jobs do that were not seen since, microseconds since 1970; 0 for nothing.
     """
 
     depth: int | None = None
@@ -108,6 +109,7 @@ class Limits:
     as_of: int | None = None
     ever: bool = False
     now: int = FOREVER
+    since: int = 0
 
     @property
     def time(self) -> int:
@@ -152,10 +154,13 @@ def reach_all(
     edges: dict[tuple[Place, Place, int], PlaceEdge] = {}
     passed: dict[Place, int] = {}
     frontier, depth = list(depths), 0
+    unseen = unseen_jobs(tables, limits)
     while frontier and (limits.depth is None or depth < limits.depth):
         depth += 1
         following: dict[Place, None] = {}
         for edge in step(tables, frontier, direction, limits, current):
+            if edge.job_id in unseen:
+                continue
             edges.setdefault((edge.source, edge.target, edge.job_id), edge)
             begin, end = edge.source, edge.target
             if direction is Direction.UPSTREAM:
@@ -181,6 +186,13 @@ def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, li
     if direction is Direction.DOWNSTREAM:
         return sorted({(each, "") for each, *span in rows if current.holds(job_id, each, *span)})
     return sorted({(each, "") for each, *span in rows if current.holds_read(job_id, *span)})
+
+
+def unseen_jobs(tables: QueriedTables, limits: Limits) -> frozenset[int]:
+    """Return the jobs that were last seen before the time from which on facts count."""
+    if not limits.since:
+        return frozenset()
+    return frozenset(row[0] for row in tables.query("SELECT job_id FROM job WHERE last_time < ?", (limits.since,)))
 
 
 def current_of(tables: QueriedTables, limits: Limits) -> Current:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import node_id, united
+from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, between, datasets_of_job, reach, reach_all
 from openlineage_pyspark.workbench.questions.reached import (
@@ -31,7 +32,7 @@ from openlineage_pyspark.workbench.questions.things import (
 )
 from openlineage_pyspark.workbench.questions.told import earlier_runs, explained, runs_until, stored_edge, told_by
 from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionEdge, reach_places, reach_versions
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import DatasetName, Thing, datasets, find
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
@@ -269,8 +270,21 @@ class _Maker:
         ]
 
     def _answer(self, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> LinkedNodes:
-        ordered = tuple(sorted(links, key=closest_link))
+        every = list(links)
+        seen = self._last_seen(identity("job", each.job_namespace, each.job) for each in every if each.job)
+        every = [
+            attrs.evolve(each, last_seen=seen.get(identity("job", each.job_namespace, each.job), "")) for each in every
+        ]
+        ordered = tuple(sorted(every, key=closest_link))
         return LinkedNodes(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
+
+    def _last_seen(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return when jobs were last seen, ISO 8601."""
+        found: dict[int, str] = {}
+        for listed in id_lists(ids):
+            rows = self.tables.query(f"SELECT job_id, last_time FROM job WHERE job_id IN ({listed})")  # noqa: S608 (numbers)
+            found |= {job: time_of_micros(time).isoformat().replace("+00:00", "Z") for job, time in rows}
+        return found
 
     def _jobs(self, ids: Iterable[int | None]) -> dict[int | None, tuple[str, str]]:
         """Return the name and the namespace of jobs."""
