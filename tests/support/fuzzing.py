@@ -126,9 +126,12 @@ class Fuzzer:
                 # Somebody's store may be written by who names it.
                 (self._neighbours / f"store{name}.db").write_bytes(self._made[name])
             self._named.clear()
-            if self._hashes() != self._before:
-                self.findings.append(Finding((), "a file that nobody named was changed", f"{self.seed}/{number}"))
-                self._before = self._hashes()
+            now = self._hashes()
+            if now != self._before:
+                names = sorted(name for name in now.keys() | self._before.keys() if now.get(name) != self._before.get(name))
+                what = f"files that nobody named were changed: {names}"
+                self.findings.append(Finding((), what, f"{self.seed}/{number}"))
+                self._before = now
             if not self.findings or self.findings[-1].place != f"{self.seed}/{number}":
                 _remove(work)
             tell(self, number)
@@ -202,7 +205,7 @@ class Fuzzer:
         return chance.choice(chance.choice(pools))
 
     def _files(self) -> tuple[str, ...]:
-        names = sorted(each.name for each in self._neighbours.iterdir())
+        names = sorted(self._before)
         return ("events.ndjson", "s.db", "nothing.ndjson", ".", *(f"../neighbours/{name}" for name in names))
 
     def _plain(self, chance: random.Random, name: str) -> tuple[str, ...]:
@@ -231,7 +234,7 @@ class Fuzzer:
         self._named |= {number for number in range(_SEEDS) if f"../neighbours/store{number}.db" in command}
         output, errors = io.StringIO(), io.StringIO()
         before = sys.stdin
-        sys.stdin = io.TextIOWrapper(io.BytesIO(b'{"a": 1}\nSELECT 1\n'))
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(b'{"a": 1}\nSELECT 1\n')))
         status: object = 0
         what = ""
         try:
