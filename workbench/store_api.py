@@ -334,8 +334,8 @@ class Store:
             The names of the columns, and the rows.
 
         Raises:
-            StoreError: the text is no query, a wrong one, or one that takes too long; or the store is in another engine,
-                which is to be asked.
+            StoreError: the text is no query, a wrong one, or one that takes too long; or the store is in another
+                engine, which is to be asked.
         """
         if not isinstance(self._tables, Database):
             raise StoreError("this store is in tables of an engine: ask them there")

@@ -27,7 +27,7 @@ from openlineage_pyspark.workbench.store.sqlite import Database
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from openlineage_pyspark.workbench.store.expiry import Expired, ExpirableTables
+    from openlineage_pyspark.workbench.store.expiry import ExpirableTables, Expired
 
 _REBUILD = """\
 Rebuilds all tables of a store from the events in it. This also makes a store of an older version one of this version.

@@ -20,12 +20,15 @@ def _timed(event: dict[str, Any], time: str) -> dict[str, Any]:
     return {**event, "eventTime": time}
 
 
-def _copy(job: str, source: str, target: str, minute: float, *, type_: str = "COMPLETE", run: str = "") -> dict[str, Any]:
+def _copy(
+    job: str, source: str, target: str, minute: float, *, type_: str = "COMPLETE", run: str = ""
+) -> dict[str, Any]:
     return run_event(job, type_, minute, run=run, inputs=(dataset(source),), outputs=(dataset(target),))
 
 
 _COMMANDS = (
-    ("datasets",), ("jobs",), ("runs",), ("history", "b"), ("upstream", "b"), ("downstream", "a"), ("upstream", "b@latest"),
+    ("datasets",), ("jobs",), ("runs",), ("history", "b"), ("upstream", "b"), ("downstream", "a"),
+    ("upstream", "b@latest"),
     ("between", "a", "b"), ("diff", "3000d", "now"), ("sql", "SELECT * FROM sink_snapshot_lineage"), ("runs", "--late"),
     ("recover", "b"), ("store", "expire", "--older-than", "1d", "--dry-run"), ("jobs", "--late"),
 )  # fmt: skip
@@ -34,7 +37,12 @@ _COMMANDS = (
 @pytest.mark.parametrize(
     "time",
     [
-        *("0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59-14:00"),
+        *(
+            "0001-01-01T00:00:00Z",
+            "0001-01-01T00:00:00+14:00",
+            "9999-12-31T23:59:59.999999Z",
+            "9999-12-31T23:59:59-14:00",
+        ),
         *("2099-01-01T00:00:00Z", "1969-12-31T23:59:59Z"),
     ],
 )

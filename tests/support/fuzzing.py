@@ -26,6 +26,7 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.command import main as command_line
+
 from support.lineage_events import company, company_of_versions, dataset, lineage, run_event, symlink, taken
 from support.recovery_events import application, statement, table
 
@@ -41,8 +42,33 @@ _ODD_VALUES: tuple[Any, ...] = (
     *('{"snapshot_id":1,"position":0}', '{"reservoirVersion":1,"index":-1}', '{"reservoirVersion":"x"}', "{", "[]"),
     *("INSERT INTO a SELECT * FROM b", "DROP TABLE x", "SELECT", "MERGE INTO", "((((", "CREATE TABLE t AS SELECT 1 a"),
 )
-_WORDS = ("t0", "t1", "t0.a", "b", "lake", "job0", "job:job0", "run:", "t0@latest", "t0@1", "t0@2d", "db.a", "ice.db.a.x")
-_TIMES = ("", "now", "2d", "0d", "99999999999999d", "2026-01-01", "0001-01-01", "9999-12-31T23:59:59Z", "yesterday", "-1d")
+_WORDS = (
+    "t0",
+    "t1",
+    "t0.a",
+    "b",
+    "lake",
+    "job0",
+    "job:job0",
+    "run:",
+    "t0@latest",
+    "t0@1",
+    "t0@2d",
+    "db.a",
+    "ice.db.a.x",
+)
+_TIMES = (
+    "",
+    "now",
+    "2d",
+    "0d",
+    "99999999999999d",
+    "2026-01-01",
+    "0001-01-01",
+    "9999-12-31T23:59:59Z",
+    "yesterday",
+    "-1d",
+)
 _QUERIES = (
     *("SELECT * FROM run", "SELECT", "DROP TABLE run", "SELECT 1; SELECT 2", "SELECT * FROM sqlite_master", "PRAGMA x"),
     *("SELECT job FROM sink_job_lineage", "ATTACH 'x' AS y", "SELECT load_extension('x')", "SELECT * FROM nothing"),
@@ -128,7 +154,9 @@ class Fuzzer:
             self._named.clear()
             now = self._hashes()
             if now != self._before:
-                names = sorted(name for name in now.keys() | self._before.keys() if now.get(name) != self._before.get(name))
+                names = sorted(
+                    name for name in now.keys() | self._before.keys() if now.get(name) != self._before.get(name)
+                )
                 what = f"files that nobody named were changed: {names}"
                 self.findings.append(Finding((), what, f"{self.seed}/{number}"))
                 self._before = now
@@ -211,7 +239,8 @@ class Fuzzer:
     def _plain(self, chance: random.Random, name: str) -> tuple[str, ...]:
         word, other = chance.choice(_WORDS), chance.choice(_WORDS)
         more: dict[str, tuple[str, ...]] = {
-            "upstream": (word,), "downstream": (word,), "history": (word,), "recover": (word,), "between": (word, other),
+            "upstream": (word,), "downstream": (word,), "history": (word,), "recover": (word,),
+            "between": (word, other),
             "diff": (chance.choice(_TIMES) or "now", "now"), "sql": (chance.choice(_QUERIES),), "jobs": (), "runs": (),
             "datasets": (), "view": (), "show": ("events.ndjson",), "validate": ("events.ndjson",),
             "ingest": ("events.ndjson",), "store": (chance.choice(("rebuild", "expire", "forget")),),
@@ -225,7 +254,10 @@ class Fuzzer:
             return words
         if name == "view":
             return ("view", "s.db", "--format", chance.choice(("html", "json", "svg", "mermaid", "dot")), "-o", "out")
-        if name in ("upstream", "downstream", "between", "jobs", "runs", "datasets", "history") and chance.random() < 0.5:
+        if (
+            name in ("upstream", "downstream", "between", "jobs", "runs", "datasets", "history")
+            and chance.random() < 0.5
+        ):
             words = (*words, "--format", "json")
         return (*words, "--store", "s.db")
 
@@ -339,7 +371,9 @@ def _lake(seed: int) -> list[dict[str, Any]]:
         read = table(source, str(versions[source]) if versions[source] else "")
         gaps = ("not understood",) if chance.random() < 0.2 else ()
         ends = chance.choice(("COMPLETE", "COMPLETE", "FAIL", "ABORT", ""))
-        events += statement(f"job{source}{target}", minute, sql, (read,), output, gaps=gaps, application="app", ends=ends)
+        events += statement(
+            f"job{source}{target}", minute, sql, (read,), output, gaps=gaps, application="app", ends=ends
+        )
     return events
 
 
@@ -425,7 +459,10 @@ def _damaged(chance: random.Random, store: bytes) -> bytes:
         at = chance.randrange(len(found))
         if how == 0:
             page, other = (chance.randrange(len(found) // size) * size for _ in range(2))
-            found[page : page + size], found[other : other + size] = found[other : other + size], found[page : page + size]
+            found[page : page + size], found[other : other + size] = (
+                found[other : other + size],
+                found[page : page + size],
+            )
         elif how == 1:
             length = chance.randint(1, 200)
             found[at : at + length] = bytes(chance.randrange(256) for _ in range(len(found[at : at + length])))

@@ -1,4 +1,4 @@
-"""What is odd in a store, and what somebody should know of its answers: times that lie ahead, and names that look alike."""
+"""What is odd in a store, and what somebody should know of its answers: times ahead, and names that look alike."""
 
 from __future__ import annotations
 
@@ -69,13 +69,15 @@ def oddities_of_runs(runs: Iterable[RunLine]) -> tuple[Diagnostic, ...]:
 def shared_runs(tables: QueriedTables) -> tuple[Diagnostic, ...]:
     """Return which runs several jobs call theirs: a run belongs to one job, so the others lack it."""
     rows = tables.query(
-        "SELECT run_id FROM (SELECT run_id, job_id FROM sink_snapshot_lineage WHERE job_id IS NOT NULL AND run_id <> '' "
-        "UNION SELECT run_id, job_id FROM source_snapshot_lineage WHERE job_id IS NOT NULL AND run_id <> '') u "
+        "SELECT run_id FROM (SELECT run_id, job_id FROM sink_snapshot_lineage "
+        "UNION SELECT run_id, job_id FROM source_snapshot_lineage) u WHERE job_id IS NOT NULL AND run_id <> '' "
         "GROUP BY run_id HAVING count(*) > 1 ORDER BY run_id"
     )
     if not rows:
         return ()
-    message = f"several jobs name these runs as theirs, and only one of the jobs has each: {_listed([r for (r,) in rows])}"
+    message = (
+        f"several jobs name these runs as theirs, and only one of the jobs has each: {_listed([r for (r,) in rows])}"
+    )
     return (Diagnostic("ambiguous", message, missing=True),)
 
 
@@ -100,7 +102,9 @@ def _alike(tables: QueriedTables, table: str) -> Iterable[Diagnostic]:
             spelled.setdefault(same, set()).add(id_)
     odd = sorted(name for (_, name), every in spelled.items() if len(every) > 1)
     if odd:
-        message = f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {_listed(odd)}"
+        message = (
+            f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {_listed(odd)}"
+        )
         yield Diagnostic("ambiguous", message)
 
 

@@ -163,7 +163,9 @@ class _FactsReader:
         touched = self._downstream(root, begin)
         parts = {part for each in touched for version in self.versions.of(each) for part in version.parts}
         reads = [
-            ReadFacts(read.version[0], *read.part, read.version[1], read.inferred, read.offset_from, bool(read.offset_to))
+            ReadFacts(
+                read.version[0], *read.part, read.version[1], read.inferred, read.offset_from, bool(read.offset_to)
+            )
             for found in self.versions.read_by(parts).values()
             for read in found
             # Of what no recorded run wrote, what was read before is not bad.

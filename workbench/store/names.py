@@ -218,8 +218,8 @@ def _near(tables: QueriedTables, text: str) -> str:
     """Return a sentence with the columns that have this name, and with names that come near; empty without any."""
     every = datasets(tables, (row[0] for row in tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")))
     having = tables.query(
-        "SELECT DISTINCT i.dataset_id, c.column_name FROM told_column c JOIN dataset_identity i ON i.name_id = c.name_id "
-        "WHERE lower(c.column_name) = lower(?)",
+        "SELECT DISTINCT i.dataset_id, c.column_name FROM told_column c "
+        "JOIN dataset_identity i ON i.name_id = c.name_id WHERE lower(c.column_name) = lower(?)",
         (text,),
     )
     columns = sorted(f"{every[id_].label}.{column}" for id_, column in having if id_ in every)

@@ -25,8 +25,8 @@ MOST_ROWS = 1_000_000
 StreamedRow: TypeAlias = "tuple[str, int, int, str, bool]"
 
 _STREAMED = (
-    "CREATE TEMP TABLE streamed_read (run_id TEXT, batch_id INTEGER, dataset_id INTEGER, snapshot_id TEXT, inferred INTEGER, "
-    "PRIMARY KEY (run_id, batch_id, dataset_id, snapshot_id)) WITHOUT ROWID"
+    "CREATE TEMP TABLE streamed_read (run_id TEXT, batch_id INTEGER, dataset_id INTEGER, snapshot_id TEXT, "
+    "inferred INTEGER, PRIMARY KEY (run_id, batch_id, dataset_id, snapshot_id)) WITHOUT ROWID"
 )
 # What a micro-batch read follows from its offsets and the order of versions, which SQL alone does not tell.
 _TOLD = ("snapshot_id", "inferred")

@@ -69,11 +69,24 @@ def _found(connection: sqlite3.Connection) -> Iterator[str]:
     for (said,) in connection.execute("PRAGMA integrity_check(1)"):
         if said != "ok":
             yield str(said)
+    yield from _of_types(connection)
+    yield from _of_references(connection)
+    yield from _of_names(connection)
+    for event_id, text in texts_in_order(connection, ""):
+        if hashlib.sha256(text.encode(errors="replace")).hexdigest()[: len(event_id)] != event_id:
+            yield "the text of an event is not the one that was stored"
+
+
+def _of_types(connection: sqlite3.Connection) -> Iterator[str]:
     for table in _TABLES:
         for _, name, type_, *_ in connection.execute(f"PRAGMA main.table_info({table})").fetchall():
-            sql = f'SELECT 1 FROM main.{table} WHERE typeof("{name}") NOT IN ({_TYPES[type_]}, \'null\') LIMIT 1'  # noqa: S608
+            types = f"({_TYPES[type_]}, 'null')"
+            sql = f'SELECT 1 FROM main.{table} WHERE typeof("{name}") NOT IN {types} LIMIT 1'  # noqa: S608 (our names)
             if connection.execute(sql).fetchone():
                 yield f"a value of {table}.{name} has another type"
+
+
+def _of_references(connection: sqlite3.Connection) -> Iterator[str]:
     for table, column, target, key in _REFERENCES:
         sql = (
             f"SELECT 1 FROM main.{table} s WHERE s.{column} IS NOT NULL "  # noqa: S608 (our own names)
@@ -81,10 +94,11 @@ def _found(connection: sqlite3.Connection) -> Iterator[str]:
         )
         if connection.execute(sql).fetchone():
             yield f"{table} names something that {target} has not"
+
+
+def _of_names(connection: sqlite3.Connection) -> Iterator[str]:
     for table, column in ((schema.JOB.name, "job_id"), (schema.DATASET.name, "name_id")):
-        for id_, namespace, name in connection.execute(f"SELECT {column}, namespace, name FROM main.{table}"):  # noqa: S608
+        sql = f"SELECT {column}, namespace, name FROM main.{table}"  # noqa: S608 (our own names)
+        for id_, namespace, name in connection.execute(sql):
             if identity(table, namespace, name) != id_:
                 yield f"a name in {table} is not the one that was stored"
-    for event_id, text in texts_in_order(connection, ""):
-        if hashlib.sha256(text.encode(errors="replace")).hexdigest()[: len(event_id)] != event_id:
-            yield "the text of an event is not the one that was stored"

@@ -161,7 +161,9 @@ class Database:
 
     def _remedy(self) -> str:
         """Return what to do about damage."""
-        return f". It is damaged: move it away, and take its events into a new store: `ingest FILES --store {self.path}`"
+        return (
+            f". It is damaged: move it away, and take its events into a new store: `ingest FILES --store {self.path}`"
+        )
 
     def ask(self, sql: str, seconds: float = MOST_SECONDS, streamed: Iterable[StreamedRow] = ()) -> Answered:
         """

@@ -418,10 +418,16 @@ def test_the_history_tells_types_that_changed_and_versions_that_were_inferred(fi
 def test_what_is_near_a_name_is_shown_by_the_names_that_people_know_the_nearest_first(
     filled: Callable[..., Store], asked: str, near: str
 ) -> None:
-    names = ("bronze.claims", "silver.claims", *(f"gold.{name}" for name in ("kpi", "loss_ratio", "fraud_score", "tops")))
+    names = (
+        "bronze.claims",
+        "silver.claims",
+        *(f"gold.{name}" for name in ("kpi", "loss_ratio", "fraud_score", "tops")),
+    )
     outputs = [
         dataset(
-            f"/work/{name.replace('.', '/')}", columns=("id", *(("amount",) if "claims" in name else ())), symlinks=symlink(name)
+            f"/work/{name.replace('.', '/')}",
+            columns=("id", *(("amount",) if "claims" in name else ())),
+            symlinks=symlink(name),
         )
         for name in names
     ]

@@ -229,4 +229,6 @@ def test_a_comparison_of_graphs_finds_what_a_diff_of_the_same_times_finds(filled
         changes = difference(*(store.graph(as_of=time) for time in times))
         graphs = sorted((each.what, each.sign, *each.texts) for each in changes if each.what == "edge")
         found = store.diff(*times).changes
-        assert graphs == sorted((each.what, each.sign, each.before, each.after) for each in found if each.what == "edge")
+        assert graphs == sorted(
+            (each.what, each.sign, each.before, each.after) for each in found if each.what == "edge"
+        )

@@ -53,7 +53,8 @@ def test_nothing_but_the_stores_tables_is_read(tmp_path: Path, query: str) -> No
 
 
 @pytest.mark.parametrize(
-    "statement", ["DROP TABLE job", "DELETE FROM job", "PRAGMA user_version = 9", "ATTACH 'x.db' AS x", "VACUUM INTO 'x.db'"]
+    "statement",
+    ["DROP TABLE job", "DELETE FROM job", "PRAGMA user_version = 9", "ATTACH 'x.db' AS x", "VACUUM INTO 'x.db'"],
 )
 def test_a_statement_that_is_no_query_is_refused_by_the_connection_too(tmp_path: Path, statement: str) -> None:
     taken(tmp_path / "s.db", company(1, tables=5, jobs=5))
@@ -67,8 +68,8 @@ def test_a_statement_that_is_no_query_is_refused_by_the_connection_too(tmp_path:
 
 def test_a_part_of_a_query_may_have_any_name(filled: Fill) -> None:
     store = filled(*company(1, tables=5, jobs=5))
-    query = "WITH mine AS (SELECT name FROM dataset), other AS (SELECT 1 AS x FROM mine) SELECT count(*) > 0 FROM other, mine"
-    assert store.sql(query)[1] == [(1,)]
+    parts = "mine AS (SELECT name FROM dataset), other AS (SELECT 1 AS x FROM mine)"
+    assert store.sql(f"WITH {parts} SELECT count(*) > 0 FROM other, mine")[1] == [(1,)]
 
 
 def test_a_query_without_an_end_is_ended(filled: Fill) -> None:

@@ -374,7 +374,9 @@ def _lives() -> list[dict[str, Any]]:
     for life, minute in ((1, 0), (2, 10)):
         for number in range(3):
             made = dataset("d", **version(str(number), str(number - 1) if number else ""))
-            events.append(run_event(f"make{number}", "COMPLETE", minute + number, run=f"w{life}{number}", outputs=(made,)))
+            events.append(
+                run_event(f"make{number}", "COMPLETE", minute + number, run=f"w{life}{number}", outputs=(made,))
+            )
         read = (dataset("d", **version("1")),)
         copied = (dataset("c", **change("OVERWRITE")),)
         events.append(run_event("copy", "COMPLETE", minute + 5, run=f"copy{life}", inputs=read, outputs=copied))

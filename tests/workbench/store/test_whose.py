@@ -100,13 +100,17 @@ _FOREIGN: tuple[tuple[Callable[[Path], None], str], ...] = (
     (_text_with_journal, "can't be opened as a store: it is none"),
     (lambda path: path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000) and None, "a database of something else"),
     (_newer, "upgrade the package"),
-    (lambda path: os.mkfifo(path), "can't be opened as a store: it is none"),
+    (os.mkfifo, "can't be opened as a store: it is none"),
 )
 
 
 @pytest.mark.parametrize(("make", "reason"), _FOREIGN, ids=lambda each: getattr(each, "__name__", ""))
 def test_nothing_that_is_not_ours_is_changed_by_what_writes_a_store(
-    tmp_path: Path, make: Callable[[Path], None], reason: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    make: Callable[[Path], None],
+    reason: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(whose, "_MOST_SECONDS", 0.1)
     path = tmp_path / "f.db"

@@ -87,8 +87,9 @@ MADE = (
 """
 Whether a row of `sink_snapshot_lineage` is a version, in SQL, with names for the row and its run.
 
-What a failed run wrote is none, unless the storage gave it one or the micro-batch was committed. Neither is what changed
-nothing: a run that read a version of what it writes, wrote no rows, and got no version, such as an UPDATE of no row.
+What a failed run wrote is none, unless the storage gave it one or the micro-batch was committed. Neither is what
+changed nothing: a run that read a version of what it writes, wrote no rows, and got no version, such as an UPDATE that
+finds no row.
 """
 _SNAPSHOTS = """
 SELECT j.job, {barrier} AS barrier_id, d."database", d."table", {snapshot} AS snapshot_id,
