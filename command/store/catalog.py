@@ -141,8 +141,9 @@ def _print(
 ) -> int:
     if options.format == "json":
         rows_of = Rows(options.of, [_camel_case(as_plain(each)) for each in found])
-        known = {"last_seen": store.last_seen(), "diagnostics": (*store.diagnostics(), *odd)}
-        Screen().json(Answer(options.question, _arguments(options), rows_of, **known).to_dict())
+        said = (*store.diagnostics(), *odd)
+        answer = Answer(options.question, _arguments(options), rows_of, last_seen=store.last_seen(), diagnostics=said)
+        Screen().json(answer.to_dict())
     elif rows:
         Screen().table(columns, rows)
     else:

@@ -40,8 +40,8 @@ def _sql(store: Store, options: argparse.Namespace) -> int:
     if options.format == "json":
         found = Rows("row", [dict(zip(columns, row, strict=True)) for row in rows])
         arguments = {"query": text, "dialect": options.dialect}
-        known = {"last_seen": store.last_seen(), "diagnostics": store.diagnostics()}
-        Screen().json(Answer("sql", arguments, found, **known).to_dict())
+        answer = Answer("sql", arguments, found, last_seen=store.last_seen(), diagnostics=store.diagnostics())
+        Screen().json(answer.to_dict())
     elif options.format == "csv":
         sys.stdout.write(csv_of([columns, *rows]))
     elif rows:

@@ -464,9 +464,9 @@ class StoredVersions:
         part, history = (run_id, batch_id), self._histories[dataset_id]
         found = versions_read(_Life(history, time), snapshot, offset_from, offset_to, rows)
         inferred = found.ids is None
-        ids = (history.current(time, part),)
+        ids = [history.current(time, part)]
         if found.ids is not None:
-            ids = tuple(history.id_at(each, time) for each in found.ids)
+            ids = [history.id_at(each, time) for each in found.ids]
         for each in ids:
             yield VersionRead(
                 part,

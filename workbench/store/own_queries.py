@@ -56,6 +56,8 @@ _REFUSED_FUNCTIONS = frozenset(("load_extension", "fts3_tokenizer", "readfile", 
 _HARMLESS = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE))
 _STEPS = 10_000
 _ROWS_AT_ONCE = 10_000
+# SQLITE_LIMIT_LENGTH
+_LENGTH = 0
 _LONGEST_VALUE = 100_000_000
 
 
@@ -130,7 +132,9 @@ def _restricted(connection: sqlite3.Connection, end: float, refused: list[str]) 
         refused.append(str(second if action == sqlite3.SQLITE_FUNCTION else first or "what the query does"))
         return sqlite3.SQLITE_DENY
 
-    longest = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE) if _HAS_LIMITS else 0
+    # Python 3.10 knows no limits.
+    set_limit = getattr(connection, "setlimit", lambda *_: 0)
+    longest = set_limit(_LENGTH, _LONGEST_VALUE)
     connection.set_authorizer(decided)
     connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
     try:
@@ -139,11 +143,7 @@ def _restricted(connection: sqlite3.Connection, end: float, refused: list[str]) 
         connection.set_progress_handler(None, 0)
         # Python 3.10 takes no None here.
         connection.set_authorizer(lambda *_: sqlite3.SQLITE_OK)
-        if _HAS_LIMITS:
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
-
-
-_HAS_LIMITS = hasattr(sqlite3.Connection, "setlimit")
+        set_limit(_LENGTH, longest)
 
 
 def _reason(problem: sqlite3.Error, refused: list[str]) -> str:

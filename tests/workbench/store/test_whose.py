@@ -83,6 +83,10 @@ def _with_tables_of_our_names(path: Path) -> None:
         )
 
 
+def _damaged(path: Path) -> None:
+    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+
+
 def _newer(path: Path) -> None:
     taken(path, [run_event("job", "COMPLETE", 0)])
     with closing(sqlite3.connect(path)) as ours:
@@ -98,7 +102,7 @@ _FOREIGN: tuple[tuple[Callable[[Path], None], str], ...] = (
     (_emptied, "is empty, but .*f.db-wal is: it holds data of another database"),
     (_lost_journal, "is not there, but .*f.db-journal is: it holds data of another database"),
     (_text_with_journal, "can't be opened as a store: it is none"),
-    (lambda path: path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000) and None, "a database of something else"),
+    (_damaged, "a database of something else"),
     (_newer, "upgrade the package"),
     (os.mkfifo, "can't be opened as a store: it is none"),
 )
