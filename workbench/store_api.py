@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import WORKBENCH, require
 from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import known_time, micros_of_time, time_of
 from openlineage_pyspark.workbench.questions.diff import diff_of_runs, diff_of_times, downstream_of
 from openlineage_pyspark.workbench.questions.graph import graph_of_answer, whole_graph
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from openlineage_pyspark.workbench.model.graph import Graph
+    from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.questions.diff import Diff
     from openlineage_pyspark.workbench.questions.lists import DatasetLine, JobLine, RunLine, VersionLine
     from openlineage_pyspark.workbench.questions.reached import LinkedNodes
@@ -237,9 +237,7 @@ class Store:
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return what somebody should know of each answer: damage, times that lie ahead, names that look alike."""
-        damage = self._tables.damage() if isinstance(self._tables, Database) else ""
-        found = (Diagnostic("damaged", f"the store is damaged: {damage}", "stop", missing=True),) if damage else ()
-        return (*found, *oddities(self._tables))
+        return oddities(self._tables)
 
     def shared_runs(self) -> tuple[Diagnostic, ...]:
         """Return which runs several jobs call theirs."""

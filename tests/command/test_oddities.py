@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import unicodedata
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.store_api import Store
-from support.lineage_events import dataset, run_event, symlink, taken
+from support.lineage_events import company, dataset, run_event, symlink, taken
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -125,3 +127,43 @@ def test_names_of_one_dataset_are_not_remarked(tmp_path: Path) -> None:
     taken(tmp_path / "s.db", [run_event("j", "COMPLETE", 1, outputs=(output,))])
     with Store.open(tmp_path / "s.db") as store:
         assert store.diagnostics() == ()
+
+
+def test_a_version_of_2099_is_not_the_newest_one(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    late = _timed(_copy("j", "a", "b", 3, run="late"), "2099-01-01T00:00:00Z")
+    taken(path, [_copy("j", "a", "b", 1, run="first"), _copy("j", "a", "b", 2, run="second"), late])
+    with Store.open(path) as store:
+        assert store.upstream("b@latest").start.version == "second"
+        assert store.recover("b").datasets[0].bad[0] == "second"
+
+
+def test_a_store_whose_pages_do_not_hang_together_says_so(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "s.db"
+    taken(path, company(1))
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("PRAGMA journal_mode = DELETE")
+        size = made.execute("PRAGMA page_size").fetchone()[0]
+        root = made.execute("SELECT rootpage FROM sqlite_master WHERE name = 'field'").fetchone()[0]
+    content = bytearray(path.read_bytes())
+    # The kind of a page of the columns, which this question does not need.
+    content[(root - 1) * size] = 0
+    path.write_bytes(content)
+    status, _, said = run("jobs", "--store", str(path))
+    assert (status, "the store is damaged: " in said) == (0, True)
+    answer = json.loads(run("jobs", "--format", "json", "--store", str(path))[1])
+    assert (answer["complete"], answer["diagnostics"][0]["code"]) == (False, "damaged")
+
+
+def test_a_command_that_fails_on_a_damaged_store_names_the_damage(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "s.db"
+    taken(path, company(1))
+    with closing(sqlite3.connect(path, isolation_level=None)) as made:
+        made.execute("PRAGMA journal_mode = DELETE")
+        made.execute("UPDATE dataset SET name_id = name_id + 1")
+    status, _, said = run("view", str(path), "--format", "json", "-o", "-")
+    assert status == 2
+    assert (
+        f"{path} can't be used: dataset_identity names something that dataset has not. It is damaged: move it away"
+        in said
+    )

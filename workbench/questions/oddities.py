@@ -1,4 +1,4 @@
-"""What is odd in a store, and what somebody should know of its answers: times ahead, and names that look alike."""
+"""What is odd in a store, and what somebody should know of its answers: damage, times ahead, names that look alike."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def bounded(tables: QueriedTables, limits: Limits) -> Limits:
 
 
 def oddities(tables: QueriedTables) -> tuple[Diagnostic, ...]:
-    """Return what somebody should know of each answer of a store."""
-    return (*_ahead(tables), *_alike(tables, "dataset"), *_alike(tables, "job"))
+    """Return what somebody should know of each answer of a store: damage, times ahead, and names that look alike."""
+    return (*_damage(tables), *_ahead(tables), *_alike(tables, "dataset"), *_alike(tables, "job"))
 
 
 _NAMES = {
@@ -79,6 +79,11 @@ def shared_runs(tables: QueriedTables) -> tuple[Diagnostic, ...]:
         f"several jobs name these runs as theirs, and only one of the jobs has each: {_listed([r for (r,) in rows])}"
     )
     return (Diagnostic("ambiguous", message, missing=True),)
+
+
+def _damage(tables: QueriedTables) -> Iterable[Diagnostic]:
+    if damage := tables.damage():
+        yield Diagnostic("damaged", f"the store is damaged: {damage}", "stop", missing=True)
 
 
 def _ahead(tables: QueriedTables) -> Iterable[Diagnostic]:

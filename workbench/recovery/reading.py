@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
-from openlineage_pyspark.workbench.model.times import time_of_micros
+from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
+from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.workbench.questions.things import is_called, version_called
 from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKind
@@ -75,6 +76,9 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
     """
     found = find(tables, f"{thing}.{column}" if column else thing)
     reader = _FactsReader(tables)
+    if bad == BadVersion() and (present := bounded(tables, Limits()).now) != FOREVER:
+        # The newest one is none of a time that lies ahead.
+        bad = BadVersion(time=present)
     if bad.version:
         bad = attrs.evolve(bad, version=version_called(found.dataset, reader.versions, bad.version).id)
     versions = reader.versions.of(found.dataset.id)

@@ -28,6 +28,9 @@ class QueriedTables(Protocol):
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return what the events of runs told until a time, microseconds since 1970."""
 
+    def damage(self) -> str:
+        """Return what is wrong with how the tables are stored, as far as a short look finds it; empty if nothing is."""
+
     def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
         """Return the line of the user's Python that ran each run, if an event told it until a time."""
 
