@@ -64,6 +64,8 @@ rootLogger.appenderRef.none.ref = none
 appender.none.type = Null
 appender.none.name = none
 """
+# With the first option alone the JVM takes a fifth of the usual code cache, and says on stdout when that is full.
+_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 _SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME")
 _PYTHON = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 _CONF = {
@@ -642,7 +644,7 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
     os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
     (folder / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
     os.environ["SPARK_CONF_DIR"] = str(folder)
-    os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-java-options '-XX:TieredStopAtLevel=1' pyspark-shell"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{_QUICK_JVM}' pyspark-shell"
     level = _set_log_level_of_pyspark(logging.CRITICAL + 1)
     spark = None
     try:
