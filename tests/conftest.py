@@ -37,6 +37,7 @@ from openlineage_pyspark.workbench.events.schemas import Schemas, Shape, facets_
 from openlineage_pyspark.workbench.store_api import Store
 from support import kafka
 from support import process_jvm as jvms
+from support.alone import Recordings
 from support.lineage_events import taken
 from support.maven import fetched
 from support.ports import free_ports
@@ -144,6 +145,13 @@ def real_spark() -> None:
     """Mark as `spark` the tests that ask for it; each fixture that starts a Spark, or imports PySpark, does."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.fail("PySpark is not installed: `./run test` has it, `./run test --fast` has not")
+
+
+@pytest.fixture(scope="session")
+def alone(request: pytest.FixtureRequest) -> Recordings:
+    """Give what tells what a job gives without the listener."""
+    regold = request.config.getoption("--regold")
+    return Recordings(anew=regold or request.config.getoption("--all"), regold=regold)
 
 
 @pytest.fixture(scope="module")
