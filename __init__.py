@@ -11,46 +11,78 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.errors import MissingExtraError
+    from openlineage_pyspark.errors import (
+        AmbiguousNameError,
+        CheckpointError,
+        DeliveryError,
+        Error,
+        EventError,
+        InvalidEventError,
+        LineageError,
+        MissingExtraError,
+        NameNotFoundError,
+        NotConfiguredError,
+        ProbeError,
+        QueryError,
+        RecoveryError,
+        RegistrationError,
+        SchemaError,
+        SpoolError,
+        StepFailedError,
+        StoreError,
+        TextError,
+        TransportConfigError,
+        TransportError,
+    )
     from openlineage_pyspark.facets.events.providers import CustomFacets, FacetProvider
     from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
     from openlineage_pyspark.facets.model.run import RunState
-    from openlineage_pyspark.listener.errors import LineageError, ProbeError, RegistrationError
     from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.start.register import Handle, register
-    from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
+    from openlineage_pyspark.transport.base import Transport
     from openlineage_pyspark.transport.delivery.counts import ReceiverMetrics
-    from openlineage_pyspark.transport.errors import DeliveryError
     from openlineage_pyspark.transport.event import Event
     from openlineage_pyspark.transport.registry import open_transport
-    from openlineage_pyspark.workbench.errors import StoreError
     from openlineage_pyspark.workbench.finished_run import FinishedRun, last_run
     from openlineage_pyspark.workbench.predict.query import lineage
     from openlineage_pyspark.workbench.report import Lineage, LineageEdge, LineageStep
     from openlineage_pyspark.workbench.store_api import Store
 
 __all__ = [
+    "AmbiguousNameError",
+    "CheckpointError",
     "CustomFacets",
     "Dataset",
     "DeliveryError",
+    "Error",
     "Event",
+    "EventError",
     "FacetProvider",
     "Field",
     "FinishedRun",
     "Handle",
     "Identifier",
+    "InvalidEventError",
     "Lineage",
     "LineageEdge",
     "LineageError",
     "LineageStep",
     "Metrics",
     "MissingExtraError",
+    "NameNotFoundError",
+    "NotConfiguredError",
     "ProbeError",
+    "QueryError",
     "ReceiverMetrics",
+    "RecoveryError",
     "RegistrationError",
     "RunState",
+    "SchemaError",
+    "SpoolError",
+    "StepFailedError",
     "Store",
     "StoreError",
+    "TextError",
     "Transport",
     "TransportConfigError",
     "TransportError",
@@ -61,30 +93,43 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AmbiguousNameError": "errors",
+    "CheckpointError": "errors",
     "CustomFacets": "facets.events.providers",
     "Dataset": "facets.model.dataset",
-    "DeliveryError": "transport.errors",
+    "DeliveryError": "errors",
+    "Error": "errors",
     "Event": "transport.event",
+    "EventError": "errors",
     "FacetProvider": "facets.events.providers",
     "Field": "facets.model.dataset",
     "FinishedRun": "workbench.finished_run",
     "Handle": "listener.start.register",
     "Identifier": "facets.model.dataset",
+    "InvalidEventError": "errors",
     "Lineage": "workbench.report",
     "LineageEdge": "workbench.report",
+    "LineageError": "errors",
     "LineageStep": "workbench.report",
-    "LineageError": "listener.errors",
     "Metrics": "listener.metrics",
     "MissingExtraError": "errors",
-    "ProbeError": "listener.errors",
+    "NameNotFoundError": "errors",
+    "NotConfiguredError": "errors",
+    "ProbeError": "errors",
+    "QueryError": "errors",
     "ReceiverMetrics": "transport.delivery.counts",
-    "RegistrationError": "listener.errors",
+    "RecoveryError": "errors",
+    "RegistrationError": "errors",
     "RunState": "facets.model.run",
+    "SchemaError": "errors",
+    "SpoolError": "errors",
+    "StepFailedError": "errors",
     "Store": "workbench.store_api",
-    "StoreError": "workbench.errors",
+    "StoreError": "errors",
+    "TextError": "errors",
     "Transport": "transport.base",
-    "TransportConfigError": "transport.base",
-    "TransportError": "transport.base",
+    "TransportConfigError": "errors",
+    "TransportError": "errors",
     "last_run": "workbench.finished_run",
     "lineage": "workbench.predict.query",
     "open_transport": "transport.registry",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.errors import RegistrationError
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
-from openlineage_pyspark.listener.errors import RegistrationError
 from openlineage_pyspark.listener.start.register import handle_of
 from openlineage_pyspark.workbench.model.graph import (
     DatasetNode,

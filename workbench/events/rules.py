@@ -11,8 +11,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.facets.redaction.names import is_secret
-from openlineage_pyspark.workbench.events.read import ENDS, InvalidEventError, RunOfEvent, facts
+from openlineage_pyspark.workbench.events.read import ENDS, RunOfEvent, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

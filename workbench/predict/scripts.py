@@ -134,7 +134,7 @@ def answers_of(
         conf: Spark properties.
 
     Raises:
-        FilesError: no such session starts.
+        LineageError: no such session starts.
     """
     statements = [(each, script.is_ddl) for script in scripts for each in statements_of(script.text, script.name)]
     if not statements:
