@@ -19,7 +19,7 @@ import pytest
 from openlineage_pyspark.command.events.lines import FileLine
 from openlineage_pyspark.command.events.validate import Check
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Statistics, Symlink
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import (
     Engine,
     Failure,
@@ -305,8 +305,8 @@ TOTALS = Dataset(
 )
 
 
-def _edge(dataset: Dataset, field: str, *ways: Transformation) -> Edge:
-    return Edge(dataset.identifier, field, ways)
+def _edge(dataset: Dataset, field: str, *ways: Transformation) -> InputField:
+    return InputField(dataset.identifier, field, ways)
 
 
 TOTALS_LINEAGE = ColumnLineage(

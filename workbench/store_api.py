@@ -6,8 +6,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.errors import WORKBENCH, require
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.extras import WORKBENCH, require
 from openlineage_pyspark.workbench.model.times import known_time, micros_of_time, time_of
 from openlineage_pyspark.workbench.questions.diff import diff_of_runs, diff_of_times, downstream_of
 from openlineage_pyspark.workbench.questions.graph import graph_of_answer, whole_graph
@@ -296,7 +296,8 @@ class Store:
             The names of the columns, and the rows.
 
         Raises:
-            StoreError: the text is no query, or a wrong one; or the store is in another engine, which is to be asked.
+            QueryError: the text is no query, or a wrong one.
+            StoreError: the store is in another engine, which is to be asked.
         """
         if not isinstance(self._tables, Database):
             raise StoreError("this store is in tables of an engine: ask them there")

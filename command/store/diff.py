@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, opened, refuse_missing_file
 from openlineage_pyspark.command.view import file_reason_of, opened_from
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer, Values
-from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.page.formats import text_of_comparison
 from openlineage_pyspark.workbench.questions.diff import diff_of_files, markdown_of_diff, text_of_diff

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, pairs
+from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer, Values
-from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
 from openlineage_pyspark.workbench.recovery.journal import journal_of
@@ -106,7 +106,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         _refuse_planning(options)
         return _apply(options) if options.ref == _APPLY else _forget(options)
-    except StoreError as problem:
+    except (RecoveryError, StoreError) as problem:
         complain(str(problem))
         return _WRONG
 
@@ -161,9 +161,9 @@ def _apply(options: argparse.Namespace) -> int:
     journal = journal_of(plan, options.plan)
     with journal.held():
         if journal.entries and not options.resume:
-            raise StoreError(f"the plan was begun ({journal.path}): --resume goes on with it")
+            raise RecoveryError(f"the plan was begun ({journal.path}): --resume goes on with it")
         if options.resume and not journal.entries:
-            raise StoreError("the plan was not begun: leave --resume out")
+            raise RecoveryError("the plan was not begun: leave --resume out")
         if not plan.steps:
             Screen().line("Nothing has to be done.")
             return 0
@@ -185,7 +185,7 @@ def _forget(options: argparse.Namespace) -> int:
     finished = journal.finished()
     made = [step for number, step in enumerate(plan.steps, 1) if step.action == "keep" and number in finished]
     if len(finished) < len(plan.steps):
-        raise StoreError("the plan is not applied to its end: the copies are kept")
+        raise RecoveryError("the plan is not applied to its end: the copies are kept")
     copies = [sql_name(step.writes[0]) for step in made]
     if not copies:
         Screen().line("The plan has made no copies.")
@@ -227,7 +227,7 @@ def _plan_of(file: Path) -> RecoveryPlan:
     except OSError as problem:
         raise StoreError(f"{file} can't be read: {problem.strerror}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
-        raise StoreError(f"{file} has no plan that `recover --out` wrote: {problem}") from None
+        raise RecoveryError(f"{file} has no plan that `recover --out` wrote: {problem}") from None
 
 
 def _refuse(options: argparse.Namespace) -> None:

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Reach
-from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,

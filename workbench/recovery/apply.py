@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, kept_place, put_away, set_back
+from openlineage_pyspark.errors import CheckpointError, StepFailedError, StoreError
+from openlineage_pyspark.workbench.recovery.checkpoint import kept_place, put_away, set_back
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
 from openlineage_pyspark.workbench.recovery.formats import in_folder
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
@@ -78,7 +78,8 @@ class PlanApplication:
         Check the plan, ask, and do what is not done yet.
 
         Raises:
-            StoreError: Spark can't be asked, or the journal can't be written.
+            StoreError: Spark can't be asked.
+            RecoveryError: the journal can't be written, or nobody knows whether a step was done.
         """
         self._settle()
         finished = self._journal.finished()
@@ -136,7 +137,7 @@ class PlanApplication:
         Find out, of the step that was begun last, what was done of it.
 
         Raises:
-            StoreError: that can't be told for sure.
+            StepFailedError: that can't be told for sure.
         """
         for number, step in enumerate(self._plan.steps, 1):
             last = self._journal.last(number)
@@ -159,9 +160,8 @@ class PlanApplication:
     def _settle_statement(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         if step.move is not None:
             if not Path(step.move.path).is_dir():
-                raise StoreError(
-                    f"step {number} was begun, and {step.move.path} is not there: look at it and beside it"
-                )
+                message = f"step {number} was begun, and {step.move.path} is not there: look at it and beside it"
+                raise StepFailedError(message, step=number)
             return
         if number in self._consent.done:
             self._finish(number, step, self._versions(step))
@@ -179,9 +179,11 @@ class PlanApplication:
         if step.action in ("keep", "copy") and self._session.table(step.writes[0]) is None:
             # The copy is not there: it can be made again.
             return
-        raise StoreError(
+        raise StepFailedError(
             f"step {number} was begun and did not end, and {name} keeps no versions: look at it. If the step is done, "
-            f"say --done {number}; it began: {last.text}"
+            f"say --done {number}; it began: {last.text}",
+            step=number,
+            statement=last.text,
         )
 
     # One step.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote, urlsplit
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move
 from openlineage_pyspark.workbench.recovery.statements import is_version, roll_back, sql_name
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
 from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId

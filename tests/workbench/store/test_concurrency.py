@@ -12,7 +12,9 @@ from support.lineage_events import company, taken, text_of_events
 
 _DRIVER = """
 import json, sys
-from openlineage_pyspark.transport import Delivery, Event, open_transport
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 delivery = Delivery(open_transport("store", {"path": sys.argv[1]}))
 for line in open(sys.argv[2]):
     event = json.loads(line)

@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx
 import pytest
-from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.questions.pictures import PICTURE_FORMATS, picture_of_answer, table_of_csv
 from openlineage_pyspark.workbench.questions.reached import LinkedNodes, reach_of
 from openlineage_pyspark.workbench.store_api import Store

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
 from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
