@@ -25,14 +25,16 @@ _WHOLE_OVERWRITE = re.compile(
 _FOUND_THERE = re.compile(r"\s*CREATE\b(?:(?!\bAS\b|\().)*\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE | re.DOTALL)
 _OVER_FILES = re.compile(r"\bLOCATION\s*['\"]|\bpath\b\s*=?\s*['\"]", re.IGNORECASE)
 _REPLACED = re.compile(r"\s*(?:CREATE\s+OR\s+)?REPLACE\s+TABLE\b", re.IGNORECASE)
+# A name, whose parts in backquotes may have spaces.
+_NAME = r"(?:`(?:[^`]|``)*`|[^\s`])+"
 _COLUMNS_ALTERED = re.compile(
-    r"ALTER\s+TABLE\s+\S+\s+(?:(?:ADD|ALTER|CHANGE|DROP|RENAME|REPLACE)\s+COLUMNS?\b|(?:UN)?SET\s+TBLPROPERTIES\b)",
+    rf"ALTER\s+TABLE\s+{_NAME}\s+(?:(?:ADD|ALTER|CHANGE|DROP|RENAME|REPLACE)\s+COLUMNS?\b|(?:UN)?SET\s+TBLPROPERTIES\b)",
     re.IGNORECASE,
 )
-_PARTITION_TRUNCATED = re.compile(r"TRUNCATE\s+TABLE\s+\S+\s+PARTITION\b", re.IGNORECASE)
+_PARTITION_TRUNCATED = re.compile(rf"TRUNCATE\s+TABLE\s+{_NAME}\s+PARTITION\b", re.IGNORECASE)
 _QUERIED = re.compile(r"\b(?:SELECT|CLONE|FROM)\b", re.IGNORECASE)
 _RESTORED = re.compile(
-    r"\s*RESTORE\s+(?:TABLE\s+)?\S+\s+(?:TO\s+)?VERSION\s+AS\s+OF\s+['\"]?(\d+)['\"]?\s*;?\s*", re.IGNORECASE
+    rf"\s*RESTORE\s+(?:TABLE\s+)?{_NAME}\s+(?:TO\s+)?VERSION\s+AS\s+OF\s+['\"]?(\d+)['\"]?\s*;?\s*", re.IGNORECASE
 )
 # Spark names these operators for a table without rows: execute_create_data_source_table_command, create_table.
 _EMPTY_CREATION = re.compile(

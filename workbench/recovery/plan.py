@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import attrs
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """The version of a plan's JSON: `recover apply` reads no other."""
 
 
@@ -64,11 +64,16 @@ class TableCheck:
             `current`: the table is at the version; `like`: what the step did to the table is what made the version.
         table: the table.
         version: the version; empty if the store knows none.
+        since: for `newest`: the version after which all that the table has is made again; empty if all of it is.
+        known: for `newest`: the versions since then that the store knows. Others are made by no run here, and their rows
+            would be lost.
     """
 
     check: Literal["newest", "there", "current", "like"]
     table: TableId
     version: str = ""
+    since: str = ""
+    known: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -126,6 +131,7 @@ class RecoveryStep:
         before: what must hold before the first step of the plan.
         after: what must hold after this step.
         move: the checkpoint that it sets back; None for other steps, and if the checkpoint is not on this machine.
+        like: the run whose event tells what the statements do, when the store learns of them; empty for none.
     """
 
     action: str
@@ -142,6 +148,7 @@ class RecoveryStep:
     before: tuple[TableCheck, ...] = ()
     after: tuple[TableCheck, ...] = ()
     move: CheckpointMove | None = None
+    like: str = ""
 
 
 @attrs.frozen
@@ -251,7 +258,7 @@ def _plain(value: Any) -> Any:
 
 
 def _check(plain: Mapping[str, Any]) -> TableCheck:
-    return TableCheck(plain["check"], TableId(**_with_tuples(plain["table"])), plain["version"])
+    return TableCheck(**{**_with_tuples(plain), "table": TableId(**_with_tuples(plain["table"]))})
 
 
 def _with_tuples(plain: Mapping[str, Any]) -> dict[str, Any]:
