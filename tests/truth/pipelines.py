@@ -102,7 +102,7 @@ def pipeline(seed: int, lake: str) -> Pipeline:
         seed: any number.
         lake: `iceberg` or `delta`.
     """
-    return _Making(random.Random(f"{lake} {seed}"), seed).pipeline()
+    return _Making(random.Random(f"{lake} {seed}"), seed).pipeline()  # noqa: S311 (a pipeline is no secret)
 
 
 class _Making:
@@ -209,7 +209,9 @@ class _Making:
         """Put in what somebody else does to a table now and then."""
         chance = self._chance
         made = [place for place, each in enumerate(self._tables) if not each.appended and each.has_versions]
-        streamed = {each for job in self._jobs if job.kind == "stream" for each in (job.target, job.second, *job.sources)}
+        streamed = {
+            each for job in self._jobs if job.kind == "stream" for each in (job.target, job.second, *job.sources)
+        }
         made = [place for place in made if place not in streamed and not self._tables[place].name.startswith("raw")]
         if not made or chance.random() < 0.5:
             return actions

@@ -37,6 +37,7 @@ from openlineage_pyspark.workbench.store_api import Store
 from pyspark.sql import SparkSession
 from support.class_archive import CONF as QUICK
 from support.lakes import LAKE_CONF, LAKE_JARS
+
 from truth.pipelines import Action, Pipeline, pipeline
 from truth.worlds import World
 
@@ -56,8 +57,8 @@ class Outcome:
     What came of a pipeline.
 
     Args:
-        kind: `right`; `declined`: nothing was done, for a reason; `WRONG`: a table has other rows; `TOUCHED`: a table that
-            was never bad has a new version; `BROKEN`: it stopped in the middle, or with a traceback.
+        kind: `right`; `declined`: nothing was done, for a reason; `WRONG`: a table has other rows; `TOUCHED`: a table
+            that was never bad has a new version; `BROKEN`: it stopped in the middle, or with a traceback.
         why: what is different, or why it was declined.
         steps: how many steps the plan had.
         kills: how often it was killed.
@@ -407,11 +408,13 @@ def _short(value: Any) -> str:
     return ", ".join(f"{key}={each}" for key, each in found.items())
 
 
-def _tried(spark: SparkSession, folder: Path, recorded: _Recorded, made: Pipeline, options: argparse.Namespace) -> Outcome:
+def _tried(
+    spark: SparkSession, folder: Path, recorded: _Recorded, made: Pipeline, options: argparse.Namespace
+) -> Outcome:
     trial = _Trial(
         spark, folder / uuid.uuid4().hex[:8], options.lake, recorded, kills=options.kills, verbose=options.verbose
     )
-    _MortalSession.chance = random.Random(made.seed) if options.kills else None
+    _MortalSession.chance = random.Random(made.seed) if options.kills else None  # noqa: S311
     _MortalSession.killed = 0
     try:
         found = trial.outcome(made)
@@ -447,7 +450,10 @@ def main() -> int:
             found = _tried(spark, folder, recorded, made, options)
             counts[found.kind] += 1
             told = f"{found.steps} steps" + (f", killed {found.kills} times" if options.kills else "")
-            print(f"{options.lake} {seed}: {found.kind} ({told}, {'+'.join(map(str, found.seconds))} s) {found.why}", flush=True)
+            print(
+                f"{options.lake} {seed}: {found.kind} ({told}, {'+'.join(map(str, found.seconds))} s) {found.why}",
+                flush=True,
+            )
             if found.kind == "declined":
                 reasons[re.sub(r"[\d'`]+", "", found.why)[:100]] += 1
             elif found.kind != "right":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import TableId
 from openlineage_pyspark.workbench.recovery.statements import quoted_part, sql_name
+
 from truth.pipelines import Action, Pipeline, Table, kind_of_load
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class World:
             else:
                 self._spark.sql(text.format(name, **values))
 
-    def _stream(self, number: int, action: Action) -> None:
+    def _stream(self, _: int, action: Action) -> None:
         source, target = self.name(action.sources[0]), self.name(action.target)
         frame = self._spark.readStream.table(source).selectExpr("k", f"v + {action.number} AS v", "p")
         place = str(self._folder / "state" / str(action.job))
@@ -250,8 +251,10 @@ class World:
         try:
             yield (
                 quoted_part(own[2]),
-                [quoted_part(parts[2]) if (parts := self.table_id(each).parts)[:2] == own[:2] else self.name(each)
-                 for each in action.sources],
+                [
+                    quoted_part(parts[2]) if (parts := self.table_id(each).parts)[:2] == own[:2] else self.name(each)
+                    for each in action.sources
+                ],
             )
         finally:
             self._spark.sql("USE spark_catalog.default")

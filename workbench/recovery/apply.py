@@ -214,12 +214,16 @@ class PlanApplication:
                 self._say(f"step {number} is not as it was then: {problem}")
             if self._ask is None or not self._ask("Go on all the same? [y/N] "):
                 return "failed"
+        self._record(number, step, before, now)
+        self._finish(number, step, now)
+        return "applied"
+
+    def _record(self, number: int, step: RecoveryStep, before: dict[str, str], now: dict[str, str]) -> None:
+        """Let the store learn of a step, before the journal calls it finished: told once more, nothing changes."""
         if self._recorder is not None:
             reached = {**self._journal.reached(), **now}
             if note := self._recorder.record(number, step, before, reached):
                 self._say(f"  {note}")
-        self._finish(number, step, now)
-        return "applied"
 
     def _statement(self, number: int, step: RecoveryStep, planned: str) -> str:
         """Return the statement that is run: a version that is no ancestor of the current one is set as current."""

@@ -65,8 +65,8 @@ class TableCheck:
         table: the table.
         version: the version; empty if the store knows none.
         since: for `newest`: the version after which all that the table has is made again; empty if all of it is.
-        known: for `newest`: the versions since then that the store knows. Others are made by no run here, and their rows
-            would be lost.
+        known: for `newest`: the versions since then that runs in the store made. Others are made by no run
+            here, and their rows would be lost.
     """
 
     check: Literal["newest", "there", "current", "like"]

@@ -168,7 +168,7 @@ class _Planning:
         return {key: None for key in needed if key[0] != self._root}
 
     def _is_remade(self, base: _Base) -> bool:
-        """Return whether the dataset that was asked about goes back: to a version, or to none if it keeps the others."""
+        """Return whether the dataset that was asked about goes back, to a version or to no rows."""
         return bool(base.version) or (base.begins_empty and self._facts.datasets[self._root].has_versions)
 
     def _further_back(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
@@ -457,7 +457,7 @@ class _Planning:
         if known.format == "iceberg" and streams:
             yield (
                 f"a stream that reads {self._label(dataset)} would read its old versions again: it needs the options "
-                "streaming-skip-delete-snapshots=true and stream-from-timestamp (the time of this step, in milliseconds)"
+                "streaming-skip-delete-snapshots=true and stream-from-timestamp (when this step was, in milliseconds)"
             )
         if not known.has_versions and known.location and any(made.batch_id != NO_BATCH for made in history):
             yield (
@@ -963,8 +963,17 @@ def _emptied(
     writes = [statements.table_id(known)]
     if statements.is_overwritten(known):
         writes.append(statements.table_id(known, statements.empty_copy_name(known)))
-    about = {"notes": notes, "doubts": doubts, "writes": tuple(writes), "before": newest, "like": like}
-    yield RecoveryStep("empty", f"Empty {known.label}.", "sql", code, **about)
+    yield RecoveryStep(
+        "empty",
+        f"Empty {known.label}.",
+        "sql",
+        code,
+        notes=notes,
+        doubts=doubts,
+        writes=tuple(writes),
+        before=newest,
+        like=like,
+    )
 
 
 def _kept(known: DatasetFacts) -> Iterator[RecoveryStep]:

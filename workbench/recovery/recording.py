@@ -142,8 +142,10 @@ def _read(dataset: dict[str, Any], step: RecoveryStep, version: str) -> dict[str
 
 def _facet(about: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that each facet has, from an event or from another facet."""
-    producer, schema = about.get("producer", about.get("_producer", "")), about.get("schemaURL", about.get("_schemaURL", ""))
-    return {"_producer": producer, "_schemaURL": schema}
+    return {
+        "_producer": about.get("producer") or about.get("_producer", ""),
+        "_schemaURL": about.get("schemaURL") or about.get("_schemaURL", ""),
+    }
 
 
 def _place_of(dataset: Mapping[str, Any]) -> str:

@@ -35,7 +35,7 @@ def events(lake: str, *, versions: bool = True) -> list[dict[str, Any]]:
 
 
 def recovered(plan: RecoveryPlan, store: Path) -> None:
-    """Do all steps of a plan as storage would: each statement makes the next version; Iceberg goes back to an old one."""
+    """Do all steps of a plan as the storage would: statements make versions, and Iceberg goes back to old ones."""
     now = {"raw": 3, "made": 3}
     reached: dict[str, str] = {}
     recorder = Recorder(plan, store)
@@ -56,9 +56,7 @@ def corrected(store: Store) -> RecoveryPlan:
 
 @pytest.mark.parametrize("lake", ["iceberg", "delta"])
 @pytest.mark.parametrize("versions", [True, False])
-def test_asked_again_after_a_recovery_the_plan_is_empty(
-    tmp_path: Path, lake: str, versions: bool
-) -> None:
+def test_asked_again_after_a_recovery_the_plan_is_empty(tmp_path: Path, lake: str, *, versions: bool) -> None:
     file = tmp_path / "lineage.db"
     taken(file, events(lake, versions=versions))
     with Store.open(file) as store:
