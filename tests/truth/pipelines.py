@@ -181,7 +181,7 @@ class _Making:
             self._jobs.insert(len(self._jobs) - 1, self._job(place, sources, "append"))
 
     def _job(self, place: int, sources: tuple[int, ...], kind: str) -> Action:
-        forms = ("sql", "sql", "sql", "short", "temp", "global", "args", "cte", "view")
+        forms: tuple[str, ...] = ("sql", "sql", "sql", "short", "temp", "global", "args", "cte", "view")
         if kind in ("append", "dynamic"):
             forms = (*forms, "frame")
         form = self._chance.choice(forms)

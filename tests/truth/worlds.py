@@ -204,7 +204,7 @@ class World:
 
     # How a statement is written.
 
-    def _write(self, action: Action, verb: str, framed=None, columns: str = "k, v, p") -> None:  # type: ignore[no-untyped-def]
+    def _write(self, action: Action, verb: str, framed=None, columns: str = "k, v, p") -> None:
         with self._names(action) as (name, sources):
             query = _query(action, sources)
             if action.form == "frame" and framed is not None:

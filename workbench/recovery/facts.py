@@ -93,6 +93,7 @@ class MadeVersion:
         nothing: whether what made it has written no rows: a CREATE TABLE IF NOT EXISTS that found the table there, a
             new name, other columns, a RESTORE.
         branch: the branch that was written; empty for the main one.
+        rows: how many rows were written; None if it is not known.
     """
 
     dataset: int
@@ -106,6 +107,7 @@ class MadeVersion:
     empties: bool = False
     nothing: bool = False
     branch: str = ""
+    rows: int | None = None
 
     @property
     def unit(self) -> Unit:
@@ -161,6 +163,7 @@ class RunFacts:
         checkpoint: the place of its checkpoint; empty if it is not known.
         sql: the text of its statement; empty if it has none.
         gaps: what its events say is missing in them.
+        seconds: how long it took; None if that is not known.
     """
 
     id: str
@@ -173,6 +176,7 @@ class RunFacts:
     checkpoint: str = ""
     sql: str = ""
     gaps: tuple[str, ...] = ()
+    seconds: float | None = None
 
     @property
     def ended(self) -> bool:

@@ -103,12 +103,16 @@ class RepeatedRun:
         job: the name of its job.
         batches: the first and the last micro-batch; empty for a run without.
         made: the versions that it made then, with their datasets: `db.t@12`.
+        seconds: how long it took then; None for micro-batches, and if that is not known.
+        rows: how many rows it wrote then; None if that is not known.
     """
 
     run_id: str
     job: str
     batches: tuple[int, ...] = ()
     made: tuple[str, ...] = ()
+    seconds: float | None = None
+    rows: int | None = None
 
 
 @attrs.frozen
@@ -186,6 +190,7 @@ class RecoveryPlan:
         doubts: what is not certain about the plan as a whole.
         store: the store that it was made from; empty if it was made from none that has a name.
         made: when it was made (ISO 8601, UTC); empty if that is not known.
+        since: when the wrong version was made (ISO 8601, UTC); empty if that is not known.
     """
 
     mode: Mode
@@ -197,6 +202,7 @@ class RecoveryPlan:
     doubts: tuple[str, ...] = ()
     store: str = ""
     made: str = ""
+    since: str = ""
 
     @property
     def id(self) -> str:
@@ -244,6 +250,7 @@ class RecoveryPlan:
             tuple(plain["doubts"]),
             plain["store"],
             plain["made"],
+            plain["since"],
         )
         if plan.id != plain["id"]:
             raise ValueError("it was changed since it was made")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import attrs
+from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.affected import Flow, Passes, everything, live, spread, to_repeat
 from openlineage_pyspark.workbench.recovery.facts import replaces_partitions
@@ -140,6 +141,7 @@ class _Planning:
             tuple(steps),
             tuple(tuple(sorted(self._label(each) for each in circle)) for circle in self._circles()),
             tuple(self._doubts()),
+            since=time_of_micros(start.time).isoformat(timespec="seconds") if start.time else "",
         )
 
     # What must be made again.
@@ -397,7 +399,7 @@ class _Planning:
                 continue
             notes = _expired_note(base, self._expired.get(dataset, ""))
             if base.version:
-                like = self._run_of(dataset, base.version)
+                like = self._run_of(dataset, base.version) or self._facts.histories[dataset][base.place].run_id
                 yield _rolled_back(known, base.version, notes, self._newest(dataset), like)
             elif dataset == self._root and not self._is_remade(base):
                 continue
@@ -761,11 +763,14 @@ class _Planning:
         for run_id, units in by_run.items():
             numbers = [unit[1] for unit in units if unit[1] != NO_BATCH]
             keys = [key for unit in units for key in self._flow.writes.get(unit, ())]
+            rows = [found for key in keys if (found := self._flow.made(key).rows) is not None]
             yield RepeatedRun(
                 run_id,
                 self._facts.run(run_id).job,
                 (min(numbers), max(numbers)) if numbers else (),
                 tuple(self._named(key) for key in keys),
+                None if numbers else self._facts.run(run_id).seconds,
+                sum(rows) if rows else None,
             )
 
     def _is_corrected(self, placed: PlacedRead) -> bool:

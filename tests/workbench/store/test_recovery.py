@@ -761,8 +761,9 @@ def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
 TEXT = """\
 Recovery of db.raw from its version 2 (incremental)
 
-2 datasets with 4 bad versions. 6 steps: 2 roll backs, 1 correction, 1
-checkpoint to set back, 2 runs to repeat. By a person: 2. With doubts: 0.
+2 datasets with 4 bad versions since 2026-01-01 00:04:30 UTC. 6 steps: 2 roll
+backs, 1 correction, 1 checkpoint to set back, 2 runs to repeat. Last time the
+runs took 30 seconds. By a person: 2. With doubts: 0.
 
 These hold or held its data, the first one first:
 
