@@ -370,6 +370,12 @@ def _session(folder: Path) -> SparkSession:
         "spark.app.name": "truth",
         "spark.sql.shuffle.partitions": "1",
         "spark.ui.showConsoleProgress": "false",
+        # For small plans: no code is generated, and none is described.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.ui.explainMode": "simple",
+        "spark.databricks.delta.stats.collect": "false",
         "spark.jars": ",".join(map(str, jars)),
         "spark.sql.catalog.ice.warehouse": str(folder / "ice"),
         "spark.sql.catalog.ice.cache-enabled": "false",

@@ -104,9 +104,8 @@ class World:
             action: what it does.
         """
         getattr(self, f"_{action.kind}")(number, action)
-        for place in (action.target, action.second):
-            if place is not None and self._pipeline.tables[place].has_versions:
-                self._reached[number, place] = self.version(place)
+        if number == self._pipeline.bad or number in {each.to for each in self._pipeline.actions}:
+            self._reached[number, action.target] = self.version(action.target)
 
     def reached(self, number: int, place: int) -> str:
         """Return the version of a table after an action."""
@@ -221,7 +220,7 @@ class World:
                     view = f"global_temp.{view}"
                 query = f"SELECT k, v, p FROM {view}"
             if action.form == "args":
-                query, arguments = f"{query} HAVING max(v) > :least", {"least": -10_000}
+                query, arguments = f"SELECT * FROM ({query}) WHERE v > :least", {"least": -10_000}
             if not verb:
                 text = self._merging(name, f"SELECT k, max(v) AS v, max(p) AS p FROM ({query}) GROUP BY k")
             elif action.form == "cte":

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _SHOWN = 5
 _FEW_ROWS = 100
 _SAME_ORDER = 10
+_CLOCKS_DIFFER = 300_000_000
+"""How much later than the store knows a version may be committed, in microseconds."""
 _APPENDED = frozenset({"InsertIntoStatement", "AppendData"})
 # Operations that change no row, as Iceberg and Delta Lake call them.
 _KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
@@ -203,6 +205,7 @@ class _Checking:
         elif check.check == "newest":
             self._newest(number, name, live, self._reached.get(name, check.version))
             if name not in self._reached:
+                self._is_the_same(number, name, live, check)
                 self._between(number, name, live, check)
         elif check.check == "there":
             self._there(number, step, check, live)
@@ -228,6 +231,17 @@ class _Checking:
                 number,
                 f"{name} has versions that the store does not know, and their rows would be lost: {_listed(newer)}. "
                 f"Take their events in, or accept that by --accept-newer {name}",
+                name,
+            )
+
+    def _is_the_same(self, number: int, name: str, live: LiveTable, check: TableCheck) -> None:
+        """Check that the table is no other one of its name: numbers of versions begin again in a new table."""
+        found = live.versions.get(check.version)
+        if found is not None and check.time and found.micros > check.time + _CLOCKS_DIFFER:
+            self._add(
+                number,
+                f"version {check.version} of {name} was committed at {found.time}, after the run that made it had ended: "
+                f"it is another table, or its files were copied. --accept-newer {name} takes it as the same",
                 name,
             )
 

@@ -67,6 +67,8 @@ class TableCheck:
         since: for `newest`: the version after which all that the table has is made again; empty if all of it is.
         known: for `newest`: the versions since then that runs in the store made. Others are made by no run
             here, and their rows would be lost.
+        time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
+            later is of another table. 0 if that is not known.
     """
 
     check: Literal["newest", "there", "current", "like"]
@@ -74,6 +76,7 @@ class TableCheck:
     version: str = ""
     since: str = ""
     known: tuple[str, ...] = ()
+    time: int = 0
 
 
 @attrs.frozen

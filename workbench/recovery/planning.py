@@ -418,14 +418,17 @@ class _Planning:
         if not known.has_versions or not known.is_of_spark or self._is_gone(dataset):
             return ()
         history = self._facts.histories.get(dataset, ())
-        newest = next((made.snapshot for made in reversed(history) if made.snapshot and not made.branch), "")
+        made = next((each for each in reversed(history) if each.snapshot and not each.branch), None)
+        check = TableCheck("newest", statements.table_id(known), made.snapshot if made else "")
+        # What only a read tells may be older than that.
+        check = attrs.evolve(check, time=made.time if made and made.run_id else 0)
         base = self._bases.get(dataset)
         if base is None:
-            return (TableCheck("newest", statements.table_id(known), newest),)
+            return (check,)
         before = self._flow.before.get((dataset, base.place))
         since = base.version or (self._flow.made(before).snapshot if base.replaced and before else "")
-        made_again = tuple(dict.fromkeys(made.snapshot for made in history if made.snapshot and made.run_id))
-        return (TableCheck("newest", statements.table_id(known), newest, since, made_again),)
+        made_again = tuple(dict.fromkeys(each.snapshot for each in history if each.snapshot and each.run_id))
+        return (attrs.evolve(check, since=since, known=made_again),)
 
     def _is_gone(self, dataset: int) -> bool:
         """Return whether a dataset was dropped, and not created again."""
