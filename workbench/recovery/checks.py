@@ -240,7 +240,7 @@ class _Checking:
         if found is not None and check.time and found.micros > check.time + _CLOCKS_DIFFER:
             self._add(
                 number,
-                f"version {check.version} of {name} was committed at {found.time}, after the run that made it had ended: "
+                f"version {check.version} of {name} was committed at {found.time}, after its run had ended: "
                 f"it is another table, or its files were copied. --accept-newer {name} takes it as the same",
                 name,
             )
