@@ -21,6 +21,7 @@ from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
 from openlineage_pyspark.workbench.recovery.journal import journal_of
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
+from openlineage_pyspark.workbench.recovery.recording import Recorder
 from openlineage_pyspark.workbench.recovery.statements import sql_name
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 
@@ -173,7 +174,8 @@ def _apply(options: argparse.Namespace) -> int:
         consent = Consent(options.accept_newer, options.accept_doubt, options.done)
         with _session(options) as session:
             ask = None if options.yes else _agreed
-            outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent).apply()
+            recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
+            outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
     if outcome in ("failed", "waits"):
         complain(f"go on with: recover apply {options.plan} --resume")
     return _CODES[outcome]
@@ -202,7 +204,9 @@ def _forget(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _session(options: argparse.Namespace) -> Iterator[LiveSession]:
-    """Start the Spark session that the options describe, and stop it in the end."""
+    """Give the Spark session that the options describe. One that is started here is stopped in the end."""
+    spark = sys.modules.get("pyspark.sql")
+    is_running = spark is not None and spark.SparkSession.getActiveSession() is not None
     conf = {**_OWN, **pairs(options.conf)}
     if options.packages:
         conf["spark.jars.packages"] = options.packages
@@ -210,7 +214,8 @@ def _session(options: argparse.Namespace) -> Iterator[LiveSession]:
     try:
         yield LiveSession(session)
     finally:
-        session.stop()
+        if not is_running:
+            session.stop()
 
 
 def _agreed(question: str) -> bool:

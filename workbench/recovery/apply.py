@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.journal import Journal
     from openlineage_pyspark.workbench.recovery.live import LiveSession
     from openlineage_pyspark.workbench.recovery.plan import CheckpointMove, RecoveryPlan, RecoveryStep
+    from openlineage_pyspark.workbench.recovery.recording import Recorder
 
 PlanOutcome: TypeAlias = Literal["applied", "refused", "declined", "failed", "waits"]
 """`refused`: a check failed; `declined`: a person said no; `waits`: a person does the next step."""
@@ -54,6 +55,7 @@ class PlanApplication:
         say: shows a line to people.
         ask: asks a person; None if nobody can be asked.
         consent: what was accepted beforehand.
+        recorder: lets the store learn what was done; None if the plan's store is no file.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class PlanApplication:
         say: Callable[[str], None],
         ask: Ask,
         consent: Consent,
+        recorder: Recorder | None = None,
     ) -> None:
         self._plan = plan
         self._session = session
@@ -71,6 +74,7 @@ class PlanApplication:
         self._say = say
         self._ask = ask
         self._consent = consent
+        self._recorder = recorder
         self._findings = Findings()
 
     def apply(self) -> PlanOutcome:
@@ -212,8 +216,16 @@ class PlanApplication:
                 self._say(f"step {number} is not as it was then: {problem}")
             if self._ask is None or not self._ask("Go on all the same? [y/N] "):
                 return "failed"
+        self._record(number, step, before, now)
         self._finish(number, step, now)
         return "applied"
+
+    def _record(self, number: int, step: RecoveryStep, before: dict[str, str], now: dict[str, str]) -> None:
+        """Let the store learn of a step, before the journal calls it finished: told once more, nothing changes."""
+        if self._recorder is not None:
+            reached = {**self._journal.reached(), **now}
+            if note := self._recorder.record(number, step, before, reached):
+                self._say(f"  {note}")
 
     def _statement(self, number: int, step: RecoveryStep, planned: str) -> str:
         """Return the statement that is run: a version that is no ancestor of the current one is set as current."""
