@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.delivery.senders import configured_senders, is_of_another_sender, of_another_sender
-from openlineage_pyspark.command.screen import Screen, TableColumn, complain, counted
+from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.start.delivery import named_root
 from openlineage_pyspark.transport.spool.content import Content, content, dead_letters
@@ -23,6 +23,7 @@ from openlineage_pyspark.transport.spool.place import (
     release,
     remove,
 )
+from openlineage_pyspark.workbench.pictures.table import TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -245,7 +245,7 @@ def _shown_datasets(outputs: Iterable[tuple[RunEvents, ReportedDataset]]) -> Ite
 
 
 def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wanted: str | None) -> None:
-    from openlineage_pyspark.command.screen import TableColumn
+    from openlineage_pyspark.workbench.pictures.table import TableColumn
 
     rows = []
     for column, edges in output.columns or ():
@@ -263,7 +263,7 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wa
 
 
 def _show_runs(screen: Screen, runs: Sequence[RunEvents]) -> None:
-    from openlineage_pyspark.command.screen import TableColumn
+    from openlineage_pyspark.workbench.pictures.table import TableColumn
 
     days = {each.first.time.date() for each in runs}
     one_day = f" on {next(iter(days))}" if len(days) == 1 else ""

@@ -7,11 +7,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.events.runs import NO_END
-from openlineage_pyspark.command.screen import Screen, TableColumn
+from openlineage_pyspark.command.screen import Screen
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 from openlineage_pyspark.workbench.answer import Answer, Rows, camel_case
 from openlineage_pyspark.workbench.page.formats import text_of_graph
+from openlineage_pyspark.workbench.pictures.table import TableColumn
 from openlineage_pyspark.workbench.questions.lists import as_plain
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.screen import Screen, TableColumn
+from openlineage_pyspark.command.screen import Screen
 from openlineage_pyspark.command.store_option import add_store, asking
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.pictures.plain import csv_of
+from openlineage_pyspark.workbench.pictures.table import TableColumn
 from openlineage_pyspark.workbench.store.tables.views import PROPOSAL
 
 if TYPE_CHECKING:

@@ -136,7 +136,7 @@ def _in_answers(told: Told, question: str, names: Iterable[str]) -> set[Edge]:
     with Store.open(told.store) as store:
         for name in sorted({*names}):
             answer = getattr(store, question)(name.replace("|", "/", 1), by="column", depth=1)
-            found.update(_of_graph({"result": answer.graph().to_dict()}))
+            found.update(_of_graph(answer.to_dict()))
     return found
 
 

@@ -23,6 +23,7 @@ from openlineage_pyspark.workbench.model.graph import (
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.pictures.diagrams import SIGNS
 from openlineage_pyspark.workbench.pictures.plain import plain
+from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.workbench.questions.things import runs_within
 from openlineage_pyspark.workbench.questions.told import explained, stored_edge, told_by
@@ -385,14 +386,3 @@ def _how(change: ChangeRow) -> str:
         return f": {change.before} => {change.after}"
     text = change.before or change.after
     return f": {text}" if text else ""
-
-
-def code_of(text: str) -> str:
-    """Return a text as code in a cell of a Markdown table."""
-    # A backslash before the one that keeps a bar within the cell would take its effect.
-    shown = plain(text).replace("\\|", "\\ |")
-    if not shown.strip():
-        return ""
-    fence = "`" * (1 + shown.count("`"))
-    padding = " " if "`" in shown else ""
-    return f"{fence}{padding}{shown}{padding}{fence}".replace("|", "\\|")

@@ -21,6 +21,7 @@ from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, current_of, reach
 from openlineage_pyspark.workbench.questions.told import (
     RUNS_OF_A_JOB,
+    ToldByRun,
     call_sites_of,
     diagnostics_of,
     earlier_runs,
@@ -36,7 +37,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph, Node
-    from openlineage_pyspark.workbench.questions.reached import LinkedNodes
+    from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
@@ -62,37 +63,17 @@ def whole_graph(tables: QueriedTables, limits: Limits, around: str = "") -> Grap
     return _Builder(tables, limits).build(up | down, up, down)
 
 
-def graph_of_answer(tables: QueriedTables, limits: Limits, answer: LinkedNodes) -> Graph:
+def detailed(tables: QueriedTables, limits: Limits, graph: Graph, runs: Iterable[str]) -> Graph:
     """
-    Return an answer as a graph, with all that the store knows of its nodes and edges.
+    Return a graph with all that the store knows of its nodes, and with what was not understood of their jobs.
 
     Args:
         tables: the store.
         limits: those that the question had.
-        answer: the answer. One with versions or runs is given as it is.
+        graph: the names of its nodes, and its edges.
+        runs: the ids of the runs that state the edges.
     """
-    base = answer.graph()
-    if any(node.kind in ("version", "run") for node in answer.all_nodes):
-        return base
-    wanted = {identity("dataset", node.namespace, node.name) for node in answer.all_nodes if node.dataset}
-    every = _Builder(tables, limits).build(wanted)
-    pairs = {(edge.source, edge.target, edge.job) for edge in base.edges}
-    edges = tuple(edge for edge in every.edges if (edge.source, edge.target, edge.job) in pairs)
-    ids = {node.id for node in base.nodes}
-    operators = {node.id for node in operators_of_edges(edges)}
-    nodes = [
-        node
-        for node in every.nodes
-        if (node.job in ids if isinstance(node, RunNode) else node.id in ids or node.id in operators)
-    ]
-    known = {node.id for node in nodes}
-    found = {(edge.source, edge.target, edge.job) for edge in edges}
-    return ShownGraph(
-        (*nodes, *(node for node in base.nodes if node.id not in known)),
-        (*edges, *(edge for edge in base.edges if (edge.source, edge.target, edge.job) not in found)),
-        tuple(each for each in every.diagnostics if each.node in ids),
-        every.time,
-    )
+    return _Builder(tables, limits).fill(graph, set(runs) - {""})
 
 
 def _reached(tables: QueriedTables, start: tuple[int, str], direction: Direction, limits: Limits) -> Iterator[int]:
@@ -122,21 +103,39 @@ class _Builder:
         ids = {flow[1] for flow in flows} | {row[place] for row in derived for place in (0, 2)}
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
         jobs = self._jobs({flow[0] for flow in flows} | {row[4] for row in derived}, every=only is None)
-        runs = self._runs(jobs)
-        sites = call_sites_of(self._tables, (run.run_id for run in runs), self._limits.time)
-        runs = [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
+        runs = self._with_call_sites(self._runs(jobs))
         told = told_by(
             self._tables, {run.run_id for run in runs} | {row[9] for row in derived if row[9]}, self._limits.time
         )
         nodes: list[Node] = list(self._datasets(named))
         columns = self._columns(named, derived)
-        job_of_run = {run.run_id: run.job for run in runs}
         paths = explained(_column_edges(derived, named, jobs), told, self._earlier(derived, jobs, runs))
         edges = sorted(united(paths), key=lambda each: (each.target, each.order, each.source, each.job))
         nodes += [*columns, *jobs.values(), *runs, *operators_of_edges(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
-        time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
-        return ShownGraph(tuple(nodes), every_edge, diagnostics_of(told, job_of_run), time)
+        return ShownGraph(tuple(nodes), every_edge, _diagnostics(told, runs, (row[9] for row in derived)), self._time)
+
+    def fill(self, graph: Graph, told_runs: set[str]) -> Graph:
+        """Return a graph with what is known of its nodes, the runs of its jobs, and what these did not understand."""
+        own = graph.nodes
+        named = datasets(
+            self._tables, (identity("dataset", n.namespace, n.name) for n in own if isinstance(n, DatasetNode))
+        )
+        jobs = self._jobs({identity("job", n.namespace, n.name) for n in own if isinstance(n, JobNode)}, every=False)
+        columns = self._columns(named, []) if any(isinstance(node, ColumnNode) for node in own) else ()
+        known: dict[str, Node] = {node.id: node for node in (*self._datasets(named), *columns, *jobs.values())}
+        runs = self._with_call_sites(self._runs(jobs))
+        told = told_by(self._tables, {run.run_id for run in runs} | told_runs, self._limits.time)
+        nodes = [*(known.get(node.id, node) for node in own), *runs, *operators_of_edges(graph.edges)]
+        return ShownGraph(tuple(nodes), graph.edges, _diagnostics(told, runs, told_runs), self._time)
+
+    @property
+    def _time(self) -> str:
+        return "" if self._limits.as_of is None else _text_of(self._limits.as_of)
+
+    def _with_call_sites(self, runs: Sequence[RunNode]) -> list[RunNode]:
+        sites = call_sites_of(self._tables, (run.run_id for run in runs), self._limits.time)
+        return [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
 
     def _earlier(
         self, derived: Iterable[tuple[Any, ...]], jobs: dict[int, JobNode], runs: Sequence[RunNode]
@@ -283,6 +282,31 @@ class _Builder:
             ends = _dataset_id(named[dataset]), jobs[job].id
             source, target = reversed(ends) if writes else ends
             yield Edge(source, target, job=jobs[job].id)
+
+
+def _diagnostics(told: dict[str, ToldByRun], runs: Sequence[RunNode], stating: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """
+    Return what was not understood as diagnostics.
+
+    Args:
+        told: what the events of runs tell.
+        runs: the latest runs of each job.
+        stating: the runs that state edges. What they, and those that tell what jobs do now, did not understand may be
+            missing.
+    """
+    needed = {*stating, *_telling(runs)}
+    return diagnostics_of(told, {run.run_id: run.job for run in runs}, needed)
+
+
+def _telling(runs: Iterable[RunNode]) -> Iterator[str]:
+    """Yield the runs that tell what each job does: the last complete one with those beside it; else the last one."""
+    of_job: dict[str, list[RunNode]] = {}
+    for run in runs:
+        of_job.setdefault(run.job, []).append(run)
+    for found in of_job.values():
+        last = next((run for run in found if run.state == "COMPLETE"), found[0])
+        yield last.run_id
+        yield from (run.run_id for run in found if run.parent and run.parent == last.parent)
 
 
 def _related(

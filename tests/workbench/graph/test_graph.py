@@ -96,6 +96,7 @@ def test_an_operator_that_was_not_understood_lowers_the_certainty_and_is_a_diagn
             "code": "unknown-operator",
             "level": "warning",
             "message": "no rule for this operator",
+            "missing": True,
             "node": "job|jobs|shop.guess",
             "run": "run|r3",
             "operator": "MapInPandas",

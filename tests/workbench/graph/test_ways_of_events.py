@@ -101,7 +101,7 @@ def test_an_earlier_time_is_told_by_the_runs_until_then(tmp_path: Path) -> None:
         shown = [
             [(edge.source[-1], edge.certainty, edge.run) for edge in to_x(store.graph(as_of=time))] for time in times
         ]
-        answers = [store.upstream("t.x", as_of=time).links for time in times]
+        answers = [store.upstream("t.x", as_of=time).result.links for time in times]
         assert [{link.edge for link in links} for links in answers] == [
             set(to_x(store.graph(as_of=time))) for time in times
         ]
@@ -136,7 +136,11 @@ def test_an_answer_tells_of_its_edges_what_the_graph_tells(tmp_path: Path) -> No
     """As values, as a graph, and as a table."""
     graph = graph_of(tmp_path, facet(told("a", "opaque"), told("b", "exact")))
     with Store.open(tmp_path / "a.db") as store:
-        answers = [store.upstream("t.x"), store.downstream("s", by="column"), store.between("s.a", "t")]
+        answers = [
+            store.upstream("t.x").result,
+            store.downstream("s", by="column").result,
+            store.between("s.a", "t").result,
+        ]
         shown = [{edge for edge in to_x(answer.graph()) if edge.source == "column|lake|s|a"} for answer in answers]
         assert shown == [{edge for edge in to_x(graph) if edge.source == "column|lake|s|a"}] * 3
         upstream = answers[0]
@@ -147,8 +151,8 @@ def test_an_answer_tells_of_its_edges_what_the_graph_tells(tmp_path: Path) -> No
         columns, rows = upstream.table()
         assert [row[columns.index("certainty")] for row in rows] == ["opaque", "exact", "exact"]
         assert ">certainty</th>" in upstream._repr_html_()
-        assert ">certainty</th>" not in store.upstream("t")._repr_html_()
-        assert {link.certainty for link in store.upstream("t").links} == {""}
+        assert ">certainty</th>" not in store.upstream("t").result._repr_html_()
+        assert {link.certainty for link in store.upstream("t").result.links} == {""}
 
 
 def test_a_run_with_a_remark_makes_its_other_edges_doubtful(tmp_path: Path) -> None:
@@ -201,7 +205,7 @@ def test_an_edge_shows_the_texts_of_all_its_paths_and_is_as_sure_as_the_least_su
     taken(tmp_path / "a.db", [run_event("load", "COMPLETE", 1, run="r", inputs=(dataset("s"),), outputs=(made,))])
     with Store.open(tmp_path / "a.db") as store:
         found = [(path.expression, path.certainty) for edge in store.graph().edges for path in edge.paths]
-        answer = store.upstream("t.x")
+        answer = store.upstream("t.x").result
     assert found == [("a + 1; f(a)", "opaque")]
     assert [link.expressions for link in answer.links] == [("a + 1; f(a)",)]
 

@@ -59,7 +59,7 @@ def test_an_answer_costs_the_same_in_a_large_store(tmp_path: Path) -> None:
         taken(path, [*chain("db.asked", 10), *chain("other", others)])
         with Database(path, read_only=True) as database:
             store = Store(database)
-            assert len(store.downstream("asked0").nodes) == 10
+            assert len(store.downstream("asked0").result.nodes) == 10
             costs.append(
                 [
                     steps(database, partial(store.downstream, "asked0")),

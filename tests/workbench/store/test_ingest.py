@@ -346,7 +346,7 @@ def test_a_rename_continues_each_column_under_the_new_name(filled: Callable[...,
         ),
         run_event("rename", "COMPLETE", 2, outputs=(renamed,)),
     )
-    assert [node.label for node in store.upstream("new.a").nodes] == ["old.a", "raw.x"]
+    assert [node.label for node in store.upstream("new.a").result.nodes] == ["old.a", "raw.x"]
 
 
 def _query(folder: Path, sql: str) -> list[tuple[Any, ...]]:

@@ -298,7 +298,7 @@ def test_what_a_task_says_that_a_statement_in_it_wrote_is_repeated_once(filled: 
     )
 
     assert [each.version for each in store.history("db.b")] == ["11"]
-    assert {node.label for node in store.downstream("run:task").nodes} == {"db.b@11"}
+    assert {node.label for node in store.downstream("run:task").result.nodes} == {"db.b@11"}
     found = store.recover("db.a")
     assert (found.datasets[1].bad, code_of(found)) == (("11",), [BACK, "(correct)", COPY])
 

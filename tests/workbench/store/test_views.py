@@ -111,7 +111,10 @@ def test_the_views_with_names_stand_in_the_file(filled: Fill) -> None:
         ("stream", 1, "502"),
     ]
     # Our own tables with ids are there for the other questions of the same store.
-    assert [node.label for node in store.upstream("last").nodes] == ["cat.myDatabase.myTable", "myDatabase.first"]
+    assert [node.label for node in store.upstream("last").result.nodes] == [
+        "cat.myDatabase.myTable",
+        "myDatabase.first",
+    ]
 
 
 @pytest.mark.parametrize(
