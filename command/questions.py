@@ -51,9 +51,10 @@ def _option(argument: Argument) -> dict[str, Any]:
         return {**common, **metavar, "type": whole_number(argument.help.least or 0)}
     if argument.shape == "choice":
         return {**common, "choices": argument.choices}
-    if argument.shape == "choices":
-        return {**common, "action": "append", "choices": argument.choices}
-    return {**common, **metavar, **({"action": "append"} if argument.shape == "texts" else {})}
+    if argument.shape in ("texts", "choices"):
+        several = {**common, "action": "append", "default": [*argument.default]}
+        return {**several, **({"choices": argument.choices} if argument.choices else metavar)}
+    return {**common, **metavar}
 
 
 def given_to(asked: Question, options: argparse.Namespace) -> dict[str, Any]:

@@ -214,17 +214,17 @@ class Answer(Generic[R_co]):
         """Return the formats that it can be written in."""
         return tuple(dict.fromkeys((*self.writers, "json")))
 
-    def to_text(self, format: str = "text") -> str:  # noqa: A002 (the word of the command line)
+    def to_text(self, format: str = "") -> str:  # noqa: A002 (the word of the command line)
         """
         Return it as text.
 
         Args:
-            format: one of `formats`, such as `text` or `json`.
+            format: one of `formats`, such as `text` or `json`; empty for the first of them.
 
         Raises:
             ValueError: there is no such format.
         """
-        found = self.written(format)
+        found = self.written(format or self.formats[0])
         return found if isinstance(found, str) else found.to_text()
 
     def written(self, format: str) -> str | TextTable:  # noqa: A002 (the word of the command line)

@@ -108,6 +108,7 @@ def _draw(options: argparse.Namespace) -> int:
     from openlineage_pyspark.command.view import file_reason_of, opened_from, unfold_refusal
     from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
     from openlineage_pyspark.workbench.page.formats import text_of_graph
+    from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 
     refusal = unfold_refusal(options) or _refusal(options)
     if refusal:
@@ -117,7 +118,8 @@ def _draw(options: argparse.Namespace) -> int:
     around = ".".join(filter(None, (options.output, options.column)))
     try:
         with opened_from([Path(file) for file in options.files], problems) as store:
-            sys.stdout.write(text_of_graph(store.graph(around), options.format, unfold=options.unfold))
+            graph = with_diagnostics(store.graph(around))
+        sys.stdout.write(text_of_graph(graph, options.format, unfold=options.unfold))
     except NameNotFoundError as problem:
         complain(f"{problem}; `show {' '.join(options.files)}` lists the outputs and their columns")
         return 1

@@ -22,6 +22,7 @@ Direct: TypeAlias = Annotated[bool, Help("leave out columns that only decide abo
 AsOf: TypeAlias = Annotated[
     str, Help("answer for an earlier time, such as 2026-01-31T12:00:00Z or 2d (two days ago)", "TIME")
 ]
+LateAt: TypeAlias = Annotated[str, Help("the time at which they are late or not, such as 2d; default: now", "TIME")]
 Ever: TypeAlias = Annotated[bool, Help("count what jobs did once and do no longer")]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
+from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
     Edge,
+    Graph,
     JobNode,
     RunNode,
     column_id,
@@ -17,8 +19,18 @@ from openlineage_pyspark.workbench.model.graph import (
     united,
 )
 from openlineage_pyspark.workbench.model.times import known_time
+from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, current_of, reach
+from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, limits_of
+from openlineage_pyspark.workbench.questions.reach import (
+    Direction,
+    Limits,
+    current_of,
+    leads_on,
+    limit_diagnostic,
+    reach,
+)
+from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.told import (
     RUNS_OF_A_JOB,
     ToldByRun,
@@ -32,54 +44,73 @@ from openlineage_pyspark.workbench.questions.told import (
     told_by,
 )
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
+from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find, name_with_namespace
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.model.graph import Graph, Node
+    from openlineage_pyspark.workbench.answer import Writer
+    from openlineage_pyspark.workbench.model.graph import Node
     from openlineage_pyspark.workbench.model.kinds import Diagnostic
-    from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
+    from openlineage_pyspark.workbench.store.names import DatasetName
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
 
 
-def whole_graph(tables: QueriedTables, limits: Limits, around: str = "") -> Graph:
-    """
-    Return the lineage of a store.
+_AROUND = "only what is upstream and downstream of a DATASET.COLUMN or a DATASET; the end of a name is enough"
+_WRITERS: dict[str, Writer] = {
+    "mermaid": lambda answer: text_of_graph(answer.result, "mermaid"),
+    "dot": lambda answer: text_of_graph(answer.result, "dot"),
+    "html": lambda answer: text_of_graph(with_diagnostics(answer), "html"),
+    "svg": lambda answer: text_of_graph(answer.result, "svg"),
+}
 
-    Args:
-        tables: the store.
-        limits: for which time; with `around`, also how far.
-        around: a dataset or a column: what is upstream and downstream of it, and nothing else. Empty for all.
 
-    Raises:
-        StoreError: nothing has this name, or several things have it.
-    """
+@question(_WRITERS)
+def graph(
+    tables: QueriedTables,
+    around: Annotated[str, Help(_AROUND, "NAME")] = "",
+    *,
+    depth: Annotated[int | None, Help("with a name: pass at most N jobs each way", "N", least=1)] = None,
+    direct: Direct = False,
+    as_of: AsOf = "",
+    ever: Ever = False,
+) -> Answer[Graph]:
+    """Show the lineage of a store as a graph: all of it, or what lies around a dataset or a column."""
+    limits = limits_of(depth, as_of, direct=direct, ever=ever)
+    limited: tuple[Diagnostic, ...] = ()
     if not around:
-        return _Builder(tables, limits).build(None)
-    thing = find(tables, around)
-    start = (thing.dataset.id, thing.column)
-    up, down = ({start[0], *_reached(tables, start, direction, limits)} for direction in Direction)
-    return _Builder(tables, limits).build(up | down, up, down)
+        found = _Builder(tables, limits).build(None)
+    else:
+        thing = find(tables, around)
+        start = (thing.dataset.id, thing.column)
+        ways = [(direction, reach(tables, start, direction, limits)) for direction in Direction]
+        up, down = ({place[0] for place in (start, *way.depths, *way.passed)} for _, way in ways)
+        found = _Builder(tables, limits).build(up | down, up, down)
+        limited = tuple(
+            limit_diagnostic(direction, limits)
+            for direction, way in ways
+            if leads_on(tables, {start: 0, **way.depths}, direction, limits, by_columns=bool(thing.column))
+        )
+    bare = ShownGraph(found.nodes, found.edges, time=found.time)
+    return answered(bare, (*limited, *found.diagnostics), as_of=limits.as_of)
 
 
-def detailed(tables: QueriedTables, limits: Limits, graph: Graph, runs: Iterable[str]) -> Graph:
+def with_diagnostics(answer: Answer[Graph]) -> Graph:
+    """Return the graph of an answer with what its envelope tells, as pages show it."""
+    return attrs.evolve(answer.result, diagnostics=answer.diagnostics)
+
+
+def detailed(tables: QueriedTables, limits: Limits, named: Graph, runs: Iterable[str]) -> Graph:
     """
     Return a graph with all that the store knows of its nodes, and with what was not understood of their jobs.
 
     Args:
         tables: the store.
         limits: those that the question had.
-        graph: the names of its nodes, and its edges.
+        named: the names of its nodes, and its edges.
         runs: the ids of the runs that state the edges.
     """
-    return _Builder(tables, limits).fill(graph, set(runs) - {""})
-
-
-def _reached(tables: QueriedTables, start: tuple[int, str], direction: Direction, limits: Limits) -> Iterator[int]:
-    """Yield the datasets upstream or downstream of a dataset or a column."""
-    reached = reach(tables, start, direction, limits)
-    yield from (place[0] for place in (*reached.depths, *reached.passed))
+    return _Builder(tables, limits).fill(named, set(runs) - {""})
 
 
 class _Builder:

@@ -11,6 +11,7 @@ import enum
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.store.current import Current
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts
@@ -186,6 +187,12 @@ def leads_on(
     down = direction is Direction.DOWNSTREAM
     edges = step(tables, last, direction, limits, current_of(tables, limits))
     return any((edge.target if down else edge.source) not in depths for edge in edges)
+
+
+def limit_diagnostic(direction: Direction, limits: Limits) -> Diagnostic:
+    """Return what says that an answer ends at its depth, and that more lies beyond."""
+    message = f"more lies {direction.value}: the answer ends at the depth {limits.depth}"
+    return Diagnostic("limit", message, missing=True)
 
 
 def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, limits: Limits) -> list[Place]:

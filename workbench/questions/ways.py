@@ -16,6 +16,7 @@ from openlineage_pyspark.workbench.questions.reach import (
     Limits,
     datasets_of_job,
     leads_on,
+    limit_diagnostic,
     part_between,
     reach,
     reach_all,
@@ -240,11 +241,7 @@ class _Maker:
         """Return an answer that says so if its depth ends it."""
         if not leads_on(self.tables, depths, self.direction, limits, by_columns=by_columns):
             return answer
-        return attrs.evolve(answer, diagnostics=(self._limit(),))
-
-    def _limit(self) -> Diagnostic:
-        message = f"more lies {self.direction.value}: the answer ends at the depth {self.limits.depth}"
-        return Diagnostic("limit", message, missing=True)
+        return attrs.evolve(answer, diagnostics=(limit_diagnostic(self.direction, self.limits),))
 
     def _missing(
         self, versions: StoredVersions, reached: VersionClosure, shown: dict[VersionKey, AnswerNode]
@@ -252,7 +249,7 @@ class _Maker:
         """Return what is missing: what lies beyond the depth, and what versions came from that no known run made."""
         limits = self.limits
         leads_on = limits.depth is not None and versions_lead_on(versions, reached, self.direction, limits.as_of)
-        limit = (self._limit(),) if leads_on else ()
+        limit = (limit_diagnostic(self.direction, self.limits),) if leads_on else ()
         if self.direction is Direction.DOWNSTREAM:
             return limit
         unknown = (shown[key] for key in reached.depths if key[1] and not versions.get(key).parts)

@@ -73,7 +73,7 @@ def test_a_version_is_a_part_of_its_table_and_less_sure_if_no_event_names_it(sto
     ]
     assert {how for edge in graph.edges for how in hows(edge)} == {"READ", "WRITE"}
     assert {edge.certainty for edge in graph.edges} == {"guessed"}
-    read = [edge for edge in store.history_graph("daily").edges if not edge.is_flow]
+    read = [edge for edge in store.history("daily").result.graph().edges if not edge.is_flow]
     assert [(edge.paths, edge.certainty) for edge in read] == [((), "guessed")]
 
 

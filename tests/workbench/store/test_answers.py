@@ -252,15 +252,13 @@ def test_the_history_tells_runs_rows_inputs_and_changed_columns(filled: Callable
         run_event("load", "START", 3, run="r3", outputs=(out(9, "a", "b"),)),
         run_event("load", "FAIL", 4, run="r3", outputs=(out(9, "a", "b"),)),
     )
-    found = store.history("t")
+    found = store.history("t").result
     assert [(each.version, each.rows, each.change) for each in found] == [("r2", 7, "OVERWRITE"), ("r1", 5, "")]
     assert [each.columns_added for each in found] == [("b",), ()]
     assert [[read.label for read in each.inputs] for each in found] == [[], ["s@41"]]
 
 
-@pytest.mark.parametrize(
-    "ask", [Store.history, Store.history_graph, lambda store, name: store.upstream(f"{name}@latest").result]
-)
+@pytest.mark.parametrize("ask", [Store.history, lambda store, name: store.upstream(f"{name}@latest")])
 def test_what_only_a_dataset_has_is_not_told_of_a_column(filled: Callable[..., Store], ask: Callable[..., Any]) -> None:
     store = filled(run_event("load", "COMPLETE", 1, outputs=(dataset("a/t", columns=("c",)),)))
     with pytest.raises(StoreError, match=r"^t\.c is a column: name its dataset, a/t$"):
@@ -275,16 +273,17 @@ def test_lists_tell_what_is_there(filled: Callable[..., Store]) -> None:
         run_event("load", "FAIL", 6, run="r2", errorMessage={"message": "no space"}),
         run_event("other", "START", 7, run="r3"),
     )
-    assert [(job.name, job.runs, job.last_state) for job in store.jobs()] == [
+    assert [(job.name, job.runs, job.last_state) for job in store.jobs().result] == [
         ("load", 2, "FAIL"),
         ("other", 1, "START"),
     ]
-    assert [job.name for job in store.jobs(containing="OTH")] == ["other"]
-    assert [run.run_id for run in store.runs()] == ["r3", "r2", "r1"]
-    assert [(run.run_id, run.error) for run in store.runs(states=["FAIL"])] == [("r2", "no space")]
-    assert [run.run_id for run in store.runs(job="load", limit=1)] == ["r2"]
-    assert [run.run_id for run in store.runs(since=at(4))] == ["r3", "r2"]
-    lines = [(line.label, line.readers, line.writers, line.last_written is not None) for line in store.datasets()]
+    assert [job.name for job in store.jobs(containing="OTH").result] == ["other"]
+    assert [run.run_id for run in store.runs().result] == ["r3", "r2", "r1"]
+    assert [(run.run_id, run.error) for run in store.runs(state=("FAIL",)).result] == [("r2", "no space")]
+    assert [run.run_id for run in store.runs(job="load", limit=1).result] == ["r2"]
+    assert [run.run_id for run in store.runs(since=at(4)).result] == ["r3", "r2"]
+    rows = store.datasets().result
+    lines = [(row.label, row.readers, row.writers, row.last_written is not None) for row in rows]
     assert lines == [("a", 1, 0, False), ("b", 0, 1, True)]
 
 
@@ -371,9 +370,10 @@ def test_a_run_is_late_if_it_takes_much_longer_than_the_runs_before_it(filled: C
         *_runs_of("quick", (0, 0.01), (1, 1.01), (2, 2.01), (3, 3.9)),
     )
     # A third of an hour is twice the usual time, and a run of which too few came before is not late.
-    assert [(run.run_id, run.usual_seconds) for run in store.runs(late=True, as_of=at(390))] == [("slow-4", 600.0)]
-    assert [run.run_id for run in store.runs(late=True, as_of=at(391))] == ["slow-6", "slow-4"]
-    assert [run.late for run in store.runs(limit=1)] == [False]
+    late = store.runs(late=True, as_of=at(390)).result
+    assert [(run.run_id, run.usual_seconds) for run in late] == [("slow-4", 600.0)]
+    assert [run.run_id for run in store.runs(late=True, as_of=at(391)).result] == ["slow-6", "slow-4"]
+    assert [run.late for run in store.runs(limit=1).result] == [False]
 
 
 def test_a_job_is_late_if_it_pauses_much_longer_than_usual(filled: Callable[..., Store]) -> None:
@@ -381,9 +381,9 @@ def test_a_job_is_late_if_it_pauses_much_longer_than_usual(filled: Callable[...,
         *_runs_of("hourly", *((hour * 60, hour * 60 + 1) for hour in range(5))),
         *_runs_of("rare", (0, 1), (60, 61)),
     )
-    lines = {job.name: (job.usual_pause, job.late) for job in store.jobs(as_of=at(360))}
+    lines = {job.name: (job.usual_pause, job.late) for job in store.jobs(as_of=at(360)).result}
     assert lines == {"hourly": (3600.0, False), "rare": (None, False)}
-    assert {job.name: job.late for job in store.jobs(as_of=at(361))} == {"hourly": True, "rare": False}
+    assert {job.name: job.late for job in store.jobs(as_of=at(361)).result} == {"hourly": True, "rare": False}
 
 
 def test_the_history_tells_types_that_changed_and_versions_that_were_inferred(filled: Callable[..., Store]) -> None:
@@ -393,7 +393,7 @@ def test_the_history_tells_types_that_changed_and_versions_that_were_inferred(fi
         return run_event("load", "COMPLETE", minute, run=f"r{minute}", inputs=(dataset("s"),), outputs=(out,))
 
     first = run_event("fill", "COMPLETE", 0, run="w", outputs=(dataset("s"),))
-    newest, oldest = filled(first, made(1, "int"), made(2, "bigint")).history("t")
+    newest, oldest = filled(first, made(1, "int"), made(2, "bigint")).history("t").result
     assert (newest.columns_changed, oldest.columns_changed) == ((("x", "int", "bigint"),), ())
     assert (newest.parent, newest.kind, newest.batch) == ("1", "storage", None)
     assert [read.label for read in newest.inputs] == ["s@w?"]

@@ -62,5 +62,5 @@ def test_two_writers_and_five_readers_use_one_file_without_an_error(tmp_path: Pa
     assert ends == [("", 0)] * 7
     taken(tmp_path / "straight.db", events)
     with Store.open(store) as found, Store.open(tmp_path / "straight.db") as straight:
-        assert found.runs() == straight.runs()
-        assert found.datasets() == straight.datasets()
+        assert found.runs().result == straight.runs().result
+        assert found.datasets().result == straight.datasets().result

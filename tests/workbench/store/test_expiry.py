@@ -142,7 +142,7 @@ def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answere
     random.Random(seed).shuffle(events)  # noqa: S311 (a test's choice)
     taken(tmp_path / "s.db", events)
     with Store.open(tmp_path / "s.db") as store:
-        names = [line.label for line in store.datasets()]
+        names = [line.label for line in store.datasets().result]
         before = {name: [node.label for node in store.upstream(name).result.nodes] for name in names}
     with Database(tmp_path / "s.db") as database:
         found = expire(database, microseconds(at(320)))

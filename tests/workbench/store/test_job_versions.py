@@ -151,7 +151,7 @@ def test_a_table_comes_from_what_the_run_read_that_wrote_it(tmp_path: Path) -> N
             ["s1"],
             ["s2"],
         ]
-        assert store.sql("SELECT source_table, target_table FROM table_lineage ORDER BY 1")[1] == [
+        assert store.sql("SELECT source_table, target_table FROM table_lineage ORDER BY 1").table()[1] == [
             ("s0", "t0"),
             ("s1", "t1"),
             ("s2", "t2"),

@@ -205,7 +205,7 @@ def questions() -> list[tuple[str, Callable[[Store], Any]]]:
     found.append(("diff of runs", methodcaller("diff", f"run:{of_versions[0]}", f"run:{of_versions[1]}")))
     lists = [
         ("jobs", methodcaller("jobs", containing="JOB1")),
-        ("failed runs", methodcaller("runs", states=["FAIL"])),
+        ("failed runs", methodcaller("runs", state=("FAIL",))),
         ("runs", methodcaller("runs", job="job", since=at(3), limit=9)),
         ("late jobs", methodcaller("jobs", as_of=at(900))),
         ("late runs", methodcaller("runs", late=True, as_of=at(900))),
@@ -263,7 +263,7 @@ def test_view_shows_a_store_in_a_catalog_as_it_shows_one_in_a_file(
     assert main(["view", *name, *around, "--format", "json", "-o", str(graph)]) == 0
     assert main(["view", *name, *around, "--compare", at(12), "-o", str(page)]) == 0
 
-    expected = json.loads(text_of_graph(Store(lite).graph("t3", depth=1), "json"))
+    expected = json.loads(text_of_graph(Store(lite).graph("t3", depth=1).result, "json"))
     found = json.loads(graph.read_text())
     assert {**found["result"], "time": ""} == {**expected["result"], "time": ""}
     assert found["diagnostics"] == expected["diagnostics"]
