@@ -12,20 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("doctor", "show", "validate", "send", "replay", "spool", "ingest", "store", "upstream", "downstream", "between"),
-    *(
-        "datasets",
-        "jobs",
-        "runs",
-        "history",
-        "unused",
-        "blame",
-        "sql",
-        "recover",
-        "checkpoint",
-        "view",
-        "diff",
-        "lineage",
-    ),
+    *("datasets", "jobs", "runs", "history", "unused", "blame", "sql", "recover", "checkpoint", "view", "diff"),
+    "lineage",
 )
 
 

@@ -72,8 +72,7 @@ def _table(answer: Answer[Rows[BlameRow]]) -> TextTable:
 @question(row_writers(_table))
 def blame(tables: QueriedTables, table: DatasetRef) -> Answer[Rows[BlameRow]]:
     """Show which run made each version of a table: its job, its time and what it did, the latest first."""
-    named = find_dataset(tables, table)
-    versions = history_of(tables, named)
+    named, versions = history_of(tables, find_dataset(tables, table))
     jobs = _jobs_of_runs(tables, (each.run_id for each in versions))
     rows = []
     for each in versions:

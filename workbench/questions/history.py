@@ -152,8 +152,7 @@ _WRITERS = {
 @question(_WRITERS)
 def history(tables: QueriedTables, dataset: DatasetRef) -> Answer[History]:
     """List the versions of a dataset with the runs that wrote them, the latest first."""
-    named = find_dataset(tables, dataset)
-    found = history_of(tables, named)
+    named, found = history_of(tables, find_dataset(tables, dataset))
     node = DatasetNode(named.namespace, named.name, named.label)
     return answered(History("version", tuple(found), dataset=node), unknown_writers(named, found))
 
@@ -167,8 +166,8 @@ def unknown_writers(dataset: DatasetName, versions: Iterable[VersionRow]) -> Ite
             yield Diagnostic("unknown-writer", message, missing=True, node=node)
 
 
-def history_of(tables: QueriedTables, dataset: DatasetName) -> list[VersionRow]:
-    """Return the versions of a dataset that was found, the latest first."""
+def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName, list[VersionRow]]:
+    """Return a dataset, with a label that none has which its runs read, and its versions, the latest first."""
     versions = StoredVersions(tables)
     every = versions.of(dataset.id)
     reads = versions.read_by(version.parts[0] for version in every if version.parts)
@@ -210,7 +209,7 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> list[VersionRow]:
             )
         )
         before = now or before
-    return found[::-1]
+    return named[dataset.id], found[::-1]
 
 
 def _read(read: InputVersion, own: DatasetNode) -> tuple[DatasetNode, DatasetNode | VersionNode]:
