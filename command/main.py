@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.errors import WORKBENCH, MissingExtraError, require
+from openlineage_pyspark.errors import MissingExtraError
+from openlineage_pyspark.workbench.extras import WORKBENCH, require
 from openlineage_pyspark.workbench.questions import QUESTIONS
 
 if TYPE_CHECKING:

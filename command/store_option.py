@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import complain, printable
-from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
+from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import FILE_ENDINGS, is_store_file
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 from openlineage_pyspark.workbench.store.spark.tables import is_in_session_catalog, is_schema_name

@@ -24,7 +24,7 @@ from openlineage_pyspark.command.store_option import (
     refuse_spark_options,
     refuse_stores,
 )
-from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode
 from openlineage_pyspark.workbench.model.times import time_of

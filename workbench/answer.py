@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import Graph
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, NodeId
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.errors import WORKBENCH, require
+from openlineage_pyspark.workbench.extras import WORKBENCH, require
 from openlineage_pyspark.workbench.questions.between import between
 from openlineage_pyspark.workbench.questions.blame import blame
 from openlineage_pyspark.workbench.questions.datasets import known_datasets

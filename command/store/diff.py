@@ -10,8 +10,8 @@ from openlineage_pyspark.command.questions import show
 from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.command.store_option import add_store, opened, refuse_missing_file
 from openlineage_pyspark.command.view import file_reason_of, opened_from
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.page.formats import text_of_comparison
 from openlineage_pyspark.workbench.questions.diff import DIFF_WRITERS, diff_of_files

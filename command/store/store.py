@@ -17,7 +17,7 @@ from openlineage_pyspark.command.store_option import (
     refuse_spark_options,
     session_for,
 )
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn
 from openlineage_pyspark.workbench.store.expiry import expire

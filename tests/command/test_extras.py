@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.errors import WORKBENCH, MissingExtraError, install_command, require
+from openlineage_pyspark.errors import MissingExtraError
+from openlineage_pyspark.workbench.extras import WORKBENCH, install_command, require
 
 ROOT = Path(__file__).parents[2]
 

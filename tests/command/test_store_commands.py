@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.transport import Event as Shipped
+from openlineage_pyspark.transport.event import Event as Shipped
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
 from openlineage_pyspark.workbench.store_api import Store

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
+from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.change import difference
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import attrs
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer, Rows
-from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import node_id, united
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef, now
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question

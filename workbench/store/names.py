@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
-from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError
+from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 
@@ -155,9 +155,13 @@ def find(tables: QueriedTables, text: str) -> Thing:
             return Thing(dataset, having[dataset])
         if named:
             dataset = _only(table, named)
-            columns = ", ".join(columns_of_dataset(tables, dataset.id)) or "none that an event tells"
-            raise NameNotFoundError(f"{dataset.label} has no column {column!r}; its columns: {columns}")
-    raise NameNotFoundError(f"nothing is called {text!r}{_near(tables, text)}", listing="datasets")
+            columns = tuple(columns_of_dataset(tables, dataset.id))
+            listed = ", ".join(columns) or "none that an event tells"
+            message = f"{dataset.label} has no column {column!r}; its columns: {listed}"
+            raise NameNotFoundError(message, ref=text, candidates=columns)
+    near = _near(tables, text)
+    hint = f"; near it: {', '.join(near)}" if near else ""
+    raise NameNotFoundError(f"nothing is called {text!r}{hint}", ref=text, candidates=near, listing="datasets")
 
 
 def find_dataset(tables: QueriedTables, text: str) -> DatasetName:
@@ -169,7 +173,8 @@ def find_dataset(tables: QueriedTables, text: str) -> DatasetName:
     """
     found = find(tables, text)
     if found.column:
-        raise NameNotFoundError(f"{text} is a column: name its dataset, {found.dataset.label}")
+        label = found.dataset.label
+        raise NameNotFoundError(f"{text} is a column: name its dataset, {label}", ref=text, candidates=(label,))
     return found.dataset
 
 
@@ -239,18 +244,20 @@ def _column_called(tables: QueriedTables, dataset_id: int, column: str) -> str:
 def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:
     if len(found) == 1:
         return found[0]
-    listed = "".join(f"\n  {each}" for each in sorted(each.address for each in found)[:_SHOWN])
+    candidates = tuple(sorted(each.address for each in found))
+    listed = "".join(f"\n  {each}" for each in candidates[:_SHOWN])
     rest = f"\n  and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    raise AmbiguousNameError(f"{text!r} may mean any of these; give more of its name:{listed}{rest}")
+    message = f"{text!r} may mean any of these; give more of its name:{listed}{rest}"
+    raise AmbiguousNameError(message, ref=text, candidates=candidates)
 
 
-def _near(tables: QueriedTables, text: str) -> str:
-    """Return a sentence with names that contain a part of the text."""
+def _near(tables: QueriedTables, text: str) -> tuple[str, ...]:
+    """Return names that contain a part of the text."""
     word = text.rstrip("/").replace("/", ".").rsplit(".", 2)
     for part in reversed([each for each in word if len(each) > 2]):
         rows = tables.query(
             "SELECT DISTINCT name FROM dataset WHERE instr(lower(name), lower(?)) > 0 ORDER BY name LIMIT 5", (part,)
         )
         if rows:
-            return "; near it: " + ", ".join(row[0] for row in rows)
-    return ""
+            return tuple(row[0] for row in rows)
+    return ()

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import QueryError, StoreError
 from openlineage_pyspark.workbench.store.event_texts import EventTexts, NewEvent, texts_in_order
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
 from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
@@ -138,7 +138,7 @@ class Database:
         Return the names of a query's columns, and its rows. The names of the proposal's tables mean the views here.
 
         Raises:
-            StoreError: the query is wrong.
+            QueryError: the query is wrong.
         """
         try:
             for name in PROPOSAL:
@@ -153,7 +153,7 @@ class Database:
                 for name in PROPOSAL:
                     self._connection.execute(f"DROP VIEW temp.{name}")
         except sqlite3.Error as problem:
-            raise StoreError(f"the query can't be answered: {problem}") from None
+            raise QueryError(f"the query can't be answered: {problem}", query=sql) from None
 
     def add(self, portion: Portion) -> None:
         """

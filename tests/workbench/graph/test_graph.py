@@ -8,8 +8,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from openlineage_pyspark.errors import NameNotFoundError
 from openlineage_pyspark.workbench.answer import answer_of_graph, schema
-from openlineage_pyspark.workbench.errors import NameNotFoundError
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.errors import NameNotFoundError
+from openlineage_pyspark.errors import NameNotFoundError
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx
 import pytest
-from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.times import microseconds, time_of
 from openlineage_pyspark.workbench.questions.reached import LinkedNodes
 from openlineage_pyspark.workbench.store_api import Store

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.questions.diff import ChangeRow, diff_of_files, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, text_of_events

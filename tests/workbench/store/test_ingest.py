@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store import sqlite
 from openlineage_pyspark.workbench.store.events import ingest

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema

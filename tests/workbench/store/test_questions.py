@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx
 import pytest
-from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.questions.reached import LinkedNodes
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, company_of_versions, dataset, lineage, run_event, symlink

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
 from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
@@ -693,6 +693,7 @@ def test_a_statement_on_which_the_parser_itself_fails_is_shown(filled: Fill, que
     assert doubts[1].startswith("it ran this: INSERT INTO ice.db.b SELECT")
 
 
+@pytest.mark.slow
 def test_a_statement_of_any_depth_is_written_again_or_refused() -> None:
     """The parser may read what is too deep for it to write."""
     made = [
@@ -835,8 +836,9 @@ def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
 TEXT = """\
 Recovery of db.raw from its version 2 (incremental)
 
-2 datasets with 4 bad versions. 6 steps: 2 roll backs, 1 correction, 1
-checkpoint to set back, 2 runs to repeat. By a person: 2. With doubts: 0.
+2 datasets with 4 bad versions since 2026-01-01 00:04:30 UTC. 6 steps: 2 roll
+backs, 1 correction, 1 checkpoint to set back, 2 runs to repeat. Last time the
+runs took 30 seconds. By a person: 2. With doubts: 0.
 
 These hold or held its data, the first one first:
 
@@ -981,3 +983,63 @@ def test_what_was_written_after_the_bad_version_is_not_written_twice_if_it_can_n
 
 def _of(lake: str) -> dict[str, Any]:
     return table("a", lake=lake)
+
+
+@pytest.mark.parametrize("lake", ["iceberg", "delta"])
+def test_a_table_that_began_empty_and_got_bad_rows_first_is_emptied(filled: Fill, lake: str) -> None:
+    create = "CREATE TABLE db.raw (k INT)"
+    insert = "INSERT INTO db.raw SELECT * FROM db.files"
+    files = table("files", lake="parquet")
+    began = table("raw", "0" if lake == "delta" else "", change="CREATE", lake=lake)
+    events = [
+        *statement("begin", 1, create, (), began),
+        *statement("load", 2, insert, (files,), table("raw", "1", parent="0" if lake == "delta" else "", lake=lake)),
+        *statement("load", 3, insert, (files,), table("raw", "2", parent="1", lake=lake)),
+    ]
+    catalog = "ice" if lake == "iceberg" else "spark_catalog"
+    begin = f"RESTORE TABLE {catalog}.db.raw TO VERSION AS OF 0" if lake == "delta" else f"DELETE FROM {catalog}.db.raw"
+
+    found = filled(*events).recover("db.raw", version="1", correction=("INSERT INTO db.raw VALUES (1)",))
+
+    again = f"INSERT INTO {catalog}.db.raw SELECT * FROM spark_catalog.db.files"
+    assert code_of(found) == [begin, "INSERT INTO db.raw VALUES (1)", again]
+
+
+def test_a_stream_whose_source_goes_back_is_set_back_too_if_its_rows_are_right() -> None:
+    raw = DatasetFacts(1, "raw", "ice.db.raw", "iceberg", "file:///lake/raw")
+    out = DatasetFacts(2, "out", "ice.db.out", "iceberg", "file:///lake/out")
+    facts = Facts(
+        {1: raw, 2: out},
+        {
+            1: tuple(MadeVersion(1, f"l{n}", -1, str(n), n, str(n - 1) if n > 1 else "") for n in (1, 2, 3)),
+            2: tuple(MadeVersion(2, "q", n, str(n + 10), n + 1, str(n + 9) if n else "") for n in (0, 1, 2)),
+        },
+        tuple(ReadFacts(1, "q", n, str(n + 1), offset_from="{}", is_source=True) for n in (0, 1, 2)),
+        {
+            **{f"l{n}": RunFacts(f"l{n}", "load", 1, sql=f"INSERT INTO db.raw VALUES ({n})") for n in (1, 2, 3)},
+            "q": RunFacts("q", "copy", 2, query="q", checkpoint="file:///state/q"),
+        },
+    )
+
+    found = plan(facts, RecoveryRequest((1, 1), Mode.INCREMENTAL, lambda _job, _source, target: target != 2))
+
+    assert [each.dataset for each in found.datasets] == ["raw"]
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
+        "CALL ice.system.rollback_to_snapshot('db.out', 10)",
+        "(correct)",
+        "openlineage-pyspark checkpoint /state/q --back-to 0 --restored /lake/raw",
+        "INSERT INTO ice.db.raw VALUES (3)",
+        "(run)",
+    ]
+
+
+def test_the_name_of_a_restored_table_may_have_spaces(filled: Fill) -> None:
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "", lake="delta") for n in (1, 2, 3)]
+    events = [
+        *statement("load", 1, "INSERT INTO db.raw VALUES (1)", (), raw[0]),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (2)", (), raw[1]),
+        *statement("back", 3, "RESTORE TABLE delta.`/lake/two words` TO VERSION AS OF 1", (), raw[2]),
+    ]
+
+    assert filled(*events).recover("db.raw", version="2").steps == ()

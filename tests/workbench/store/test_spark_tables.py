@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import networkx
 import pytest
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.workbench.errors import NameNotFoundError
+from openlineage_pyspark.errors import NameNotFoundError
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event, taken
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, run_event, symlink

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, rows_by_portion, without_cycle_collection
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store.tables.schema import Type

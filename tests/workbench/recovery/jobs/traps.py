@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry
 from openlineage_pyspark.workbench.recovery.live import LiveSession
