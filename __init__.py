@@ -138,27 +138,47 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.page.formats import (
         GraphFormat,
     )
+    from openlineage_pyspark.workbench.pictures.table import (
+        TableColumn,
+        TextTable,
+    )
     from openlineage_pyspark.workbench.predict.query import (
         lineage,
+    )
+    from openlineage_pyspark.workbench.questions.blame import (
+        BlameRow,
+    )
+    from openlineage_pyspark.workbench.questions.datasets import (
+        DatasetRow,
     )
     from openlineage_pyspark.workbench.questions.diff import (
         ChangeRow,
         Diff,
     )
-    from openlineage_pyspark.workbench.questions.lists import (
-        DatasetLine,
+    from openlineage_pyspark.workbench.questions.history import (
+        History,
         InputVersion,
-        JobLine,
-        RunLine,
-        VersionLine,
+        VersionRow,
+    )
+    from openlineage_pyspark.workbench.questions.jobs import (
+        JobRow,
     )
     from openlineage_pyspark.workbench.questions.reached import (
         AnswerLink,
         AnswerNode,
         LinkedNodes,
     )
+    from openlineage_pyspark.workbench.questions.runs import (
+        RunRow,
+    )
+    from openlineage_pyspark.workbench.questions.sql import (
+        QueryRows,
+    )
     from openlineage_pyspark.workbench.questions.table_schemas import (
         TableSchema,
+    )
+    from openlineage_pyspark.workbench.questions.unused import (
+        UnusedRow,
     )
     from openlineage_pyspark.workbench.recovery.plan import (
         CheckpointMove,
@@ -187,6 +207,7 @@ __all__ = [
     "AnswerNode",
     "BatchSink",
     "BatchSource",
+    "BlameRow",
     "CallSite",
     "Catalog",
     "Certainty",
@@ -198,8 +219,8 @@ __all__ = [
     "ColumnNode",
     "CustomFacets",
     "Dataset",
-    "DatasetLine",
     "DatasetNode",
+    "DatasetRow",
     "DeliveryError",
     "Diagnostic",
     "Diff",
@@ -217,13 +238,14 @@ __all__ = [
     "Graph",
     "GraphFormat",
     "Handle",
+    "History",
     "Identifier",
     "InputField",
     "InputVersion",
     "InvalidEventError",
     "Job",
-    "JobLine",
     "JobNode",
+    "JobRow",
     "JobType",
     "Kind",
     "Level",
@@ -251,6 +273,7 @@ __all__ = [
     "ProbeError",
     "ProcessingType",
     "QueryError",
+    "QueryRows",
     "Raised",
     "Reach",
     "Reached",
@@ -263,10 +286,10 @@ __all__ = [
     "Result",
     "Rows",
     "RunInput",
-    "RunLine",
     "RunNode",
     "RunOutput",
     "RunReference",
+    "RunRow",
     "RunState",
     "SchemaError",
     "SpoolError",
@@ -279,18 +302,21 @@ __all__ = [
     "Submission",
     "Symlink",
     "TableCheck",
+    "TableColumn",
     "TableId",
     "TableSchema",
     "TableVersions",
     "TextError",
+    "TextTable",
     "TouchedDataset",
     "Transformation",
     "Transport",
     "TransportConfigError",
     "TransportError",
+    "UnusedRow",
     "Values",
-    "VersionLine",
     "VersionNode",
+    "VersionRow",
     "last_run",
     "lineage",
     "open_transport",
@@ -328,7 +354,14 @@ _NAMES = {
     "workbench.page.formats": "GraphFormat",
     "workbench.predict.query": "lineage",
     "workbench.questions.diff": "ChangeRow Diff",
-    "workbench.questions.lists": "DatasetLine InputVersion JobLine RunLine VersionLine",
+    "workbench.pictures.table": "TableColumn TextTable",
+    "workbench.questions.blame": "BlameRow",
+    "workbench.questions.datasets": "DatasetRow",
+    "workbench.questions.history": "History InputVersion VersionRow",
+    "workbench.questions.jobs": "JobRow",
+    "workbench.questions.runs": "RunRow",
+    "workbench.questions.sql": "QueryRows",
+    "workbench.questions.unused": "UnusedRow",
     "workbench.questions.reached": "AnswerLink AnswerNode LinkedNodes",
     "workbench.questions.table_schemas": "TableSchema",
     "workbench.recovery.plan": (

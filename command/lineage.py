@@ -19,12 +19,13 @@ from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
 from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
+from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.predict import cache
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, name_of
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage, answers_of, lineage_of_answers
-from openlineage_pyspark.workbench.questions.diff import code_of, markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.questions.diff import markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.report import QUERY
 
 if TYPE_CHECKING:

@@ -79,6 +79,17 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
     return run
 
 
+def whole_number(least: int) -> Callable[[str], int]:
+    """Return what takes a whole number that is not less than another one, as an option has it."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
+        return int(text)
+
+    return number
+
+
 def count_of_one_or_more(text: str) -> int:
     """
     Return a number of at least 1, as an option has it.
@@ -86,9 +97,7 @@ def count_of_one_or_more(text: str) -> int:
     Raises:
         ArgumentTypeError: it is none.
     """
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
-    return int(text)
+    return whole_number(1)(text)
 
 
 def opened(options: argparse.Namespace) -> Store:

@@ -109,6 +109,7 @@ def _draw(options: argparse.Namespace) -> int:
     from openlineage_pyspark.command.view import file_reason_of, opened_from, unfold_refusal
     from openlineage_pyspark.errors import NameNotFoundError, StoreError
     from openlineage_pyspark.workbench.page.formats import text_of_graph
+    from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 
     refusal = unfold_refusal(options) or _refusal(options)
     if refusal:
@@ -118,7 +119,8 @@ def _draw(options: argparse.Namespace) -> int:
     around = ".".join(filter(None, (options.output, options.column)))
     try:
         with opened_from([Path(file) for file in options.files], problems) as store:
-            sys.stdout.write(text_of_graph(store.graph(around), options.format, unfold=options.unfold))
+            graph = with_diagnostics(store.graph(around))
+        sys.stdout.write(text_of_graph(graph, options.format, unfold=options.unfold))
     except NameNotFoundError as problem:
         complain(f"{problem}; `show {' '.join(options.files)}` lists the outputs and their columns")
         return 1
@@ -246,7 +248,7 @@ def _shown_datasets(outputs: Iterable[tuple[RunEvents, ReportedDataset]]) -> Ite
 
 
 def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wanted: str | None) -> None:
-    from openlineage_pyspark.command.screen import TableColumn
+    from openlineage_pyspark.workbench.pictures.table import TableColumn
 
     rows = []
     for column, edges in output.columns or ():
@@ -264,7 +266,7 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wa
 
 
 def _show_runs(screen: Screen, runs: Sequence[RunEvents]) -> None:
-    from openlineage_pyspark.command.screen import TableColumn
+    from openlineage_pyspark.workbench.pictures.table import TableColumn
 
     days = {each.first.time.date() for each in runs}
     one_day = f" on {next(iter(days))}" if len(days) == 1 else ""

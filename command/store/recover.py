@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.command.questions import show
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, pairs
 from openlineage_pyspark.errors import RecoveryError, StoreError
-from openlineage_pyspark.workbench.answer import Answer, Values
+from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
 from openlineage_pyspark.workbench.recovery.journal import journal_of
@@ -115,7 +116,7 @@ def _run(options: argparse.Namespace) -> int:
 def _plan(store: Store, options: argparse.Namespace) -> int:
     _refuse(options)
     dataset, _, version = options.ref.rpartition("@") if "@" in options.ref else (options.ref, "", "")
-    plan = store.recover(
+    asked = store.recover(
         dataset,
         version=version,
         run=options.made_by,
@@ -123,23 +124,16 @@ def _plan(store: Store, options: argparse.Namespace) -> int:
         time=options.time,
         mode=options.mode,
         column=options.column,
-        expired=options.expired,
-        correction=_statements(options.correct_with),
+        expired=tuple(options.expired),
+        correction=tuple(_statements(options.correct_with)),
     )
     path = Path(options.store).expanduser()
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    plan = attrs.evolve(plan, store=str(path.resolve()) if path.is_file() else options.store, made=now)
-    given = {"mode": options.mode, "column": options.column, "run": options.made_by, "time": options.time}
-    given |= {"batch": options.batch, "expired": options.expired}
-    given = {name: value for name, value in given.items() if value not in ("", None, [])}
-    found = Values("plan", plan.to_dict())
-    answer = Answer("recover", {"ref": options.ref, **given}, found, last_seen=store.last_seen()).to_dict()
+    plan = attrs.evolve(asked.result, store=str(path.resolve()) if path.is_file() else options.store, made=now)
+    answer = attrs.evolve(asked, result=plan)
     if options.out is not None:
-        _write(options.out, answer)
-    if options.format == "json":
-        Screen().json(answer)
-    else:
-        sys.stdout.write(PLAN_FORMATS[options.format or "text"](plan))
+        _write(options.out, answer.to_dict())
+    show(answer, options.format or "text")
     if options.out is not None and options.format in (None, "text"):
         Screen().line(f"The plan is in {options.out}. `openlineage-pyspark recover apply {options.out}` does it.")
     return 0

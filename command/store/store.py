@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.screen import Screen, TableColumn, complain
+from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store import spark_ingest
 from openlineage_pyspark.command.store_option import (
     add_store,
@@ -19,6 +19,7 @@ from openlineage_pyspark.command.store_option import (
 )
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import time_of
+from openlineage_pyspark.workbench.pictures.table import TableColumn
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.spark.tables import SparkTables
 from openlineage_pyspark.workbench.store.sqlite import Database

@@ -46,6 +46,8 @@ OTHERS = (
     ("jobs",),
     ("runs",),
     ("history", "x"),
+    ("unused",),
+    ("blame", "x"),
     ("sql", "SELECT 1"),
     ("recover", "x"),
     ("checkpoint", "x", "--back-to", "1"),

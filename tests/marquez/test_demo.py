@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.store_api import Store
 from support.demo import SCRIPT, is_there, land
 from support.lineage_events import taken
@@ -40,7 +41,7 @@ def demo(real_spark: None, marquez: Any, tmp_path_factory: pytest.TempPathFactor
         marquez.post(event)
     taken(folder / "lineage.db", events)
     with Store.open(folder / "lineage.db") as store:
-        return store.graph(), str(folder)
+        return with_diagnostics(store.graph()), str(folder)
 
 
 def test_marquez_has_the_graph_of_the_page(demo: tuple[Graph, str], marquez: Any) -> None:

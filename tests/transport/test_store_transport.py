@@ -31,7 +31,7 @@ def test_what_is_sent_can_be_asked_at_once(tmp_path: Path) -> None:
     transport = open_transport("store", {"path": str(path)})
     transport.send(event())
     with Store.open(path) as store:
-        assert [node.label for node in store.downstream("a").nodes] == ["b"]
+        assert [node.label for node in store.downstream("a").result.nodes] == ["b"]
     transport.close(1.0)
 
 

@@ -282,7 +282,7 @@ class _Trial:
         """Return the name by which questions know a table."""
         parts = self._world.table_id(place).parts
         with Store.open(self._store) as store:
-            found = {line.name for line in store.datasets()}
+            found = {line.name for line in store.datasets().result}
         named = [".".join(parts[1:]), ".".join(parts)]
         return next((name for name in named if name in found), named[0])
 

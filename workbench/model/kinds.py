@@ -28,6 +28,7 @@ Code: TypeAlias = Literal[
     "ambiguous",
     "odd-time",
     "unknown-writer",
+    "unknown-columns",
 ]
 """What a diagnostic is about."""
 

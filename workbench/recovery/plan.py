@@ -217,7 +217,7 @@ class RecoveryPlan:
         """Return the plan as plain values, for JSON."""
         plain: dict[str, Any] = attrs.asdict(self, value_serializer=lambda _, __, value: _plain(value))
         plain["steps"] = [{"number": number, **step} for number, step in enumerate(plain["steps"], 1)]
-        return {"formatVersion": FORMAT_VERSION, "id": self.id, **plain}
+        return {"type": "plan", "formatVersion": FORMAT_VERSION, "id": self.id, **plain}
 
     @classmethod
     def of_dict(cls, plain: Mapping[str, Any]) -> RecoveryPlan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -11,7 +12,7 @@ from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_li
 from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.store.told import Told
 
@@ -41,17 +42,31 @@ class DatasetName:
         namespace: the namespace of its own name.
         name: its own name.
         others: its other names, with their namespaces, the latest first.
+        shown: the shortest name that none of the datasets has that it was looked up with; empty for `shortest`.
     """
 
     id: int
     namespace: str
     name: str
     others: tuple[tuple[str, str], ...] = ()
+    shown: str = ""
 
     @property
     def label(self) -> str:
+        """Return a short name, which none of the datasets has that it was looked up with."""
+        return self.shown or self.shortest
+
+    @property
+    def shortest(self) -> str:
         """Return a short name: that of the table, if it has one, else the end of its path."""
         return self.others[0][1] if self.others else "/".join(self.name.split("/")[-2:])
+
+    @property
+    def longer(self) -> Iterator[str]:
+        """Return names that are longer and longer: more and more of its path, and that with the namespace."""
+        parts = self.name.split("/")
+        yield from ("/".join(parts[-count:]) for count in range(3, len(parts) + 1))
+        yield self.address
 
     @property
     def address(self) -> str:
@@ -81,7 +96,7 @@ def name_with_namespace(namespace: str, name: str) -> str:
 
 
 def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName]:
-    """Return datasets by their ids, with all of their names."""
+    """Return datasets by their ids, with all of their names. No two of them have one label."""
     found: dict[int, DatasetName] = {}
     for listed in id_lists(ids):
         own: dict[int, tuple[str, str]] = {}
@@ -96,6 +111,22 @@ def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName
             else:
                 others.setdefault(dataset_id, []).append((namespace, name))
         found |= {id_: DatasetName(id_, *names, tuple(others.get(id_, ()))) for id_, names in own.items()}
+    return told_apart(found)
+
+
+def told_apart(found: dict[int, DatasetName]) -> dict[int, DatasetName]:
+    """Return datasets whose labels differ: of those that have one name, each gets its shortest that no other has."""
+    alike: dict[str, list[DatasetName]] = {}
+    for each in found.values():
+        alike.setdefault(each.shortest, []).append(each)
+    taken = set(alike)
+    for same in alike.values():
+        if len(same) > 1:
+            often = Counter(name for each in same for name in set(each.longer))
+            for each in same:
+                shown = next((name for name in each.longer if often[name] == 1 and name not in taken), each.address)
+                found[each.id] = attrs.evolve(each, shown=shown)
+                taken.add(shown)
     return found
 
 

@@ -51,7 +51,7 @@ def recovered(plan: RecoveryPlan, store: Path) -> None:
 
 def corrected(store: Store) -> RecoveryPlan:
     """Return the plan for the second load, which SQL corrects."""
-    return store.recover("db.raw", version="2", correction=("INSERT INTO db.raw VALUES (1)",))
+    return store.recover("db.raw", version="2", correction=("INSERT INTO db.raw VALUES (1)",)).result
 
 
 @pytest.mark.parametrize("lake", ["iceberg", "delta"])
@@ -61,15 +61,15 @@ def test_asked_again_after_a_recovery_the_plan_is_empty(tmp_path: Path, lake: st
     taken(file, events(lake, versions=versions))
     with Store.open(file) as store:
         plan = corrected(store)
-        jobs = {line.name for line in store.jobs()}
+        jobs = {line.name for line in store.jobs().result}
     assert [step.action for step in plan.steps if step.action == "run"] == ["run"] * (3 if versions else 4)
 
     recovered(plan, file)
 
     with Store.open(file) as store:
         assert corrected(store).steps == ()
-        assert {line.name for line in store.jobs()} == jobs
-        assert store.recover("db.raw").version != "3"
+        assert {line.name for line in store.jobs().result} == jobs
+        assert store.recover("db.raw").result.version != "3"
 
 
 def test_what_was_told_twice_counts_once(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_was_told_twice_counts_once(tmp_path: Path) -> None:
 
     with Store.open(file) as store:
         assert corrected(store).steps == ()
-        assert len([line for line in store.runs() if line.job == "make"]) == 5
+        assert len([line for line in store.runs().result if line.job == "make"]) == 5
 
 
 def test_a_step_of_which_the_store_has_no_run_is_said(tmp_path: Path) -> None:
