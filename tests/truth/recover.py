@@ -293,10 +293,11 @@ class _Trial:
             self._taken_in()
         version = self._world.reached(self._pipeline.bad, 0)
         ref = f"{self._label(0)}@{version}"
-        code, text = self._call("recover", ref, "--store", str(self._store), "--format", "json")
+        again = self._folder / "again.json"
+        code, text = self._call("recover", ref, "--store", str(self._store), "--out", str(again))
         if code:
             return f"asked again: {text}"
-        steps = json.loads(text)["result"]["steps"]
+        steps = json.loads(again.read_text("utf-8"))["result"]["steps"]
         return "asked again, the plan is not empty: " + "; ".join(step["title"] for step in steps) if steps else ""
 
     def _applied(self, plan: Path, steps: Sequence[dict[str, Any]]) -> tuple[str, bool]:
@@ -332,7 +333,7 @@ class _Trial:
 
     def _accepted(self, steps: Sequence[dict[str, Any]]) -> list[str] | str:
         """Return the doubts that are accepted, or why it is declined: what a person can't do is seen beforehand."""
-        doubtful = [step for step in steps if step["doubts"] and step["language"] == "sql"]
+        doubtful = [step for step in steps if step["doubts"] and step["language"]]
         if doubtful:
             return "doubts: " + "; ".join(dict.fromkeys(doubt for step in doubtful for doubt in step["doubts"]))
         for step in steps:
@@ -440,13 +441,15 @@ def main() -> int:
     parser.add_argument("--lake", choices=("iceberg", "delta"), default="iceberg")
     parser.add_argument("--kills", action="store_true", help="kill the application of plans at random statements")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no pipeline after these")
+    parser.add_argument("--keep", type=Path, help="keep tables and stores in this new folder")
     parser.add_argument("--show", action="store_true", help="show what was said where it is wrong")
     parser.add_argument("--verbose", action="store_true", help="show what was said")
     options = parser.parse_args()
     begin, counts, reasons = time.monotonic(), Counter[str](), Counter[str]()
     recover_command.LiveSession = _MortalSession  # type: ignore[misc]
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with contextlib.ExitStack() as stack:
+        folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
         spark = _session(folder)
         recorded = _Recorded(spark, folder / "listened.ndjson")
         for seed in range(options.seed, options.seed + options.pipelines):
