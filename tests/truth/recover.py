@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import attrs
+import pyspark
 from openlineage_pyspark import register
 from openlineage_pyspark.command.main import main as command_line
 from openlineage_pyspark.command.store import recover as recover_command
@@ -388,7 +389,7 @@ class _Trial:
 
 
 def _session(folder: Path) -> SparkSession:
-    jars = [_jar(artifact) for artifact in LAKE_JARS["3.5"]]
+    jars = [_jar(artifact) for artifact in LAKE_JARS[pyspark.__version__[:3]]]
     conf = {
         **QUICK,
         **LAKE_CONF,

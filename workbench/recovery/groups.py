@@ -154,9 +154,10 @@ def _let_first(before: dict[str, set[str]], pairs: Iterable[tuple[str, str]]) ->
     """Let groups, the second ones, come before others, the first ones; return those that can't."""
     too_late = set()
     for late, early in pairs:
-        if late == early or _waits_for(before, early, late):
+        # What one application does keeps its order.
+        if late != early and _waits_for(before, early, late):
             too_late.add(early)
-        else:
+        elif late != early:
             before.setdefault(late, set()).add(early)
     return too_late
 
