@@ -1003,3 +1003,20 @@ def test_an_application_that_read_data_before_those_that_are_clean_is_not_sure(f
         ("Put the right data of version 3 into db.raw.", ()),
         ("Run app3 again.", ()),
     ]
+
+
+def test_an_application_that_changes_its_own_table_finds_it_as_it_was(filled: Fill) -> None:
+    out = [table("out", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    merge = "MERGE INTO db.out USING rows ON true WHEN MATCHED THEN UPDATE SET *"
+    events = [
+        *statement("load", 1, "INSERT INTO db.raw VALUES (1)", (), raw[0]),
+        *statement("begin", 2, "INSERT INTO db.out VALUES (1)", (), out[0]),
+        *statement("load", 3, "INSERT INTO db.raw VALUES (2)", (), raw[1]),
+        *application("app2", 4, "python", "app.py"),
+        *statement("fill", 5, merge, (raw[1], out[0]), out[1], application="app2"),
+    ]
+
+    found = filled(*events).recover("db.raw", version="2")
+
+    assert [(step.title, step.doubts) for step in found.steps if step.action == "run"] == [("Run app2 again.", ())]
