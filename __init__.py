@@ -11,85 +11,367 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.errors import MissingExtraError
-    from openlineage_pyspark.facets.events.providers import CustomFacets, FacetProvider
-    from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-    from openlineage_pyspark.facets.model.run import RunState
-    from openlineage_pyspark.listener.errors import LineageError, ProbeError, RegistrationError
-    from openlineage_pyspark.listener.metrics import Metrics
-    from openlineage_pyspark.listener.start.register import Handle, register
-    from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
-    from openlineage_pyspark.transport.delivery.counts import ReceiverMetrics
-    from openlineage_pyspark.transport.errors import DeliveryError
-    from openlineage_pyspark.transport.event import Event
-    from openlineage_pyspark.transport.registry import open_transport
-    from openlineage_pyspark.workbench.errors import StoreError
-    from openlineage_pyspark.workbench.finished_run import FinishedRun, last_run
-    from openlineage_pyspark.workbench.predict.query import lineage
-    from openlineage_pyspark.workbench.report import Lineage, LineageEdge, LineageStep
-    from openlineage_pyspark.workbench.store_api import Store
+    from openlineage_pyspark.errors import (
+        AmbiguousNameError,
+        CheckpointError,
+        DeliveryError,
+        Error,
+        EventError,
+        InvalidEventError,
+        LineageError,
+        MissingExtraError,
+        NameNotFoundError,
+        NotConfiguredError,
+        ProbeError,
+        QueryError,
+        RecoveryError,
+        RegistrationError,
+        SchemaError,
+        SpoolError,
+        StepFailedError,
+        StoreError,
+        TextError,
+        TransportConfigError,
+        TransportError,
+    )
+    from openlineage_pyspark.facets.events.providers import (
+        CustomFacets,
+        FacetProvider,
+    )
+    from openlineage_pyspark.facets.model.call_site import (
+        CallSite,
+    )
+    from openlineage_pyspark.facets.model.dataset import (
+        Catalog,
+        Dataset,
+        Field,
+        Identifier,
+        Statistics,
+        Symlink,
+        TableVersions,
+    )
+    from openlineage_pyspark.facets.model.lineage import (
+        ColumnLineage,
+        InputField,
+        OutputColumn,
+        Transformation,
+    )
+    from openlineage_pyspark.facets.model.micro_batch import (
+        BatchSink,
+        BatchSource,
+        MicroBatch,
+        StreamingQuery,
+    )
+    from openlineage_pyspark.facets.model.run import (
+        Engine,
+        EventType,
+        Failure,
+        Gap,
+        Job,
+        JobType,
+        Lifecycle,
+        Parent,
+        ProcessingType,
+        Raised,
+        RunInput,
+        RunOutput,
+        RunReference,
+        RunState,
+        Submission,
+    )
+    from openlineage_pyspark.listener.metrics import (
+        Metrics,
+    )
+    from openlineage_pyspark.listener.start.register import (
+        Handle,
+        register,
+    )
+    from openlineage_pyspark.transport.base import (
+        Reached,
+        Transport,
+    )
+    from openlineage_pyspark.transport.delivery.counts import (
+        ReceiverMetrics,
+    )
+    from openlineage_pyspark.transport.event import (
+        Event,
+    )
+    from openlineage_pyspark.transport.options import (
+        Option,
+    )
+    from openlineage_pyspark.transport.registry import (
+        open_transport,
+    )
+    from openlineage_pyspark.workbench.answer import (
+        Answer,
+        Reach,
+        Result,
+        Rows,
+        Values,
+    )
+    from openlineage_pyspark.workbench.finished_run import (
+        FinishedRun,
+        last_run,
+    )
+    from openlineage_pyspark.workbench.model.graph import (
+        ColumnNode,
+        DatasetNode,
+        Edge,
+        Graph,
+        JobNode,
+        Node,
+        OperatorColumn,
+        OperatorNode,
+        Path,
+        RunNode,
+        Step,
+        VersionNode,
+    )
+    from openlineage_pyspark.workbench.model.kinds import (
+        Certainty,
+        Code,
+        Diagnostic,
+        Kind,
+        Level,
+        NodeId,
+    )
+    from openlineage_pyspark.workbench.page.formats import (
+        GraphFormat,
+    )
+    from openlineage_pyspark.workbench.pictures.table import (
+        TableColumn,
+        TextTable,
+    )
+    from openlineage_pyspark.workbench.predict.query import (
+        lineage,
+    )
+    from openlineage_pyspark.workbench.questions.blame import (
+        BlameRow,
+    )
+    from openlineage_pyspark.workbench.questions.datasets import (
+        DatasetRow,
+    )
+    from openlineage_pyspark.workbench.questions.diff import (
+        ChangeRow,
+        Diff,
+    )
+    from openlineage_pyspark.workbench.questions.history import (
+        History,
+        InputVersion,
+        VersionRow,
+    )
+    from openlineage_pyspark.workbench.questions.jobs import (
+        JobRow,
+    )
+    from openlineage_pyspark.workbench.questions.reached import (
+        AnswerLink,
+        AnswerNode,
+        LinkedNodes,
+    )
+    from openlineage_pyspark.workbench.questions.runs import (
+        RunRow,
+    )
+    from openlineage_pyspark.workbench.questions.sql import (
+        QueryRows,
+    )
+    from openlineage_pyspark.workbench.questions.table_schemas import (
+        TableSchema,
+    )
+    from openlineage_pyspark.workbench.questions.unused import (
+        UnusedRow,
+    )
+    from openlineage_pyspark.workbench.recovery.plan import (
+        CheckpointMove,
+        Mode,
+        Pin,
+        RecoveryPlan,
+        RecoveryStep,
+        RepeatedRun,
+        TableCheck,
+        TableId,
+        TouchedDataset,
+    )
+    from openlineage_pyspark.workbench.report import (
+        Lineage,
+        LineageEdge,
+        LineageStep,
+    )
+    from openlineage_pyspark.workbench.store_api import (
+        Store,
+    )
 
 __all__ = [
+    "AmbiguousNameError",
+    "Answer",
+    "AnswerLink",
+    "AnswerNode",
+    "BatchSink",
+    "BatchSource",
+    "BlameRow",
+    "CallSite",
+    "Catalog",
+    "Certainty",
+    "ChangeRow",
+    "CheckpointError",
+    "CheckpointMove",
+    "Code",
+    "ColumnLineage",
+    "ColumnNode",
     "CustomFacets",
     "Dataset",
+    "DatasetNode",
+    "DatasetRow",
     "DeliveryError",
+    "Diagnostic",
+    "Diff",
+    "Edge",
+    "Engine",
+    "Error",
     "Event",
+    "EventError",
+    "EventType",
     "FacetProvider",
+    "Failure",
     "Field",
     "FinishedRun",
+    "Gap",
+    "Graph",
+    "GraphFormat",
     "Handle",
+    "History",
     "Identifier",
+    "InputField",
+    "InputVersion",
+    "InvalidEventError",
+    "Job",
+    "JobNode",
+    "JobRow",
+    "JobType",
+    "Kind",
+    "Level",
+    "Lifecycle",
     "Lineage",
     "LineageEdge",
     "LineageError",
     "LineageStep",
+    "LinkedNodes",
     "Metrics",
+    "MicroBatch",
     "MissingExtraError",
+    "Mode",
+    "NameNotFoundError",
+    "Node",
+    "NodeId",
+    "NotConfiguredError",
+    "OperatorColumn",
+    "OperatorNode",
+    "Option",
+    "OutputColumn",
+    "Parent",
+    "Path",
+    "Pin",
     "ProbeError",
+    "ProcessingType",
+    "QueryError",
+    "QueryRows",
+    "Raised",
+    "Reach",
+    "Reached",
     "ReceiverMetrics",
+    "RecoveryError",
+    "RecoveryPlan",
+    "RecoveryStep",
     "RegistrationError",
+    "RepeatedRun",
+    "Result",
+    "Rows",
+    "RunInput",
+    "RunNode",
+    "RunOutput",
+    "RunReference",
+    "RunRow",
     "RunState",
+    "SchemaError",
+    "SpoolError",
+    "Statistics",
+    "Step",
+    "StepFailedError",
     "Store",
     "StoreError",
+    "StreamingQuery",
+    "Submission",
+    "Symlink",
+    "TableCheck",
+    "TableColumn",
+    "TableId",
+    "TableSchema",
+    "TableVersions",
+    "TextError",
+    "TextTable",
+    "TouchedDataset",
+    "Transformation",
     "Transport",
     "TransportConfigError",
     "TransportError",
+    "UnusedRow",
+    "Values",
+    "VersionNode",
+    "VersionRow",
     "last_run",
     "lineage",
     "open_transport",
     "register",
 ]
 
-_HOMES = {
-    "CustomFacets": "facets.events.providers",
-    "Dataset": "facets.model.dataset",
-    "DeliveryError": "transport.errors",
-    "Event": "transport.event",
-    "FacetProvider": "facets.events.providers",
-    "Field": "facets.model.dataset",
-    "FinishedRun": "workbench.finished_run",
-    "Handle": "listener.start.register",
-    "Identifier": "facets.model.dataset",
-    "Lineage": "workbench.report",
-    "LineageEdge": "workbench.report",
-    "LineageStep": "workbench.report",
-    "LineageError": "listener.errors",
-    "Metrics": "listener.metrics",
-    "MissingExtraError": "errors",
-    "ProbeError": "listener.errors",
-    "ReceiverMetrics": "transport.delivery.counts",
-    "RegistrationError": "listener.errors",
-    "RunState": "facets.model.run",
-    "Store": "workbench.store_api",
-    "StoreError": "workbench.errors",
-    "Transport": "transport.base",
-    "TransportConfigError": "transport.base",
-    "TransportError": "transport.base",
-    "last_run": "workbench.finished_run",
-    "lineage": "workbench.predict.query",
-    "open_transport": "transport.registry",
-    "register": "listener.start.register",
+_NAMES = {
+    "errors": (
+        "AmbiguousNameError CheckpointError DeliveryError Error EventError InvalidEventError LineageError "
+        "MissingExtraError NameNotFoundError NotConfiguredError ProbeError QueryError RecoveryError RegistrationError "
+        "SchemaError SpoolError StepFailedError StoreError TextError TransportConfigError TransportError"
+    ),
+    "facets.events.providers": "CustomFacets FacetProvider",
+    "facets.model.call_site": "CallSite",
+    "facets.model.dataset": "Catalog Dataset Field Identifier Statistics Symlink TableVersions",
+    "facets.model.lineage": "ColumnLineage InputField OutputColumn Transformation",
+    "facets.model.micro_batch": "BatchSink BatchSource MicroBatch StreamingQuery",
+    "facets.model.run": (
+        "Engine EventType Failure Gap Job JobType Lifecycle Parent ProcessingType Raised RunInput RunOutput "
+        "RunReference RunState Submission"
+    ),
+    "listener.metrics": "Metrics",
+    "listener.start.register": "Handle register",
+    "transport.base": "Reached Transport",
+    "transport.delivery.counts": "ReceiverMetrics",
+    "transport.event": "Event",
+    "transport.options": "Option",
+    "transport.registry": "open_transport",
+    "workbench.answer": "Answer Reach Result Rows Values",
+    "workbench.finished_run": "FinishedRun last_run",
+    "workbench.model.graph": (
+        "ColumnNode DatasetNode Edge Graph JobNode Node OperatorColumn OperatorNode Path RunNode Step VersionNode"
+    ),
+    "workbench.model.kinds": "Certainty Code Diagnostic Kind Level NodeId",
+    "workbench.page.formats": "GraphFormat",
+    "workbench.predict.query": "lineage",
+    "workbench.questions.diff": "ChangeRow Diff",
+    "workbench.pictures.table": "TableColumn TextTable",
+    "workbench.questions.blame": "BlameRow",
+    "workbench.questions.datasets": "DatasetRow",
+    "workbench.questions.history": "History InputVersion VersionRow",
+    "workbench.questions.jobs": "JobRow",
+    "workbench.questions.runs": "RunRow",
+    "workbench.questions.sql": "QueryRows",
+    "workbench.questions.unused": "UnusedRow",
+    "workbench.questions.reached": "AnswerLink AnswerNode LinkedNodes",
+    "workbench.questions.table_schemas": "TableSchema",
+    "workbench.recovery.plan": (
+        "CheckpointMove Mode Pin RecoveryPlan RecoveryStep RepeatedRun TableCheck TableId TouchedDataset"
+    ),
+    "workbench.report": "Lineage LineageEdge LineageStep",
+    "workbench.store_api": "Store",
 }
+"""The public names of each module."""
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

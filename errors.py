@@ -1,50 +1,258 @@
-"""What a part of this package raises that an extra brings and that is not installed."""
+"""
+The exceptions that this package raises on purpose. This module imports nothing.
+
+    openlineage_pyspark.Error
+    ├── LineageError
+    │   ├── RegistrationError     the listener could not be attached to a session
+    │   │   └── NotConfiguredError    lineage is not configured, or is switched off
+    │   ├── ProbeError            the driver's JVM refused a call of the listener, or does not answer
+    │   └── TextError             a file of SQL can't be read (also a ValueError)
+    ├── StoreError                a lineage store can't be opened, read or written
+    │   ├── NameNotFoundError     the store has nothing of this name
+    │   │   └── AmbiguousNameError    the store has several of this name
+    │   └── QueryError            a query of the user's can't be answered
+    ├── RecoveryError             a plan of recovery can't be applied
+    │   ├── StepFailedError       a step of it was begun, and nobody knows whether it was done
+    │   └── CheckpointError       a checkpoint can't be set back
+    ├── EventError                a file of events can't be read
+    │   ├── InvalidEventError     an event lacks what the specification requires (also a ValueError)
+    │   └── SchemaError           events can't be checked against JSON Schemas
+    ├── DeliveryError
+    │   ├── TransportError        an event was not delivered
+    │   ├── TransportConfigError  an option of a transport can't be used (also a ValueError)
+    │   └── SpoolError            the spool can't be used
+    └── MissingExtraError         an extra is not installed (also an ImportError)
+"""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
-WORKBENCH = "workbench"
-"""The extra of everything that answers questions about lineage; the listener needs none."""
-
-_BRINGS = {WORKBENCH: {"rich": "rich", "sqlglot": "sqlglot", "jsonschema": "'jsonschema[format-nongpl]'"}}
-"""The packages of each extra, by the names of their modules, as pip takes them."""
+_LONGEST_ANSWER = 300
 
 
-class MissingExtraError(ImportError):
+class Error(Exception):
+    """Base class of the exceptions of this package. The message says what failed, where, and what to do."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how to make it again in another process, with all of its fields."""
+        return _rebuilt, (type(self), self.args), self.__dict__
+
+
+def _rebuilt(kind: type[Error], args: tuple[object, ...]) -> Error:
+    """Return an exception without calling its constructor, which takes other arguments than `args`."""
+    return kind.__new__(kind, *args)
+
+
+class LineageError(Error):
+    """The lineage of an application, of a query or of a file can't be found out."""
+
+
+class RegistrationError(LineageError):
+    """The listener could not be attached to the session."""
+
+
+class NotConfiguredError(RegistrationError):
+    """Lineage is not configured, or is switched off."""
+
+
+class ProbeError(LineageError):
+    """The driver's JVM can't load the probe, refuses a call or does not answer."""
+
+
+class TextError(LineageError, ValueError):
     """
-    A part of this package needs an extra that is not installed. The message says which, and how to install it.
+    A file of SQL can't be read, or a revision that git does not know.
+
+    Args:
+        message: what can't be read, and why.
+        path: the file or folder; empty for a revision.
+    """
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class StoreError(Error):
+    """A lineage store can't be opened, read or written, or a question to it has no meaning."""
+
+
+class NameNotFoundError(StoreError):
+    """
+    Nothing in the store has the name.
+
+    Args:
+        message: says so, with the names that come near.
+        ref: the name.
+        candidates: the names that come near, or that it may mean.
+        listing: the command that lists all that there is, if the message does not.
+    """
+
+    def __init__(self, message: str, *, ref: str = "", candidates: tuple[str, ...] = (), listing: str = "") -> None:
+        super().__init__(message)
+        self.ref = ref
+        self.candidates = candidates
+        self.listing = listing
+
+
+class AmbiguousNameError(NameNotFoundError):
+    """More than one dataset, job, run or version in the store has the name."""
+
+
+class QueryError(StoreError):
+    """
+    A query of the user's can't be answered.
+
+    Args:
+        message: why not.
+        query: the query.
+    """
+
+    def __init__(self, message: str, *, query: str = "") -> None:
+        super().__init__(message)
+        self.query = query
+
+
+class RecoveryError(Error):
+    """A plan of recovery can't be applied."""
+
+
+class StepFailedError(RecoveryError):
+    """
+    A step of a plan was begun, and nobody knows whether it was done.
+
+    Args:
+        message: what to look at, and how to go on.
+        step: the number of the step, from 1.
+        statement: the statement that was begun; empty if there is none.
+    """
+
+    def __init__(self, message: str, *, step: int, statement: str = "") -> None:
+        super().__init__(message)
+        self.step = step
+        self.statement = statement
+
+
+class CheckpointError(RecoveryError):
+    """A checkpoint can't be set back."""
+
+
+class EventError(Error):
+    """
+    A file of events can't be read at all.
+
+    Args:
+        message: which one, why, and what to do.
+        place: the file.
+    """
+
+    def __init__(self, message: str, *, place: str = "") -> None:
+        super().__init__(message)
+        self.place = place
+
+
+class InvalidEventError(EventError, ValueError):
+    """
+    Something is no valid OpenLineage event.
+
+    Args:
+        reason: what the specification requires, and is missing or wrong.
+        place: the key of the event that is missing or wrong, such as `run.runId`; empty for several.
+    """
+
+    def __init__(self, reason: str, *, place: str = "") -> None:
+        super().__init__(reason, place=place)
+        self.reason = reason
+
+
+class SchemaError(EventError):
+    """Events can't be checked against JSON Schemas: their folder holds none, or one refers to another that it lacks."""
+
+
+class DeliveryError(Error):
+    """Base class of `TransportError`, `TransportConfigError` and `SpoolError`."""
+
+
+class TransportError(DeliveryError):
+    """
+    An event was not delivered.
+
+    Args:
+        message: what failed and where, without credentials; the same failure always has the same text.
+        retryable: whether the same event may be delivered later.
+        status: the HTTP status of the answer; None if there was no answer.
+        answer: the text of the answer; it is cut to 300 characters.
+        lasting: whether the cause is the client, the address or the installation, and not the event: a refused key, a
+            wrong path, a missing jar. It stays until somebody repairs it, so the event is kept and tried again slowly.
+        retry_after: the seconds that the receiver asks to wait before the next attempt (`Retry-After` of HTTP),
+            uncapped; None if it does not ask.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool,
+        status: int | None = None,
+        answer: str = "",
+        retry_after: float | None = None,
+        lasting: bool = False,
+    ) -> None:
+        self.message = message
+        self.retryable = retryable
+        self.status = status
+        self.retry_after = retry_after
+        self.lasting = lasting
+        flat = " ".join(answer.split())
+        self.answer = flat if len(flat) <= _LONGEST_ANSWER else flat[: _LONGEST_ANSWER - 3] + "..."
+        super().__init__(f"{message}: {self.answer}" if self.answer else message)
+
+
+class TransportConfigError(DeliveryError, ValueError):
+    """
+    An option of a transport can't be used.
+
+    Args:
+        option: the option below `spark.openlineage.transport`, such as `auth.apiKey`.
+        problem: what is wrong with it, as a clause without a full stop.
+        remedy: what to do, as a sentence.
+    """
+
+    PREFIX = "spark.openlineage.transport"
+
+    def __init__(self, option: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{self.PREFIX}.{option} {problem}. {remedy}")
+        self.option = option
+        self.problem = problem
+        self.remedy = remedy
+
+
+class SpoolError(DeliveryError):
+    """
+    The spool can't be used.
+
+    Args:
+        message: what failed, where, and why.
+        damaged: whether the database is damaged, so that trying again is of no use.
+    """
+
+    def __init__(self, message: str, *, damaged: bool = False) -> None:
+        super().__init__(message)
+        self.damaged = damaged
+
+
+class MissingExtraError(Error, ImportError):
+    """
+    A part of this package needs an extra that is not installed.
 
     Args:
         extra: the name of the extra.
-        missing: the packages of it that are not there.
+        missing: its packages that are not there.
+        remedy: the command that installs them.
     """
 
-    def __init__(self, extra: str, missing: tuple[str, ...] = ()) -> None:
-        self.extra = extra
+    def __init__(self, extra: str, missing: tuple[str, ...], remedy: str) -> None:
         lacking = f" (there is no {' and no '.join(missing)})" if missing else ""
-        super().__init__(f"the extra {extra} is not installed{lacking}: {install_command(extra)}")
-
-
-def install_command(extra: str) -> str:
-    """Return the command that installs what an extra brings: no index has this package and its extras yet."""
-    return f"pip install {' '.join(_BRINGS[extra].values())}"
-
-
-def missing_of(extra: str) -> tuple[str, ...]:
-    """Return the packages of an extra that are not there. None of them is imported."""
-    return tuple(name for name in _BRINGS[extra] if find_spec(name) is None)
-
-
-def require(extra: str) -> None:
-    """
-    Do nothing if an extra is installed.
-
-    Args:
-        extra: its name.
-
-    Raises:
-        MissingExtraError: it is not.
-    """
-    if missing := missing_of(extra):
-        raise MissingExtraError(extra, missing)
+        super().__init__(f"the extra {extra} is not installed{lacking}: {remedy}")
+        self.extra = extra
+        self.missing = missing
+        self.remedy = remedy

@@ -11,6 +11,8 @@ usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then 
        ./run test --all [part... | --list]        what the short check leaves out, part by part
        ./run lint [--spark X.Y | --fast]          only ruff and mypy
        ./run bench [--spark X.Y] [workload...]    what the listener costs a job (--help: workloads and options)
+       ./run truth recover [--lake iceberg|delta]  random pipelines get a wrong load, are recovered, and are compared
+                  [--pipelines N] [--seed S]      with what is right; --kills ends the recovery at random statements
        ./run python [--spark X.Y] script...       a script of this repository, with all that the tests have
        ./run pythons [--spark X.Y]                the installed versions of Python that it runs on
 
@@ -65,6 +67,7 @@ KILLS = "The check kills one ingest, and asks each fortieth question."
 STORE = "tests/workbench/store"
 PREDICTED = "tests/workbench/predict"
 LAKES = f"{STORE}/test_live_recovery.py"
+TRUTH = "tests/workbench/recovery/test_truth.py"
 PARTS = (
     Part("whole", "test-4.3", "--all", "Long tests, and all the examples of Hypothesis."),
     Part("whole-3.5", "test-3.5", "--all", "The same on the oldest Spark."),
@@ -76,7 +79,9 @@ PARTS = (
     Part("live-ingest", "test-4.3", f"{STORE}/test_live_ingest.py", "Kafka and S3 take minutes.", "LIVE_INGEST=1"),
     Part("tpc-pages", "test-4.3", "tests/tpc --all", "The check opens one page with all TPC queries.", "TPC_PAGES=1"),
     Part("same-answers", "test-4.3", f"{PREDICTED} tests/tpc --all", "The check asks some.", "SAME_ANSWERS=all"),
-    Part("lakes-3.5", "test-3.5", LAKES, "The check recovers tables on one Spark.", "RECOVERY_LAKES=iceberg,delta"),
+    Part(
+        "lakes-3.5", "test-3.5", f"{LAKES} {TRUTH}", "The check recovers on one Spark.", "RECOVERY_LAKES=iceberg,delta"
+    ),
     Part("lakes-4.0", "test-4.0", LAKES, "The same on a Spark between.", "RECOVERY_LAKES=iceberg,delta"),
     Part("hive", "test-4.3", LAKES, "Hive's metastore takes a minute.", "RECOVERY_LAKES=hive"),
 )
@@ -338,6 +343,17 @@ def python(session: nox.Session, spark: str) -> None:
     session.run("python", *session.posargs, log=False)
 
 
+@of_each_spark
+def truth(session: nox.Session, spark: str) -> None:
+    """Run the script of tests/truth that is named after --, with its options."""
+    prepare(session, "spark,demo,test", f"pyspark=={spark}.*")
+    known = sorted(path.stem for path in (ROOT / "tests" / "truth").glob("*.py") if "argparse" in path.read_text())
+    if not session.posargs or session.posargs[0] not in known:
+        session.error(f"name what is tried: {', '.join(known)}")
+    script, *options = session.posargs
+    session.run("python", "-I", f"tests/truth/{script}.py", *options, log=False)
+
+
 @nox.session(venv_backend="none")
 def parts(session: nox.Session) -> None:
     """Run what the short check leaves out, or the parts named after --; --list tells what they are."""
@@ -439,6 +455,8 @@ def arguments_of_nox(command: str, words: list[str]) -> list[str]:
         raise SystemExit(f"run: --{min(without_spark)} has no Spark: leave out --spark")
     # Of all Spark versions, 4.0 runs on the most versions of Python.
     widest = "4.0" if without_spark or command == "lint" else None
+    # Both lakes have jars for it.
+    widest = "3.5" if command == "truth" else widest
     spark, python = choose(options.spark or widest, options.python)
     on = ["-P", python] if options.python not in (None, OWN) else []
     if command == "lint":

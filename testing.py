@@ -23,7 +23,7 @@ from openlineage_pyspark.workbench.report import Lineage, ShortNames
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from openlineage_pyspark.facets.model.lineage import Edge
+    from openlineage_pyspark.facets.model.lineage import InputField
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["REGOLD", "assert_golden_lineage", "assert_lineage"]
@@ -142,7 +142,7 @@ def _active_session() -> SparkSession:
     return session
 
 
-def _sources(edges: Iterable[Edge], names: ShortNames, *, kinds: bool, all_types: bool) -> list[str]:
+def _sources(edges: Iterable[InputField], names: ShortNames, *, kinds: bool, all_types: bool) -> list[str]:
     """Return the sources as a test writes them, sorted."""
     sources: set[str] = set()
     for edge in edges:

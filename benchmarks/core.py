@@ -38,7 +38,7 @@ from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.probe.records import parse
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.memory import MemoryTransport
 from pyspark.sql import SparkSession
 from workloads import WORKLOADS, Scene

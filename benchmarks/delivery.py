@@ -35,7 +35,9 @@ from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState
 from openlineage_pyspark.listener.pipeline import transport_event
-from openlineage_pyspark.transport import Delivery, Event, open_transport
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.spool.place import directories
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool

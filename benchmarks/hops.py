@@ -24,7 +24,8 @@ from openlineage_pyspark.facets.model.run import Engine, RunReference
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.transport import Delivery, open_transport
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.registry import open_transport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

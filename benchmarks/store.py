@@ -250,7 +250,7 @@ def measured(count: int, folder: Path) -> dict[str, float]:
     }
     file.unlink()
     with Store.open(path) as store:
-        found["edges"] = store.sql("SELECT count(*) FROM column_lineage")[1][0][0]
+        found["edges"] = store.sql("SELECT count(*) FROM column_lineage").table()[1][0][0]
         found |= _answers(store, _jobs(count), chance)
     for each in folder.iterdir():
         each.unlink()

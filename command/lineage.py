@@ -13,19 +13,19 @@ import attrs
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import pairs, refuse_schemas
 from openlineage_pyspark.command.view import add_unfold, file_reason_of, opened_from, unfold_refusal
+from openlineage_pyspark.errors import LineageError, StoreError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.answer import Answer, Values
-from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
 from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
+from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.predict import cache
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, name_of
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
-from openlineage_pyspark.workbench.predict.errors import FilesError
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage, answers_of, lineage_of_answers
-from openlineage_pyspark.workbench.questions.diff import code_of, markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.questions.diff import markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.report import QUERY
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         found = lineage_of_answers(_answers(now, tables, options), tables)
         if base is not None:
             return _diff(found, lineage_of_answers(_answers(base, tables, options), tables), options)
-    except (FilesError, StoreError, OSError) as problem:
+    except (LineageError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
     if options.format in _PICTURES:

@@ -9,7 +9,9 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.errors import WORKBENCH, MissingExtraError, require
+from openlineage_pyspark.errors import MissingExtraError
+from openlineage_pyspark.workbench.extras import WORKBENCH, require
+from openlineage_pyspark.workbench.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 PROGRAM = "openlineage-pyspark"
 """The name of the command and of the distribution that it comes with."""
 
+_QUESTIONS = "questions"
 _COMMANDS = {
     "doctor": ("doctor.doctor", "find out why there is no lineage"),
     "show": ("events.show", "print the lineage in event files"),
@@ -26,14 +29,7 @@ _COMMANDS = {
     "spool": ("delivery.spool", "list or delete events that wait on disk"),
     "ingest": ("store.ingest", "take events into a lineage store"),
     "store": ("store.store", "look after a lineage store"),
-    "upstream": ("store.ask", "where a dataset or a column comes from"),
-    "downstream": ("store.ask", "what is made from a dataset or a column"),
-    "between": ("store.ask", "the ways from one thing to another"),
-    "datasets": ("store.catalog", "the datasets of a store"),
-    "jobs": ("store.catalog", "the jobs of a store"),
-    "runs": ("store.catalog", "the runs of a store"),
-    "history": ("store.catalog", "the versions of a dataset"),
-    "sql": ("store.sql", "ask a store by a query of your own"),
+    **{name: (_QUESTIONS, line) for name, (_, line) in QUESTIONS.items()},
     "recover": ("store.recover", "plan the recovery from a wrong version"),
     "checkpoint": ("store.checkpoint", "set a streaming query's checkpoint back"),
     "view": ("view", "write lineage as a page for the browser"),
@@ -87,7 +83,9 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     named = next((at for at, text in enumerate(arguments) if not text.startswith("-")), len(arguments))
     command: str = _list_of_commands().parse_args(arguments[: named + 1]).command
     parser = _Parser(prog=PROGRAM)
-    import_module(f"openlineage_pyspark.command.{_COMMANDS[command][0]}").add_to(parser.add_subparsers())
+    name = _COMMANDS[command][0]
+    module, below = import_module(f"openlineage_pyspark.command.{name}"), parser.add_subparsers()
+    module.add_question(below, command) if name == _QUESTIONS else module.add_to(below)
     options = parser.parse_args(arguments[named:])
     options.command = command
     return options

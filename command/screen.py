@@ -7,13 +7,14 @@ import os
 import re
 import shutil
 import sys
-import unicodedata
 from typing import TYPE_CHECKING
 
-import attrs
+from openlineage_pyspark.workbench.pictures.table import cell_len
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from openlineage_pyspark.workbench.pictures.table import TableColumn
 
 _UNLIMITED = 1_000_000
 # The spaces between columns.
@@ -26,28 +27,6 @@ _STYLES = {
     "COMPLETE": _GREEN, "FAIL": _BOLD_RED, "ABORT": _YELLOW, "no end": _YELLOW,
     "ok": _GREEN, "note": _CYAN, "warning": _YELLOW, "problem": _BOLD_RED,
 }  # fmt: skip
-
-
-@attrs.frozen
-class TableColumn:
-    """
-    One column of a table.
-
-    Args:
-        title: its header.
-        least: the width in characters below which it is not narrowed in a terminal.
-        right: whether it is right-aligned.
-        wrap: whether a long cell goes on in the next line; otherwise it is cut.
-        cut_end: whether it is cut at its end, not in the middle.
-        cut_start: whether it is cut at its start: the end of a dataset's name tells the most, and can be asked for.
-    """
-
-    title: str
-    least: int = 8
-    right: bool = False
-    wrap: bool = False
-    cut_end: bool = False
-    cut_start: bool = False
 
 
 class Screen:
@@ -189,16 +168,6 @@ def _fitted(text: str, width: int) -> str:
     while cell_len(kept) >= width > 0:
         kept = kept[:-1]
     return f"{kept}…" if width > 0 else ""
-
-
-def cell_len(text: str) -> int:
-    """Return how many columns of a terminal a text takes: signs of East Asia take two, and combining signs none."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.category(sign) in ("Mn", "Me") else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-        for sign in text
-    )
 
 
 def printable(text: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import complain, printable
-from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
+from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import FILE_ENDINGS, is_store_file
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 from openlineage_pyspark.workbench.store.spark.tables import is_in_session_catalog, is_schema_name
@@ -62,10 +62,7 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
     def run(options: argparse.Namespace) -> int:
         try:
             with opened(options) as store:
-                status = answer(store, options)
-                for each in store.diagnostics():
-                    complain(each.message)
-                return status
+                return answer(store, options)
         except AmbiguousNameError as problem:
             # What it may mean stands below, each on a line.
             first, *candidates = str(problem).split("\n")
@@ -82,6 +79,17 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
     return run
 
 
+def whole_number(least: int) -> Callable[[str], int]:
+    """Return what takes a whole number that is not less than another one, as an option has it."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
+        return int(text)
+
+    return number
+
+
 def count_of_one_or_more(text: str) -> int:
     """
     Return a number of at least 1, as an option has it.
@@ -89,9 +97,7 @@ def count_of_one_or_more(text: str) -> int:
     Raises:
         ArgumentTypeError: it is none.
     """
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
-    return int(text)
+    return whole_number(1)(text)
 
 
 def opened(options: argparse.Namespace) -> Store:

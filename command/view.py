@@ -12,9 +12,8 @@ import zlib
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import attrs
 from openlineage_pyspark.command.screen import Screen, complain, counted, printable
 from openlineage_pyspark.command.store_option import (
     VARIABLE,
@@ -25,13 +24,14 @@ from openlineage_pyspark.command.store_option import (
     refuse_spark_options,
     refuse_stores,
 )
-from openlineage_pyspark.workbench.answer import Answer, answer_of_graph
-from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode
+from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
 from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
@@ -39,8 +39,8 @@ from openlineage_pyspark.workbench.store_api import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from openlineage_pyspark.workbench.answer import Answer
     from openlineage_pyspark.workbench.model.graph import Graph
-    from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.store.events.ingest import EventLine
 
 _DESCRIPTION = """\
@@ -124,16 +124,15 @@ def run(options: argparse.Namespace) -> int:
     try:
         _keep_inputs(output, options)
         with _shown(options, problems) as store:
-            graph = _graph(store, options, options.as_of)
+            answer = _asked(store, options, options.as_of)
+            graph = with_diagnostics(answer)
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
-            last_seen = store.last_seen() if options.format == "json" else ""
-            diagnostics = store.diagnostics()
         page = options.format == "html"
         text = (
             page_of(graph, before=before, around=options.around, unfold=options.unfold)
             if page
-            else f"{_answer(graph, options, last_seen, diagnostics).to_json()}\n"
+            else f"{answer.to_json()}\n"
             if options.format == "json"
             else text_of_graph(graph, options.format, unfold=options.unfold)
         )
@@ -147,16 +146,10 @@ def run(options: argparse.Namespace) -> int:
     except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
-    for problem_of_line in (*problems, *(each.message for each in diagnostics)):
+    odd = [each.message for each in answer.diagnostics if each.code in ODD_CODES]
+    for problem_of_line in (*problems, *odd):
         complain(problem_of_line)
     return int(bool(problems))
-
-
-def _answer(
-    graph: Graph, options: argparse.Namespace, last_seen: str, diagnostics: tuple[Diagnostic, ...]
-) -> Answer[Graph]:
-    answer = answer_of_graph(graph, "graph", _arguments(options), last_seen)
-    return attrs.evolve(answer, diagnostics=(*diagnostics, *answer.diagnostics))
 
 
 def _format_of(output: str) -> str:
@@ -171,14 +164,8 @@ def unfold_refusal(options: argparse.Namespace) -> str:
     return f"--unfold {reason}" if reason else ""
 
 
-def _graph(store: Store, options: argparse.Namespace, as_of: str) -> Graph:
+def _asked(store: Store, options: argparse.Namespace, as_of: str) -> Answer[Graph]:
     return store.graph(options.around, depth=options.depth, as_of=as_of, ever=options.ever)
-
-
-def _arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what was asked for, without what was left out."""
-    given = {"around": options.around, "depth": options.depth, "asOf": options.as_of, "ever": options.ever}
-    return {name: value for name, value in given.items() if value}
 
 
 def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> Graph:
@@ -187,10 +174,10 @@ def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> G
     named = _naming(options, options.compare, spark=False)
     if other.exists() or is_in_spark(named):
         with _opened(named, [other], problems) as compared:
-            return compared.graph(ever=options.ever)
+            return with_diagnostics(compared.graph(ever=options.ever))
     refuse_missing_file(options.compare)
     _refuse_no_time(options.compare)
-    return _graph(store, options, options.compare)
+    return with_diagnostics(_asked(store, options, options.compare))
 
 
 def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:

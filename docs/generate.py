@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from openlineage_pyspark.listener.settings.reading import Key
-    from openlineage_pyspark.transport import Transport
+    from openlineage_pyspark.transport.base import Transport
 
 COMMAND = "python docs/generate.py --write"
 """The command that rewrites the documents, in the root of the repository."""

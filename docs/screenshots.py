@@ -23,6 +23,7 @@ from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.report import lineage_of
 from openlineage_pyspark.workbench.store_api import Store
 
@@ -122,7 +123,7 @@ def graph_of_events(told: list[dict[str, Any]]) -> Graph:
         path = Path(folder, "lineage.db")
         taken(path, told)
         with Store.open(path) as store:
-            return store.graph()
+            return with_diagnostics(store.graph())
 
 
 def events_of(path: Path) -> list[dict[str, Any]]:

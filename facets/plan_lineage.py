@@ -21,7 +21,7 @@ from openlineage_pyspark.facets.model.lineage import (
     MOST_PATHS,
     Certainty,
     ColumnLineage,
-    Edge,
+    InputField,
     Kind,
     OutputColumn,
     Step,
@@ -670,9 +670,9 @@ def _is_shown_alike(one: Way, other: Way) -> bool:
     return texts[0] == texts[1] and one[2] == other[2]
 
 
-def _edges(found: SourceKinds) -> tuple[Edge, ...]:
+def _edges(found: SourceKinds) -> tuple[InputField, ...]:
     return tuple(
-        Edge(dataset, name, tuple(sorted(_transformations(kinds))))
+        InputField(dataset, name, tuple(sorted(_transformations(kinds))))
         for (dataset, name), kinds in sorted(found.items(), key=lambda item: _order(*item[0]))
     )
 

@@ -34,9 +34,9 @@ from openlineage_pyspark.listener.probe.records import (
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.assemble import Runs
 from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, RecordStep
-from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.composite import FanOut
-from openlineage_pyspark.transport.event import TERMINAL_TYPES, dataset_keys
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import TERMINAL_TYPES, Event, dataset_keys
 
 _MOST_GAPS = 1000
 _MOST_MESSAGES = 100

@@ -19,8 +19,9 @@ from openlineage_pyspark.listener.metrics import Metrics
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.client import Probe
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.transport import Delivery, ReceiverMetrics
 from openlineage_pyspark.transport.composite import FanOut
+from openlineage_pyspark.transport.delivery.counts import ReceiverMetrics
+from openlineage_pyspark.transport.delivery.worker import Delivery
 
 _WAIT_MILLISECONDS = 100
 _CAPACITY = f"spark.scheduler.listenerbus.eventqueue.{Probe.QUEUE}.capacity"

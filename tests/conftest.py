@@ -19,7 +19,7 @@ import pytest
 from openlineage_pyspark.command.events.lines import FileLine
 from openlineage_pyspark.command.events.validate import Check
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Statistics, Symlink
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import (
     Engine,
     Failure,
@@ -37,6 +37,7 @@ from openlineage_pyspark.workbench.events.schemas import Schemas, Shape, facets_
 from openlineage_pyspark.workbench.store_api import Store
 from support import kafka
 from support import process_jvm as jvms
+from support.alone import Recordings
 from support.lineage_events import taken
 from support.maven import fetched
 from support.ports import free_ports
@@ -144,6 +145,13 @@ def real_spark() -> None:
     """Mark as `spark` the tests that ask for it; each fixture that starts a Spark, or imports PySpark, does."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.fail("PySpark is not installed: `./run test` has it, `./run test --fast` has not")
+
+
+@pytest.fixture(scope="session")
+def alone(request: pytest.FixtureRequest) -> Recordings:
+    """Give what tells what a job gives without the listener."""
+    regold = request.config.getoption("--regold")
+    return Recordings(anew=regold or request.config.getoption("--all"), regold=regold)
 
 
 @pytest.fixture(scope="module")
@@ -297,8 +305,8 @@ TOTALS = Dataset(
 )
 
 
-def _edge(dataset: Dataset, field: str, *ways: Transformation) -> Edge:
-    return Edge(dataset.identifier, field, ways)
+def _edge(dataset: Dataset, field: str, *ways: Transformation) -> InputField:
+    return InputField(dataset.identifier, field, ways)
 
 
 TOTALS_LINEAGE = ColumnLineage(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.transport.base import TransportError
+from openlineage_pyspark.errors import TransportError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

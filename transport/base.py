@@ -1,4 +1,4 @@
-"""The base class of transports, and the two errors that they raise."""
+"""The base class of transports."""
 
 from __future__ import annotations
 
@@ -6,53 +6,13 @@ import abc
 import json
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from openlineage_pyspark.transport.errors import DeliveryError
-from openlineage_pyspark.transport.options import KEY_PREFIX, Option, TransportConfigError
+from openlineage_pyspark.transport.options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openlineage_pyspark.transport.event import Event
     from typing_extensions import Self
-
-__all__ = ["KEY_PREFIX", "Reached", "Transport", "TransportConfigError", "TransportError", "sender_of"]
-
-_LONGEST_ANSWER = 300
-
-
-class TransportError(DeliveryError):
-    """
-    An event was not delivered.
-
-    Args:
-        message: what failed and where, without credentials; the same failure always has the same text.
-        retryable: whether the same event may be delivered later.
-        status: the HTTP status of the answer; None if there was no answer.
-        answer: the text of the answer; it is cut to 300 characters.
-        lasting: whether the cause is the client, the address or the installation, and not the event: a refused key, a
-            wrong path, a missing jar. It stays until somebody repairs it, so the event is kept and tried again slowly.
-        retry_after: the seconds that the receiver asks to wait before the next attempt (`Retry-After` of HTTP),
-            uncapped; None if it does not ask.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        retryable: bool,
-        status: int | None = None,
-        answer: str = "",
-        retry_after: float | None = None,
-        lasting: bool = False,
-    ) -> None:
-        self.message = message
-        self.retryable = retryable
-        self.status = status
-        self.retry_after = retry_after
-        self.lasting = lasting
-        flat = " ".join(answer.split())
-        self.answer = flat if len(flat) <= _LONGEST_ANSWER else flat[: _LONGEST_ANSWER - 3] + "..."
-        super().__init__(f"{message}: {self.answer}" if self.answer else message)
 
 
 def sender_of(**parts: object) -> str:

@@ -18,11 +18,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.errors import TransportConfigError, TransportError
 from openlineage_pyspark.transport.attempt import attempt
-from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError, TransportError, sender_of
+from openlineage_pyspark.transport.base import Transport, sender_of
 from openlineage_pyspark.transport.delivery.counts import DeliveryCounts, ReceiverMetrics
 from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.options import (
+    KEY_PREFIX,
     PYTHON,
     TYPE,
     InnerOptions,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.transport.base import Transport, TransportError
+from openlineage_pyspark.errors import TransportError
+from openlineage_pyspark.transport.base import Transport
 
 if TYPE_CHECKING:
     from openlineage_pyspark.transport.event import Event

@@ -7,8 +7,9 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.errors import TransportConfigError, TransportError
 from openlineage_pyspark.transport.address import without_secrets
-from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError, sender_of
+from openlineage_pyspark.transport.base import Transport, sender_of
 from openlineage_pyspark.transport.options import PYTHON, Option, flag, prefix_of, text, text_map
 
 if TYPE_CHECKING:

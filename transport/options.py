@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
+from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.transport import values
-from openlineage_pyspark.transport.errors import DeliveryError
 from openlineage_pyspark.transport.values import nearest
 
 if TYPE_CHECKING:
@@ -27,27 +27,12 @@ _log = logging.getLogger(__name__)
 # What stands for a byte that is not UTF-8 in an argument or a variable of the environment.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-KEY_PREFIX = "spark.openlineage.transport"
+KEY_PREFIX = TransportConfigError.PREFIX
 """The prefix of all transport options in the configuration, without the last dot."""
 
 JAVA = "openlineage-spark"
 PYTHON = "openlineage-python"
 OURS = "openlineage-pyspark"
-
-
-class TransportConfigError(DeliveryError, ValueError):
-    """
-    An option of a transport can't be used.
-
-    Args:
-        option: the option below `spark.openlineage.transport`, such as `auth.apiKey`.
-        problem: what is wrong with it, as a clause without a full stop.
-        remedy: what to do, as a sentence.
-    """
-
-    def __init__(self, option: str, problem: str, remedy: str) -> None:
-        super().__init__(f"{KEY_PREFIX}.{option} {problem}. {remedy}")
-        self.option = option
 
 
 class InnerOptions(dict[str, object]):

@@ -7,8 +7,9 @@ import re
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.transport.attempt import attempt
-from openlineage_pyspark.transport.base import Transport, TransportConfigError
+from openlineage_pyspark.transport.base import Transport
 from openlineage_pyspark.transport.options import (
     TYPE,
     InnerOptions,

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+from collections.abc import Mapping
+from datetime import datetime
 from importlib import resources
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import attrs
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import Graph
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, NodeId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator
+
+    from openlineage_pyspark.workbench.pictures.table import TextTable
 
 ANSWER_VERSION = "2-0-0"
 """The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
@@ -23,8 +29,20 @@ def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return MappingProxyType(dict(values))
 
 
-def _frozen_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    return tuple(map(_frozen, rows))
+def _frozen_rows(rows: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(_frozen(row) if isinstance(row, Mapping) else row for row in rows)
+
+
+class Result(Protocol):
+    """What an answer has in its envelope."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, with its `type`."""
+
+
+R = TypeVar("R", bound=Result)
+R_co = TypeVar("R_co", bound=Result, covariant=True)
+T = TypeVar("T")
 
 
 @attrs.frozen
@@ -54,26 +72,69 @@ class Reach:
 
 
 @attrs.frozen
-class Rows:
+class Rows(Generic[T]):
     """
     Rows of one kind.
 
     Args:
         of: what a row is, such as `job` or `run`.
-        rows: the rows as plain values.
+        rows: the rows: frozen values of one class, or mappings of plain values.
     """
 
     of: str
-    rows: tuple[Mapping[str, Any], ...] = attrs.field(converter=_frozen_rows, hash=False)
+    rows: tuple[T, ...] = attrs.field(converter=_frozen_rows, hash=False)
+
+    def __iter__(self) -> Iterator[T]:
+        """Return an iterator over the rows."""
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return len(self.rows)
+
+    def __getitem__(self, place: int) -> T:
+        """Return the row at a place."""
+        return self.rows[place]
 
     def to_dict(self) -> dict[str, Any]:
         """Return them as plain values."""
-        return {"type": "rows", "of": self.of, "rows": [dict(row) for row in self.rows]}
+        return {"type": "rows", "of": self.of, "rows": [_plain(row) for row in self.rows]}
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Return them as a table of plain values: the names of its columns, and its rows."""
+        found = [_fields(row) for row in self.rows]
+        names = tuple(dict.fromkeys(name for row in found for name in row))
+        return names, [tuple(_cell(row.get(name)) for name in names) for row in found]
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Rows:
+    def from_dict(cls, document: dict[str, Any]) -> Rows[Any]:
         """Return what `to_dict` wrote."""
-        return cls(document["of"], document["rows"])
+        return Rows(document["of"], document["rows"])
+
+
+def _fields(row: Any) -> dict[str, Any]:
+    if isinstance(row, Mapping):
+        return dict(row)
+    return {field.name: getattr(row, field.name) for field in attrs.fields(type(row))}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: the names of fields in camel case, and times as texts."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if attrs.has(type(value)):
+        return {camel_case(name): _plain(each) for name, each in _fields(value).items()}
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as a cell has it: several values stand in one text."""
+    plain = _plain(value)
+    if isinstance(plain, dict):
+        return ", ".join(f"{key} {each}" for key, each in plain.items() if each not in ("", None, False))
+    return "; ".join(str(_cell(each)) for each in plain) if isinstance(plain, list) else plain
 
 
 @attrs.frozen
@@ -99,12 +160,12 @@ class Values:
         return cls(document["type"], {key: value for key, value in document.items() if key != "type"})
 
 
-Result: TypeAlias = Graph | Reach | Rows | Values
-R = TypeVar("R", bound=Result)
+Writer: TypeAlias = "Callable[[Any], str | TextTable]"
+"""Writes an answer in one format."""
 
 
 @attrs.frozen
-class Answer(Generic[R]):
+class Answer(Generic[R_co]):
     """
     What a question gives.
 
@@ -115,14 +176,16 @@ class Answer(Generic[R]):
         as_of: the time that was asked for, ISO 8601; empty for now.
         last_seen: the newest time that the store knows of, ISO 8601; empty if there is no store.
         diagnostics: what somebody should know of it.
+        writers: the formats that it can be written in beside JSON -> what writes it.
     """
 
     question: str
     arguments: Mapping[str, Any] = attrs.field(converter=_frozen, hash=False)
-    result: R
+    result: R_co
     as_of: str = ""
     last_seen: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
+    writers: Mapping[str, Writer] = attrs.field(factory=dict, converter=_frozen, eq=False, hash=False, repr=False)
 
     @property
     def complete(self) -> bool:
@@ -146,6 +209,84 @@ class Answer(Generic[R]):
         """Return its JSON on one line."""
         return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
 
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Return the formats that it can be written in."""
+        return tuple(dict.fromkeys((*self.writers, "json")))
+
+    def to_text(self, format: str = "") -> str:  # noqa: A002 (the word of the command line)
+        """
+        Return it as text.
+
+        Args:
+            format: one of `formats`, such as `text` or `json`; empty for the first of them.
+
+        Raises:
+            ValueError: there is no such format.
+        """
+        found = self.written(format or self.formats[0])
+        return found if isinstance(found, str) else found.to_text()
+
+    def written(self, format: str) -> str | TextTable:  # noqa: A002 (the word of the command line)
+        """Return it as `to_text` does, or as a table that is not a text yet."""
+        if format not in self.formats:
+            raise ValueError(f"there is no format {format!r}; the formats are {', '.join(self.formats)}")
+        if format in self.writers:
+            return self.writers[format](self)
+        return f"{json.dumps(self.to_dict(), indent=2)}\n"
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """
+        Return the result as a table of plain values: the names of its columns, and its rows.
+
+        Raises:
+            TypeError: it is none, such as a plan.
+        """
+        table = getattr(self.result, "table", None)
+        if table is None:
+            raise TypeError(f"the answer of {self.question} is no table: `to_dict()` has its values")
+        found: tuple[tuple[str, ...], list[tuple[Any, ...]]] = table()
+        return found
+
+    def to_pandas(self) -> Any:
+        """
+        Return the table as a DataFrame of pandas.
+
+        Raises:
+            StoreError: pandas is not installed.
+            TypeError: the result is no table.
+        """
+        columns, rows = self.table()
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            raise StoreError("pandas is not installed: `pip install pandas`, or use `table()`") from None
+        return pandas.DataFrame.from_records(rows, columns=list(columns))
+
+    def to_spark(self, spark: Any) -> Any:
+        """
+        Return the table as a DataFrame of Spark.
+
+        Args:
+            spark: the session that makes it.
+
+        Raises:
+            TypeError: the result is no table.
+        """
+        columns, rows = self.table()
+        types = [_spark_type(row[at] for row in rows) for at in range(len(columns))]
+        texts = [
+            [_as_text(row[at]) if type_ == "string" else row[at] for at, type_ in enumerate(types)] for row in rows
+        ]
+        named = (f"`{name}` {type_}" for name, type_ in zip(columns, types, strict=True))
+        return spark.createDataFrame(texts, ", ".join(named))
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows; None for what has no picture and no table."""
+        shown = getattr(self.result, "_repr_html_", None)
+        html: str | None = None if shown is None else shown()
+        return html
+
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Answer[Any]:
         """
@@ -166,6 +307,18 @@ class Answer(Generic[R]):
             document.get("lastSeen", ""),
             tuple(map(Diagnostic.from_dict, document["diagnostics"])),
         )
+
+
+def _as_text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _spark_type(values: Iterable[Any]) -> str:
+    """Return the type of a column in Spark that has some values."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return "boolean"
+    return "bigint" if kinds == {int} else "double" if kinds and kinds <= {int, float} else "string"
 
 
 _READERS: dict[str, Callable[[dict[str, Any]], Result]] = {
@@ -189,13 +342,6 @@ def answer_of_graph(
     """
     bare = Graph(graph.nodes, graph.edges, time=graph.time)
     return Answer(question, arguments or {}, bare, graph.time, last_seen, graph.diagnostics)
-
-
-def answer_of_reach(reach: Reach, question: str, arguments: Mapping[str, Any], last_seen: str) -> Answer[Reach]:
-    """Return what is reached as an answer, which has the diagnostics of its graph; the arguments are as in `Answer`."""
-    graph = reach.graph
-    bare = Reach(Graph(graph.nodes, graph.edges, time=graph.time), reach.start, reach.depths)
-    return Answer(question, arguments, bare, graph.time, last_seen, graph.diagnostics)
 
 
 def schema() -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.errors import RegistrationError
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
-from openlineage_pyspark.listener.errors import RegistrationError
 from openlineage_pyspark.listener.start.register import handle_of
 from openlineage_pyspark.workbench.model.graph import (
     DatasetNode,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import datetime
 
     from openlineage_pyspark.facets.model.dataset import Dataset
-    from openlineage_pyspark.facets.model.run import RunState
+    from openlineage_pyspark.facets.model.run import EventType, RunState
     from openlineage_pyspark.workbench.model.graph import Graph
     from pyspark.sql import SparkSession
 
@@ -38,7 +38,7 @@ class FinishedRun:
         job: the name of its job.
         job_namespace: the namespace of its job.
         run_id: its id in the events.
-        state: COMPLETE, FAIL or ABORT.
+        state: how it ended.
         ended: when it ended (timezone-aware, in UTC).
         error: why it failed; None if it did not.
         lineage: what it read and wrote, with secrets removed, as its events say.
@@ -47,7 +47,7 @@ class FinishedRun:
     job: str
     job_namespace: str
     run_id: str
-    state: str
+    state: EventType
     ended: datetime.datetime
     error: str | None
     lineage: Lineage

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Transformation
-    from openlineage_pyspark.facets.model.lineage import Edge as TracedEdge
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, Transformation
     from openlineage_pyspark.facets.model.lineage import Step as TracedStep
     from openlineage_pyspark.facets.model.plan import Operator, Plan
     from openlineage_pyspark.facets.model.run import Gap
@@ -208,7 +207,7 @@ class _PathMaker:
     relations: Mapping[str, str]
     limits: list[Diagnostic]
 
-    def paths(self, column: str, edge: TracedEdge, each: Transformation) -> tuple[Path, ...]:
+    def paths(self, column: str, edge: InputField, each: Transformation) -> tuple[Path, ...]:
         """Return the paths of one way of an edge: several if it passes several relations beside each other."""
         path = Path(
             Kind(each.type, each.subtype, each.masking),

@@ -13,9 +13,9 @@ import ast
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from openlineage_pyspark.errors import WORKBENCH, MissingExtraError, require
-from openlineage_pyspark.listener.errors import LineageError, RegistrationError
+from openlineage_pyspark.errors import LineageError, MissingExtraError, RegistrationError
 from openlineage_pyspark.listener.probe.client import active_session, refusals
+from openlineage_pyspark.workbench.extras import WORKBENCH, require
 from openlineage_pyspark.workbench.finished_run import FinishedRun, last_run
 from openlineage_pyspark.workbench.predict.query import lineage
 

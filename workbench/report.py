@@ -7,11 +7,11 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
+from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, InputField
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.part_columns import PartColumns, Passages
@@ -21,6 +21,9 @@ from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode
 from openlineage_pyspark.workbench.model.kinds import Kind
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
 from openlineage_pyspark.workbench.pictures.unfolded import unfolded
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.page.formats import GraphFormat
 
 HEADINGS = ("column", "from", "how")
 """The columns in which lineage is shown, by `lineage()` and on the command line."""
@@ -135,23 +138,23 @@ class Lineage:
         inputs: the datasets that it reads.
         outputs: the datasets that it would write, each with its column lineage; for a query, one entry with None.
         gaps: what no rule covers, and what was assumed instead.
-        walked: the analyzed plan that it was taken from; None without one.
+        _walked: the analyzed plan that it was taken from; None without one.
     """
 
     inputs: tuple[Dataset, ...]
     outputs: tuple[tuple[Dataset | None, ColumnLineage], ...]
     gaps: tuple[Gap, ...] = ()
-    walked: WalkedPlan | None = attrs.field(default=None, eq=False)
+    _walked: WalkedPlan | None = attrs.field(default=None, eq=False)
 
     @property
     def plan(self) -> str:
         """The analyzed plan as text: each operator with its index and the columns of its output; empty without one."""
-        return plan_text(self.walked.plan) if self.walked is not None else ""
+        return plan_text(self._walked.plan) if self._walked is not None else ""
 
     @property
     def operators(self) -> tuple[OperatorNode, ...]:
         """The operators of the plan, as the graph has them."""
-        return self.walked.operators if self.walked is not None else ()
+        return self._walked.operators if self._walked is not None else ()
 
     @property
     def edges(self) -> tuple[LineageEdge, ...]:
@@ -183,16 +186,16 @@ class Lineage:
                 it they lead from source to output, and say what they come through.
         """
         names = ShortNames.of_lineage(self)
-        passages = self.walked.passages() if self.walked is not None else ()
+        passages = self._walked.passages() if self._walked is not None else ()
         found = graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of, passages)
         return unfolded(found) if unfold else found
 
-    def to_text(self, format: str, *, unfold: bool = False) -> str:  # noqa: A002 (the word of the command line)
+    def to_text(self, format: GraphFormat, *, unfold: bool = False) -> str:  # noqa: A002 (the word of the command line)
         """
         Return the graph as text.
 
         Args:
-            format: `json`, `mermaid`, `dot`, `html` or `svg`.
+            format: the name of the format.
             unfold: whether CTEs, views and subqueries are shown, with their columns. `json` always has them.
 
         Raises:
@@ -442,7 +445,7 @@ def remark_line(operator: str, message: str) -> str:
 
 
 def _edges(
-    output: Dataset | None, column: str | None, edges: Iterable[Edge], tables: Mapping[Identifier, str | None]
+    output: Dataset | None, column: str | None, edges: Iterable[InputField], tables: Mapping[Identifier, str | None]
 ) -> list[LineageEdge]:
     return [
         LineageEdge(

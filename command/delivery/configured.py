@@ -11,10 +11,11 @@ from openlineage_pyspark.command.delivery.spark_conf import SparkConf, SparkPlac
 from openlineage_pyspark.listener.settings.catalog import find_key
 from openlineage_pyspark.listener.settings.given import PREFIX
 from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
-from openlineage_pyspark.transport import Transport, open_transport
+from openlineage_pyspark.transport.base import Transport
 from openlineage_pyspark.transport.composite import CompositeTransport
 from openlineage_pyspark.transport.file.filesystem import offered
 from openlineage_pyspark.transport.file.transport import FileTransport
+from openlineage_pyspark.transport.registry import open_transport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

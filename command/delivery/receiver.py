@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.delivery.configured import needs_driver, open_without_driver, read_configuration
 from openlineage_pyspark.command.screen import complain
+from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
-from openlineage_pyspark.transport import TransportConfigError
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.composite import independent_parts
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openlineage_pyspark.listener.settings.settings import Settings
-    from openlineage_pyspark.transport import Transport
+    from openlineage_pyspark.transport.base import Transport
 
 LAST_SECONDS = 5.0
 """How long the end of a delivery may take."""

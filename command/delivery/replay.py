@@ -13,10 +13,11 @@ from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_pati
 from openlineage_pyspark.command.delivery.senders import is_of_another_sender, of_another_sender, senders
 from openlineage_pyspark.command.delivery.spool import add_spool_option, contents, root_for
 from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.listener.start.delivery import named_sender
-from openlineage_pyspark.transport import Delivery
 from openlineage_pyspark.transport.composite import FanOut
-from openlineage_pyspark.transport.spool.place import SpoolError, holds
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.spool.place import holds
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openlineage_pyspark.listener.settings.settings import Settings
-    from openlineage_pyspark.transport import DeliveryCounts, Transport
+    from openlineage_pyspark.transport.base import Transport
+    from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
 
 _DESCRIPTION = """\
 Sends the events that applications which have ended left in the spool to the configured receiver: those of one run in

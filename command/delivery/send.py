@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, reachable_parts
-from openlineage_pyspark.command.events.lines import EventFileError, read_lines
+from openlineage_pyspark.command.events.lines import read_lines
 from openlineage_pyspark.command.screen import Screen, complain, counted
-from openlineage_pyspark.transport import Delivery, Event
+from openlineage_pyspark.errors import EventError
 from openlineage_pyspark.transport.composite import FanOut
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.workbench.events.read import event_id_of
 
 if TYPE_CHECKING:
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from openlineage_pyspark.command.events.lines import EventJson
-    from openlineage_pyspark.transport import DeliveryCounts, Transport
+    from openlineage_pyspark.transport.base import Transport
+    from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
     from openlineage_pyspark.workbench.events.files import EventPlace
 
 _DESCRIPTION = """\
@@ -75,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
                     complain(f"{line.place}: {line.problem or 'not an OpenLineage event'}, skipped")
             elif not sending.send(line.place, event):
                 break
-    except EventFileError as problem:
+    except EventError as problem:
         complain(str(problem))
         unread = True
     finally:

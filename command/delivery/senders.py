@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.delivery.configured import open_without_driver
 from openlineage_pyspark.command.screen import counted
+from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.listener.start.delivery import sender
-from openlineage_pyspark.transport import TransportConfigError
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.composite import independent_parts
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from openlineage_pyspark.listener.settings.settings import Settings
-    from openlineage_pyspark.transport import Transport
+    from openlineage_pyspark.transport.base import Transport
     from openlineage_pyspark.transport.spool.content import Content
 
 Senders = frozenset[tuple[str, str]]

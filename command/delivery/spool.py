@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.delivery.senders import configured_senders, is_of_another_sender, of_another_sender
-from openlineage_pyspark.command.screen import Screen, TableColumn, complain, counted
+from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.start.delivery import named_root
 from openlineage_pyspark.transport.spool.content import Content, content, dead_letters
 from openlineage_pyspark.transport.spool.place import (
     UNREADABLE,
-    SpoolError,
     default_root,
     directories,
     hold,
     release,
     remove,
 )
+from openlineage_pyspark.workbench.pictures.table import TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,6 +17,7 @@ from openlineage_pyspark.command.delivery.senders import is_of_another_sender, o
 from openlineage_pyspark.command.delivery.spool import contents, unreadable
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
 from openlineage_pyspark.command.screen import complain, counted
+from openlineage_pyspark.errors import SpoolError, TransportConfigError, TransportError
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.settings.catalog import find_key, why_without_effect
 from openlineage_pyspark.listener.settings.given import SPARK_CONF
@@ -27,11 +28,10 @@ from openlineage_pyspark.listener.start.delivery import sender, spool_root
 from openlineage_pyspark.listener.start.secrets import PREFIX_OF_LOG, secret_values
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.attempt import attempt
-from openlineage_pyspark.transport.base import Reached, Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.base import Reached, Transport
 from openlineage_pyspark.transport.composite import CompositeTransport, independent_parts
 from openlineage_pyspark.transport.file.transport import FileTransport
 from openlineage_pyspark.transport.registry import built_in_transports
-from openlineage_pyspark.transport.spool.place import SpoolError
 from openlineage_pyspark.transport.spool.store import DEAD_LETTER_SECONDS
 from openlineage_pyspark.transport.values import nearest
 

@@ -11,8 +11,9 @@ from openlineage_pyspark.command.doctor import delivery as doctor_delivery
 from openlineage_pyspark.command.doctor import runtime as doctor_runtime
 from openlineage_pyspark.command.doctor.diagnosis import PROBLEM, WARNING
 from openlineage_pyspark.command.doctor.driver import look_at_driver
-from openlineage_pyspark.command.screen import Screen, TableColumn, counted
+from openlineage_pyspark.command.screen import Screen, counted
 from openlineage_pyspark.listener.settings.given import PREFIX
+from openlineage_pyspark.workbench.pictures.table import TableColumn
 
 if TYPE_CHECKING:
     import argparse

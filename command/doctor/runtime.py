@@ -17,7 +17,7 @@ from openlineage_pyspark.command.delivery.spark_conf import numbers
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
 from openlineage_pyspark.command.doctor.driver import LAUNCHER, driver_python
 from openlineage_pyspark.command.doctor.inspection import hook_is_active, places_of
-from openlineage_pyspark.errors import WORKBENCH, install_command, missing_of
+from openlineage_pyspark.workbench.extras import WORKBENCH, install_command, missing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.errors import EventError
 from openlineage_pyspark.workbench.events.files import (
     STANDARD_INPUT,
     EventPlace,
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 EventJson = dict[str, Any]
 
 _STORE_COMMANDS = "ask it by `upstream`, `downstream`, `datasets`, `runs` and `view`"
-
-
-class EventFileError(Exception):
-    """A file of events can't be read at all; the message says which, why and what to do."""
 
 
 @attrs.frozen
@@ -54,7 +51,7 @@ def read_lines(files: Sequence[str]) -> Iterator[FileLine]:
         files: paths, or `-` for standard input; gzip is recognised by its first bytes, not by the file's name.
 
     Raises:
-        EventFileError: a file can't be opened or read.
+        EventError: a file can't be opened or read.
     """
     for file in files:
         yield from _read(file)
@@ -62,7 +59,7 @@ def read_lines(files: Sequence[str]) -> Iterator[FileLine]:
 
 def _read(file: str) -> Iterator[FileLine]:
     if file != STANDARD_INPUT and is_store_file(Path(file)):
-        raise EventFileError(f"{file} is a lineage store, and no event file: {_STORE_COMMANDS}")
+        raise EventError(f"{file} is a lineage store, and no event file: {_STORE_COMMANDS}", place=file)
     number = 0
     try:
         for found in event_texts(file):
@@ -72,7 +69,7 @@ def _read(file: str) -> Iterator[FileLine]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         yield FileLine(EventPlace(file, number + 1), problem=f"the gzip data is damaged or cut off here ({problem})")
     except OSError as problem:
-        raise EventFileError(f"{file} can't be read: {problem.strerror or problem}") from problem
+        raise EventError(f"{file} can't be read: {problem.strerror or problem}", place=file) from problem
 
 
 def _line(place: EventPlace, found: EventText) -> FileLine:

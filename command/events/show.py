@@ -8,10 +8,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.command.events.lines import EventFileError, read_lines
+from openlineage_pyspark.command.events.lines import read_lines
 from openlineage_pyspark.command.events.runs import current_outputs, names_of, reported_state_of, runs_of
 from openlineage_pyspark.command.view import add_unfold
-from openlineage_pyspark.workbench.events.read import InvalidEventError, facts
+from openlineage_pyspark.errors import EventError, InvalidEventError
+from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines, remark_line
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     left_out: list[str] = []
     try:
         runs = runs_of(_states(options.files, problems, left_out))
-    except EventFileError as problem:
+    except EventError as problem:
         complain(str(problem))
         return 2
     _complain(problems, left_out)
@@ -106,8 +107,9 @@ def _draw(options: argparse.Namespace) -> int:
     """Print the graph of some files, or what lies around one output or column."""
     from openlineage_pyspark.command.screen import complain
     from openlineage_pyspark.command.view import file_reason_of, opened_from, unfold_refusal
-    from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
+    from openlineage_pyspark.errors import NameNotFoundError, StoreError
     from openlineage_pyspark.workbench.page.formats import text_of_graph
+    from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 
     refusal = unfold_refusal(options) or _refusal(options)
     if refusal:
@@ -117,7 +119,8 @@ def _draw(options: argparse.Namespace) -> int:
     around = ".".join(filter(None, (options.output, options.column)))
     try:
         with opened_from([Path(file) for file in options.files], problems) as store:
-            sys.stdout.write(text_of_graph(store.graph(around), options.format, unfold=options.unfold))
+            graph = with_diagnostics(store.graph(around))
+        sys.stdout.write(text_of_graph(graph, options.format, unfold=options.unfold))
     except NameNotFoundError as problem:
         complain(f"{problem}; `show {' '.join(options.files)}` lists the outputs and their columns")
         return 1
@@ -245,7 +248,7 @@ def _shown_datasets(outputs: Iterable[tuple[RunEvents, ReportedDataset]]) -> Ite
 
 
 def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wanted: str | None) -> None:
-    from openlineage_pyspark.command.screen import TableColumn
+    from openlineage_pyspark.workbench.pictures.table import TableColumn
 
     rows = []
     for column, edges in output.columns or ():
@@ -263,7 +266,7 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wa
 
 
 def _show_runs(screen: Screen, runs: Sequence[RunEvents]) -> None:
-    from openlineage_pyspark.command.screen import TableColumn
+    from openlineage_pyspark.workbench.pictures.table import TableColumn
 
     days = {each.first.time.date() for each in runs}
     one_day = f" on {next(iter(days))}" if len(days) == 1 else ""

@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.command.events.lines import EventFileError, read_lines
+from openlineage_pyspark.command.events.lines import read_lines
 from openlineage_pyspark.command.screen import Screen, complain, counted
-from openlineage_pyspark.errors import WORKBENCH, install_command
+from openlineage_pyspark.errors import EventError, SchemaError
 from openlineage_pyspark.workbench.events.read import event_id_of
 from openlineage_pyspark.workbench.events.rules import (
     CREDENTIALS,
@@ -20,7 +20,8 @@ from openlineage_pyspark.workbench.events.rules import (
     credentials_in,
     event_findings,
 )
-from openlineage_pyspark.workbench.events.schemas import SchemaError, Schemas, Shape
+from openlineage_pyspark.workbench.events.schemas import Schemas, Shape
+from openlineage_pyspark.workbench.extras import WORKBENCH, install_command
 
 if TYPE_CHECKING:
     import argparse
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     except SchemaError as problem:
         complain(str(problem))
         return 2
-    except EventFileError as problem:
+    except EventError as problem:
         complain(str(problem))
         return 2
     findings = check.findings()

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, kept_place, set_back
+from openlineage_pyspark.errors import CheckpointError
+from openlineage_pyspark.workbench.recovery.checkpoint import kept_place, set_back
 
 _DESCRIPTION = """Replaces the checkpoint of a streaming query that does not run by a copy that ends at an earlier
 micro-batch. The old one is kept. The copy has a new query id, so that a table of Delta Lake takes the micro-batches

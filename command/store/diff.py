@@ -6,14 +6,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.questions import show
+from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.command.store_option import add_store, opened, refuse_missing_file
 from openlineage_pyspark.command.view import file_reason_of, opened_from
-from openlineage_pyspark.workbench.answer import Answer, Values
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.page.formats import text_of_comparison
-from openlineage_pyspark.workbench.questions.diff import diff_of_files, markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.questions.diff import DIFF_WRITERS, diff_of_files
 
 if TYPE_CHECKING:
     import argparse
@@ -52,19 +53,16 @@ def run(options: argparse.Namespace) -> int:
     """
     try:
         _refuse_mixed(options.before, options.after)
-        found = _diff(options)
+        answer = _diff(options)
         picture = _graph(options) if options.format in _GRAPHS else ""
     except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return 2
     if picture:
         sys.stdout.write(picture)
-    elif options.format == "json":
-        arguments = {"before": options.before, "after": options.after}
-        Screen().json(Answer("diff", arguments, Values("diff", found.to_dict())).to_dict())
     else:
-        sys.stdout.write(markdown_of_diff(found) if options.format == "markdown" else text_of_diff(found))
-    return int(bool(found.changes))
+        show(answer, options.format)
+    return int(bool(answer.result.changes))
 
 
 def _refuse_mixed(before: str, after: str) -> None:
@@ -96,17 +94,19 @@ def _graph(options: argparse.Namespace) -> str:
         sides = []
         for file in files:
             with opened_from([file], problems) as store:
-                sides.append(store.graph())
+                sides.append(store.graph().result)
     else:
         with opened(options) as store:
-            sides = [store.graph(as_of="" if each == "now" else each) for each in (options.before, options.after)]
+            times = ["" if each == "now" else each for each in (options.before, options.after)]
+            sides = [store.graph(as_of=time).result for time in times]
     before, after = sides
     return text_of_comparison(before, after, options.format)
 
 
-def _diff(options: argparse.Namespace) -> Diff:
+def _diff(options: argparse.Namespace) -> Answer[Diff]:
     files = [Path(options.before), Path(options.after)]
     if all(file.exists() for file in files):
-        return diff_of_files(*files)
+        arguments = {"before": options.before, "after": options.after}
+        return Answer("diff", arguments, diff_of_files(*files), writers=DIFF_WRITERS)
     with opened(options) as store:
         return store.diff(options.before, options.after)

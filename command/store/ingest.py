@@ -18,9 +18,9 @@ from openlineage_pyspark.command.store_option import (
     refuse_spark_options,
     refuse_stores,
 )
+from openlineage_pyspark.errors import SpoolError, StoreError
 from openlineage_pyspark.transport.spool.content import spooled_bodies
-from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, directories
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.transport.spool.place import DATABASE, directories
 from openlineage_pyspark.workbench.events.files import STANDARD_INPUT
 from openlineage_pyspark.workbench.store.events.ingest import (
     EventLine,

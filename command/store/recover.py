@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.command.questions import show
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, pairs
-from openlineage_pyspark.workbench.answer import Answer, Values
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import RecoveryError, StoreError
+from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
 from openlineage_pyspark.workbench.recovery.journal import journal_of
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
+from openlineage_pyspark.workbench.recovery.recording import Recorder
 from openlineage_pyspark.workbench.recovery.statements import sql_name
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 
@@ -106,7 +108,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         _refuse_planning(options)
         return _apply(options) if options.ref == _APPLY else _forget(options)
-    except StoreError as problem:
+    except (RecoveryError, StoreError) as problem:
         complain(str(problem))
         return _WRONG
 
@@ -114,7 +116,7 @@ def _run(options: argparse.Namespace) -> int:
 def _plan(store: Store, options: argparse.Namespace) -> int:
     _refuse(options)
     dataset, _, version = options.ref.rpartition("@") if "@" in options.ref else (options.ref, "", "")
-    plan = store.recover(
+    asked = store.recover(
         dataset,
         version=version,
         run=options.made_by,
@@ -122,23 +124,16 @@ def _plan(store: Store, options: argparse.Namespace) -> int:
         time=options.time,
         mode=options.mode,
         column=options.column,
-        expired=options.expired,
-        correction=_statements(options.correct_with),
+        expired=tuple(options.expired),
+        correction=tuple(_statements(options.correct_with)),
     )
     path = Path(options.store).expanduser()
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    plan = attrs.evolve(plan, store=str(path.resolve()) if path.is_file() else options.store, made=now)
-    given = {"mode": options.mode, "column": options.column, "run": options.made_by, "time": options.time}
-    given |= {"batch": options.batch, "expired": options.expired}
-    given = {name: value for name, value in given.items() if value not in ("", None, [])}
-    found = Values("plan", plan.to_dict())
-    answer = Answer("recover", {"ref": options.ref, **given}, found, last_seen=store.last_seen()).to_dict()
+    plan = attrs.evolve(asked.result, store=str(path.resolve()) if path.is_file() else options.store, made=now)
+    answer = attrs.evolve(asked, result=plan)
     if options.out is not None:
-        _write(options.out, answer)
-    if options.format == "json":
-        Screen().json(answer)
-    else:
-        sys.stdout.write(PLAN_FORMATS[options.format or "text"](plan))
+        _write(options.out, answer.to_dict())
+    show(answer, options.format or "text")
     if options.out is not None and options.format in (None, "text"):
         Screen().line(f"The plan is in {options.out}. `openlineage-pyspark recover apply {options.out}` does it.")
     return 0
@@ -161,9 +156,9 @@ def _apply(options: argparse.Namespace) -> int:
     journal = journal_of(plan, options.plan)
     with journal.held():
         if journal.entries and not options.resume:
-            raise StoreError(f"the plan was begun ({journal.path}): --resume goes on with it")
+            raise RecoveryError(f"the plan was begun ({journal.path}): --resume goes on with it")
         if options.resume and not journal.entries:
-            raise StoreError("the plan was not begun: leave --resume out")
+            raise RecoveryError("the plan was not begun: leave --resume out")
         if not plan.steps:
             Screen().line("Nothing has to be done.")
             return 0
@@ -173,7 +168,8 @@ def _apply(options: argparse.Namespace) -> int:
         consent = Consent(options.accept_newer, options.accept_doubt, options.done)
         with _session(options) as session:
             ask = None if options.yes else _agreed
-            outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent).apply()
+            recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
+            outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
     if outcome in ("failed", "waits"):
         complain(f"go on with: recover apply {options.plan} --resume")
     return _CODES[outcome]
@@ -185,7 +181,7 @@ def _forget(options: argparse.Namespace) -> int:
     finished = journal.finished()
     made = [step for number, step in enumerate(plan.steps, 1) if step.action == "keep" and number in finished]
     if len(finished) < len(plan.steps):
-        raise StoreError("the plan is not applied to its end: the copies are kept")
+        raise RecoveryError("the plan is not applied to its end: the copies are kept")
     copies = [sql_name(step.writes[0]) for step in made]
     if not copies:
         Screen().line("The plan has made no copies.")
@@ -202,7 +198,9 @@ def _forget(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _session(options: argparse.Namespace) -> Iterator[LiveSession]:
-    """Start the Spark session that the options describe, and stop it in the end."""
+    """Give the Spark session that the options describe. One that is started here is stopped in the end."""
+    spark = sys.modules.get("pyspark.sql")
+    is_running = spark is not None and spark.SparkSession.getActiveSession() is not None
     conf = {**_OWN, **pairs(options.conf)}
     if options.packages:
         conf["spark.jars.packages"] = options.packages
@@ -210,7 +208,8 @@ def _session(options: argparse.Namespace) -> Iterator[LiveSession]:
     try:
         yield LiveSession(session)
     finally:
-        session.stop()
+        if not is_running:
+            session.stop()
 
 
 def _agreed(question: str) -> bool:
@@ -227,7 +226,7 @@ def _plan_of(file: Path) -> RecoveryPlan:
     except OSError as problem:
         raise StoreError(f"{file} can't be read: {problem.strerror}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
-        raise StoreError(f"{file} has no plan that `recover --out` wrote: {problem}") from None
+        raise RecoveryError(f"{file} has no plan that `recover --out` wrote: {problem}") from None
 
 
 def _refuse(options: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_spark, pairs, schema_of, session_for
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.spark.functions import FUNCTIONS
 from openlineage_pyspark.workbench.store.spark.ingest import EventOrigin, take_once, take_stream
 from openlineage_pyspark.workbench.store.spark.sql import Format

@@ -13,6 +13,7 @@ from openlineage_pyspark.facets.commands.target import (
 )
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import Operator, OperatorRef, Plan
+from openlineage_pyspark.facets.model.run import Lifecycle
 
 HUDI = "org.apache.spark.sql.hudi.command"
 
@@ -30,7 +31,7 @@ def _create(plan: Plan, operator: Operator, session: Session) -> Target:
 def _insert(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT into a table of Hudi."""
     target, query = operator.operator("logicalRelation"), operator.operator("query")
-    lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
+    lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
     return write_to_relation(plan, target, query, session, lifecycle)
 
 

@@ -36,6 +36,7 @@ from openlineage_pyspark.facets.datasets.naming import is_absolute, stream_path
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.v2 import v2_table
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
+from openlineage_pyspark.facets.model.run import Lifecycle
 from openlineage_pyspark.facets.model.schema import schema_fields
 
 _HIVE = "org.apache.spark.sql.hive.execution"
@@ -48,7 +49,7 @@ def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Targ
     """INSERT and df.write in a file format, to a path or to a table of files."""
     query, names = operator.operator("query"), text_values(operator.sequence("outputColumnNames"))
     table = operator.described("catalogTable")
-    lifecycle = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
+    lifecycle: Lifecycle | None = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
     if table is not None:
         return write_to_table(plan, table, query, names, session, lifecycle)
     format_ = operator.described("fileFormat")
@@ -69,7 +70,7 @@ def _create_table_as_select(plan: Plan, operator: Operator, session: Session) ->
     table = to_be_created(operator, "table") or to_be_created(operator, "tableDesc")
     if table is None:
         return unnamed(None, query)
-    lifecycle = None if operator.text("mode") == "Append" else "CREATE"
+    lifecycle: Lifecycle | None = None if operator.text("mode") == "Append" else "CREATE"
     existing = operator.described("existing")
     if lifecycle is None and existing is not None:
         # The existing table's location is in the catalog, not in the description of the table to create.
@@ -99,7 +100,7 @@ def _unless_there(operator: Operator, found: Target) -> Target:
 def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT into a Hive table."""
     table, query = operator.described("table"), operator.operator("query")
-    lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
+    lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
     names = text_values(operator.sequence("outputColumnNames"))
     return unnamed(None, query) if table is None else write_to_table(plan, table, query, names, session, lifecycle)
 
@@ -118,7 +119,7 @@ def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) ->
     storage = operator.described("storage")
     path = unquote(storage.text("locationUri") or "") if storage is not None else None
     names = text_values(operator.sequence("outputColumnNames"))
-    lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is not False else None
+    lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("overwrite") is not False else None
     format_ = operator.text("provider") or (storage.text("serde") if storage is not None else None)
     return write_to_path(plan, path, operator.operator("query"), names, format_, lifecycle)
 
@@ -127,7 +128,7 @@ def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) ->
 def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT into a data source that writes the rows itself."""
     target, query = operator.operator("logicalRelation"), operator.operator("query")
-    lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
+    lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
     return write_to_relation(plan, target, query, session, lifecycle)
 
 
@@ -143,7 +144,7 @@ def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Tar
 def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Target:
     """df.write to a data source that writes the rows itself, such as JDBC or Kafka."""
     query = operator.operator("query")
-    lifecycle = "OVERWRITE" if operator.text("mode") == "Overwrite" else mode_lifecycle(operator)
+    lifecycle: Lifecycle | None = "OVERWRITE" if operator.text("mode") == "Overwrite" else mode_lifecycle(operator)
     if operator.text("url") and operator.text("dbtable"):
         fields = named_fields(plan, query, ())
         dataset = jdbc_dataset(str(operator.text("url")), str(operator.text("dbtable")), fields)
@@ -180,7 +181,7 @@ def _create_view(plan: Plan, operator: Operator, session: Session) -> Target:
         str(column[0]) for column in operator.sequence("userSpecifiedColumns") if isinstance(column, tuple) and column
     )
     table = Described("CatalogTable", {"identifier": identifier, "kind": "VIEW"})
-    lifecycle = "ALTER" if operator.name == "AlterViewAsCommand" else "CREATE"
+    lifecycle: Lifecycle | None = "ALTER" if operator.name == "AlterViewAsCommand" else "CREATE"
     return write_to_table(plan, table, query, chosen, session, lifecycle)
 
 
@@ -192,7 +193,7 @@ def _create_view(plan: Plan, operator: Operator, session: Session) -> Target:
 )
 def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT and writeTo into a DataSource V2 table."""
-    lifecycle = "OVERWRITE" if "Overwrite" in operator.name else None
+    lifecycle: Lifecycle | None = "OVERWRITE" if "Overwrite" in operator.name else None
     target, query = operator.operator("table"), operator.operator("query")
     by_name = operator.arguments.get("isByName") is True
     relation = plan.operators[target] if target is not None else None

@@ -38,6 +38,7 @@ from openlineage_pyspark.facets.datasets.tables import (
 from openlineage_pyspark.facets.datasets.v2 import delta_path, v2_table
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Value
+from openlineage_pyspark.facets.model.run import Lifecycle
 from openlineage_pyspark.facets.model.schema import field, fields_of, schema_fields
 
 
@@ -195,7 +196,7 @@ def _create_like(_: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _existing(
-    operator: Operator, session: Session, lifecycle: str, reading: str = "table", schema_of: str = "table"
+    operator: Operator, session: Session, lifecycle: Lifecycle, reading: str = "table", schema_of: str = "table"
 ) -> Target:
     """
     Return the write of a command that has only the name of a table.
@@ -221,7 +222,7 @@ def _existing(
     return Write(dataset, lifecycle=lifecycle, label=label)
 
 
-def _named(operator: Operator, session: Session, lifecycle: str, *, view: bool = False) -> Target:
+def _named(operator: Operator, session: Session, lifecycle: Lifecycle, *, view: bool = False) -> Target:
     """
     Return the write of a command on an existing table or view.
 
@@ -239,12 +240,12 @@ def _named(operator: Operator, session: Session, lifecycle: str, *, view: bool =
     return _write(known, lifecycle) if older else found
 
 
-def _write(dataset: Dataset, lifecycle: str) -> Write:
+def _write(dataset: Dataset, lifecycle: Lifecycle) -> Write:
     return Write(dataset, lifecycle=lifecycle, label=label_of(dataset))
 
 
 def _gone(
-    identifier: Described | None, path: str | None, session: Session, lifecycle: str, *, view: bool = False
+    identifier: Described | None, path: str | None, session: Session, lifecycle: Lifecycle, *, view: bool = False
 ) -> Target:
     """Return the write of a command on a table that the catalog no longer has; `path`: the default for its name."""
     known = known_table(session, identifier)
@@ -428,7 +429,7 @@ def _place(metadata: Described | None, path: str | None) -> str | None:
 @command({COMMAND: "LoadDataCommand"}, reads=named_only("table", "table"))
 def _load_data(_: Plan, operator: Operator, session: Session) -> Target:
     """LOAD DATA: files are moved into a table."""
-    lifecycle = "OVERWRITE" if operator.arguments.get("isOverwrite") is True else None
+    lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("isOverwrite") is True else None
     found = _named(operator, session, "OVERWRITE")
     path = operator.text("path")
     sources = (at_location(path),) if path else ()
@@ -445,7 +446,7 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
     dataset = _resolved(plan, plan.operators[name], session, fields, _spec(plan, operator, "location"))
     if dataset is None:
         return unnamed(None, query)
-    lifecycle = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
+    lifecycle: Lifecycle | None = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
     may_skip = query is not None and operator.arguments.get("ignoreIfExists") is True
     made = Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset))
     return attrs.evolve(made, may_skip=may_skip)
@@ -471,6 +472,14 @@ def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
     return spec.text(name) if isinstance(spec, Described) else None
 
 
+_V2_CHANGES: dict[str, Lifecycle] = {
+    "DropTable": "DROP",
+    "DropView": "DROP",
+    "TruncateTable": "TRUNCATE",
+    "RenameTable": "RENAME",
+}
+
+
 @command(
     {
         LOGICAL: """
@@ -485,9 +494,7 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Targe
     dataset = _resolved(plan, resolved, session) if resolved is not None else None
     if resolved is None or dataset is None:
         return unnamed(None, None)
-    lifecycle = {"DropTable": "DROP", "DropView": "DROP", "TruncateTable": "TRUNCATE", "RenameTable": "RENAME"}.get(
-        operator.name, "ALTER"
-    )
+    lifecycle = _V2_CHANGES.get(operator.name, "ALTER")
     path = resolved.text("tablePath")
     if path is not None and (lifecycle == "DROP" or resolved.described("tableMetadata") is None):
         return _in_session_catalog(operator, resolved, dataset, session, lifecycle)
@@ -510,7 +517,7 @@ _REPORTS_DROPS = (
 
 
 def _in_session_catalog(
-    operator: Operator, resolved: Operator, dataset: Dataset, session: Session, lifecycle: str
+    operator: Operator, resolved: Operator, dataset: Dataset, session: Session, lifecycle: Lifecycle
 ) -> Target:
     """Return the write of a DROP, or of another command on a table that the session catalog no longer has."""
     identifier, catalog = _session_identifier(resolved), resolved.described("catalog")

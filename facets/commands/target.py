@@ -14,6 +14,7 @@ from openlineage_pyspark.facets.datasets.tables import catalog_table, table_name
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.lineage import Kind
 from openlineage_pyspark.facets.model.plan import SUBQUERY_ALIAS, AttributeRef, Described, Operator, Plan, Value
+from openlineage_pyspark.facets.model.run import Lifecycle
 from openlineage_pyspark.facets.model.schema import fields_of
 
 
@@ -75,7 +76,7 @@ class Write:
     reads: tuple[int, ...] = ()
     columns: tuple[Assigned, ...] = ()
     influences: tuple[Scoped, ...] = ()
-    lifecycle: str | None = None
+    lifecycle: Lifecycle | None = None
     renamed_from: Identifier | None = None
     label: str = ""
     sources: tuple[Dataset, ...] = ()
@@ -233,7 +234,12 @@ def to_be_created(operator: Operator, argument: str) -> Described | None:
 
 
 def write_to_table(
-    plan: Plan, table: Described, query: int | None, names: tuple[str, ...], session: Session, lifecycle: str | None
+    plan: Plan,
+    table: Described,
+    query: int | None,
+    names: tuple[str, ...],
+    session: Session,
+    lifecycle: Lifecycle | None,
 ) -> Target:
     """
     Return a write to a table of the session catalog.
@@ -258,7 +264,12 @@ def write_to_table(
 
 
 def write_to_path(
-    plan: Plan, path: str | None, query: int | None, names: tuple[str, ...], format_: str | None, lifecycle: str | None
+    plan: Plan,
+    path: str | None,
+    query: int | None,
+    names: tuple[str, ...],
+    format_: str | None,
+    lifecycle: Lifecycle | None,
 ) -> Target:
     """
     Return a write to a path; an UnnamedTarget if the path is empty.
@@ -277,9 +288,10 @@ def write_to_path(
     return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=path_label(dataset))
 
 
-def mode_lifecycle(operator: Operator) -> str | None:
+def mode_lifecycle(operator: Operator) -> Lifecycle | None:
     """Return the lifecycle of a save mode: Overwrite -> OVERWRITE, ErrorIfExists -> CREATE, any other -> None."""
-    return {"Overwrite": "OVERWRITE", "ErrorIfExists": "CREATE"}.get(operator.text("mode") or "")
+    modes: dict[str, Lifecycle] = {"Overwrite": "OVERWRITE", "ErrorIfExists": "CREATE"}
+    return modes.get(operator.text("mode") or "")
 
 
 _KEEPS_NOTHING = frozenset(
@@ -317,7 +329,7 @@ def write_to_relation(
     target: int | None,
     query: int | None,
     session: Session,
-    lifecycle: str | None,
+    lifecycle: Lifecycle | None,
     *,
     by_name: bool = False,
 ) -> Target:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.model.dataset import Identifier
-    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Transformation
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, Transformation
     from openlineage_pyspark.facets.model.run import RunOutput
 
 
@@ -55,7 +55,7 @@ def column_lineage_facet(
     """
     if _is_too_wide(lineage, options):
         return None
-    columns: dict[str, tuple[Edge, ...]] = {}
+    columns: dict[str, tuple[InputField, ...]] = {}
     for column in lineage.columns:
         # Some file formats allow a column name twice. The facet can't, so such columns share an entry.
         columns[column.name] = columns.get(column.name, ()) + column.edges
@@ -78,7 +78,7 @@ def _is_too_wide(lineage: ColumnLineage, options: EventOptions) -> bool:
     return len(lineage.columns) > options.schema_size_limit
 
 
-def _merged(edges: tuple[Edge, ...], *, described: bool) -> list[column_lineage_dataset.InputField]:
+def _merged(edges: tuple[InputField, ...], *, described: bool) -> list[column_lineage_dataset.InputField]:
     """Return one entry for each source column, with all its transformations, of which no two are equal."""
     sources: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
     for edge in edges:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from openlineage_pyspark.facets.events.options import EventOptions
-    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Step, Transformation
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, Step, Transformation
 
 _T = TypeVar("_T")
 _MOST = 50
@@ -49,7 +49,7 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
         return {}
     operators, expressions = _Shared(), _Shared()
 
-    def told(edges: Iterable[Edge]) -> list[dict[str, object]]:
+    def told(edges: Iterable[InputField]) -> list[dict[str, object]]:
         return [
             _path(edge, each, operators, expressions, described=options.descriptions_enabled)
             for edge in edges
@@ -73,7 +73,7 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
 
 
 def _path(
-    edge: Edge, each: Transformation, operators: _Shared, expressions: _Shared, *, described: bool
+    edge: InputField, each: Transformation, operators: _Shared, expressions: _Shared, *, described: bool
 ) -> dict[str, object]:
     passed, left_out = _ends(each.way.operators)
     steps, _ = _ends(each.way.steps)

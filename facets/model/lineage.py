@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
@@ -236,15 +236,16 @@ class Transformation:
     How a source reaches its target (ColumnLineageDatasetFacet 1-2-0).
 
     Args:
-        type: DIRECT or INDIRECT.
+        type: whether the target's value is computed from the source's.
         subtype: IDENTITY, TRANSFORMATION, AGGREGATION; or FILTER, JOIN, GROUP_BY, SORT, WINDOW, CONDITIONAL.
         description: the SQL text of the expression, in terms of the columns of sources or as it is in the last step
             alone; empty if there is none, and of a plain copy.
         masking: whether the source's value can't be read back, as after a hash or a count.
-        way: how it gets there. Two transformations that differ in it alone are equal: an edge may have both.
+        way: how it gets there; not public. Two transformations that differ in it alone are equal: an edge may have
+            both.
     """
 
-    type: str
+    type: Literal["DIRECT", "INDIRECT"]
     subtype: str
     description: str = ""
     masking: bool = False
@@ -272,7 +273,7 @@ def different(found: Sequence[Transformation]) -> tuple[Transformation, ...]:
 
 
 @attrs.frozen(order=True)
-class Edge:
+class InputField:
     """
     One source column of an output column, or of the output as a whole.
 
@@ -289,7 +290,7 @@ class Edge:
 
     @property
     def certainty(self) -> Certainty:
-        """How sure the edge is: as sure as the least sure of its transformations."""
+        """How sure the edge is: as sure as the least sure of its transformations. This is not public."""
         return min((each.way.certainty for each in self.transformations), default=Certainty.EXACT)
 
 
@@ -304,7 +305,7 @@ class OutputColumn:
     """
 
     name: str
-    edges: tuple[Edge, ...]
+    edges: tuple[InputField, ...]
 
 
 @attrs.frozen
@@ -336,14 +337,15 @@ class ColumnLineage:
     Args:
         columns: all output columns, in the output's order.
         dataset: the edges that influence all rows (FILTER, JOIN, GROUP_BY, SORT), sorted.
-        wording: what the expressions of the plan say. No edge may have a text of a constant, or of a way that is cut.
+        wording: what the expressions of the plan say; not public. No edge may have a text of a constant, or of a way
+            that is cut.
     """
 
     columns: tuple[OutputColumn, ...]
-    dataset: tuple[Edge, ...] = ()
+    dataset: tuple[InputField, ...] = ()
     wording: Wording = attrs.field(factory=Wording, eq=False, repr=False)
 
     @property
-    def edges(self) -> tuple[Edge, ...]:
+    def edges(self) -> tuple[InputField, ...]:
         """All edges: those of the columns in order, then those that influence all rows."""
         return (*(edge for column in self.columns for edge in column.edges), *self.dataset)

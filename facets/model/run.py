@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import datetime
-from typing import NewType
+from typing import Literal, NewType, TypeAlias
 
 import attrs
 from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
+
+EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "FAIL", "ABORT"]
+"""What an event says of its run."""
+Ending: TypeAlias = Literal["COMPLETE", "FAIL", "ABORT"]
+"""How an application ends."""
+JobType: TypeAlias = Literal["APPLICATION", "SQL_JOB", "RDD_JOB"]
+"""What a job is (JobTypeJobFacet.jobType)."""
+ProcessingType: TypeAlias = Literal["BATCH", "STREAMING", "NONE"]
+"""How a job handles its data."""
+Lifecycle: TypeAlias = Literal["ALTER", "CREATE", "DROP", "OVERWRITE", "RENAME", "TRUNCATE"]
+"""What a run does to a dataset, beside adding rows."""
 
 
 @attrs.frozen
@@ -45,14 +56,14 @@ class Failure:
 
     Args:
         message: the message that the user saw.
-        language: JAVA or PYTHON, the language of the code that raised.
+        language: the language of the code that raised.
         stack_trace: the trace in that language, if there is one.
         raised: the exceptions, in the order of the stack trace; empty if only their text is known.
         has_rows_removed: whether all that may quote values of rows has been removed.
     """
 
     message: str
-    language: str
+    language: Literal["JAVA", "PYTHON"]
     stack_trace: str | None = None
     raised: tuple[Raised, ...] = ()
     has_rows_removed: bool = attrs.field(default=False, eq=False)
@@ -64,13 +75,13 @@ class Outcome:
     How the script ended.
 
     Args:
-        event_type: COMPLETE, FAIL or ABORT.
+        event_type: how the application's run ends.
         message: the reason, unless it is COMPLETE.
         stack_trace: the trace of the exception, if there was one.
         raised: the exception and those that it came from, in the order of the trace.
     """
 
-    event_type: str
+    event_type: Ending
     message: str = ""
     stack_trace: str | None = None
     raised: tuple[Raised, ...] = ()
@@ -91,14 +102,14 @@ class RunOutput:
 
     Args:
         dataset: the dataset, with its schema after the write.
-        lifecycle: ALTER, CREATE, DROP, OVERWRITE, RENAME or TRUNCATE; None for an append.
+        lifecycle: what it does to the dataset; None for an append.
         renamed_from: the identity before a RENAME.
         statistics: how much the run has written.
         lineage: the sources of its columns; None for a command that moves no data.
     """
 
     dataset: Dataset
-    lifecycle: str | None = None
+    lifecycle: Lifecycle | None = None
     renamed_from: Identifier | None = None
     statistics: Statistics | None = None
     lineage: ColumnLineage | None = None
@@ -112,16 +123,16 @@ class Job:
     Args:
         namespace: the namespace of the job.
         name: the name of the job, the same in all its runs.
-        type: APPLICATION, SQL_JOB or RDD_JOB (JobTypeJobFacet.jobType).
-        processing_type: BATCH or STREAMING; NONE for the application.
+        type: what it is (JobTypeJobFacet.jobType).
+        processing_type: how it handles its data; NONE for the application.
         sql: the text of the statement, if there was one.
         source_location: the URI of the user's script, if it is known.
     """
 
     namespace: str
     name: str
-    type: str
-    processing_type: str = "BATCH"
+    type: JobType
+    processing_type: ProcessingType = "BATCH"
     sql: str | None = None
     source_location: str | None = None
 
@@ -201,7 +212,7 @@ class RunState:
     The state of a run at one time, with everything that is known then.
 
     Args:
-        event_type: START, RUNNING, COMPLETE, FAIL or ABORT.
+        event_type: what it says of the run.
         event_time: timezone-aware, in UTC.
         run_id: a UUID.
         job: the job.
@@ -220,7 +231,7 @@ class RunState:
             other run.
     """
 
-    event_type: str
+    event_type: EventType
     event_time: datetime.datetime
     run_id: str
     job: Job

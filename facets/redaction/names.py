@@ -87,6 +87,12 @@ _HARMLESS_OWNERS = frozenset(
     """.split()
 )
 """The words before `key` in the names of columns and settings: `order_key`, `custkey`, `partition.keys`, `monkey`."""
+# In a setting or a text, such a name may be that of a credential: Azure's AccountKey, Pushover's user_key.
+_WAREHOUSE_KEY = re.compile(
+    r"(?:(?!storage|blob|azure|adls|cosmos|batch|api|secret|access)[a-z]+_){0,9}"
+    r"(?:account|agent|device|payment|referral|tenant|user)_?keys?"
+)
+_KIND_OF_ASSERTION = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){0,5}")
 
 
 def is_secret(name: str) -> bool:
@@ -101,6 +107,19 @@ def _is_secret(name: str) -> bool:
     if about is not None and _ADDRESS_IS_SECRET.search(parts) is None:
         return False
     return _SECRET.search(parts) is not None or _is_secret_key(parts)
+
+
+def is_harmless_value(name: str, value: str) -> bool:
+    """Return whether a value is no secret, though its name is that of one: a number of tokens, a kind of assertion."""
+    low = name.lower()
+    if low.endswith("tokens"):
+        return value.isdigit()
+    return low.endswith("assertion") and _KIND_OF_ASSERTION.fullmatch(value) is not None
+
+
+def is_secret_column(name: str) -> bool:
+    """Return whether the name of a column in SQL says that its value is a secret: the keys of a warehouse are none."""
+    return is_secret(name) and _WAREHOUSE_KEY.fullmatch(_parts(name)) is None
 
 
 def is_secret_number(name: str) -> bool:
@@ -278,6 +297,11 @@ def _function(every: Sequence[Token], at: int) -> str:
 
 
 def named_by(name: str) -> Named:
+    """Return what the name of a column names."""
+    return _named(name) if is_secret_column(name) else Named.NOTHING
+
+
+def _named(name: str) -> Named:
     """Return what a name by itself names."""
     if not is_secret(name):
         return Named.NOTHING
@@ -298,10 +322,11 @@ def _named_by_word(every: Sequence[Token], at: int) -> Named:
         while _text(every, value) in ("<", "=>"):
             value += 1
         has_value = _is_string(every, value)
-        return max(Named.SECRET if has_value else Named.NOTHING, named_by(name))
+        return max(Named.SECRET if has_value else Named.NOTHING, _named(name))
     if name.upper() == "IDENTIFIED" and following.upper() in ("BY", "WITH"):
         return Named.SECRET
-    return named_by(name)
+    # A word before such a sign is an argument.
+    return _named(name) if following in ("=>", ":=") else named_by(name)
 
 
 def _named_by_string(every: Sequence[Token], at: int, around: Sequence[str]) -> Named:
@@ -322,7 +347,7 @@ def _named_by_string(every: Sequence[Token], at: int, around: Sequence[str]) -> 
     is_argument = function != "" and not is_list
     is_path = value.startswith("$.")
     is_name = is_pair or is_argument or is_path or is_assigned or _text(every, at - 1).upper() == "AS"
-    return named_by(value) if is_name else Named.NOTHING
+    return _named(value) if is_name else Named.NOTHING
 
 
 def _begins_secret(pattern: re.Pattern[str], text: str) -> bool:

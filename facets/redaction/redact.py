@@ -20,7 +20,7 @@ from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import (
     ColumnLineage,
-    Edge,
+    InputField,
     OutputColumn,
     Step,
     Transformation,
@@ -384,7 +384,7 @@ def _strings_of(sql: str) -> frozenset[str]:
 def _lineage(lineage: ColumnLineage, expressions: _Expressions) -> ColumnLineage:
     """Redact the expressions of a lineage."""
 
-    def edges(given: tuple[Edge, ...]) -> tuple[Edge, ...]:
+    def edges(given: tuple[InputField, ...]) -> tuple[InputField, ...]:
         made = []
         for edge in given:
             # With masked literals, paths that differ only in a literal become equal.

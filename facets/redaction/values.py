@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from openlineage_pyspark.facets.redaction.names import is_login, is_secret
+from openlineage_pyspark.facets.redaction.names import is_harmless_value, is_login, is_secret
 
 Span = tuple[str, int, int]
 """A name, and the start and end of its value."""
@@ -169,8 +169,8 @@ class _NamedValues:
         start, end = self._block(begins, value) if sign in (":", "=") else (value, value)
         if end == start:
             start, end = self._value(value, name, sign)
-        number = name.lower().endswith("tokens") and self.text[start:end].isdigit()
-        if end > start and not number and not is_placeholder(self.text[start:end]):
+        shown = self.text[start:end]
+        if end > start and not is_harmless_value(name, shown) and not is_placeholder(shown):
             self._found.append((name.strip("-.$"), start, end))
         return max(end, value)
 

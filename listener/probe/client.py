@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
+from openlineage_pyspark.errors import ProbeError
 from openlineage_pyspark.facets.urls import without_credentials
-from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe import class_cache, java_sources, readings
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.facets.model.call_site import CallSite, call_site
@@ -710,7 +710,7 @@ def _failure(raw: _Members) -> Failure | None:
     if "error" not in raw:
         return None
     error = raw.inner("error")
-    language = "PYTHON" if error.text("class").endswith(".PythonException") else "JAVA"
+    language: Literal["JAVA", "PYTHON"] = "PYTHON" if error.text("class").endswith(".PythonException") else "JAVA"
     raised = tuple(_raised(one) for one in error.all_inner("raised"))
     if not error.text("class"):
         # Only its text is known, so it may come from anywhere.

@@ -7,6 +7,7 @@ import datetime
 import attrs
 from openlineage_pyspark.facets.model.run import (
     Engine,
+    EventType,
     Failure,
     Gap,
     Job,
@@ -97,6 +98,6 @@ class Application:
         state = self._state(outcome.event_type, time)
         return attrs.evolve(state, failure=failure, gaps=gaps, operators=records, metrics=metrics)
 
-    def _state(self, event_type: str, time: datetime.datetime) -> RunState:
+    def _state(self, event_type: EventType, time: datetime.datetime) -> RunState:
         job = Job(self.namespace, self.name, "APPLICATION", "NONE", None, self.source_location)
         return RunState(event_type, time, self.run.run_id, job, self.engine, self.parent)

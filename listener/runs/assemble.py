@@ -15,7 +15,7 @@ from openlineage_pyspark.facets.events.ids import run_id
 from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.plan import simple_name
-from openlineage_pyspark.facets.model.run import Failure, Job, Parent, RunState
+from openlineage_pyspark.facets.model.run import EventType, Failure, Job, JobType, Parent, ProcessingType, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
@@ -244,7 +244,9 @@ class Runs:
             return job
         return attrs.evolve(job, source_location=site.location(job.source_location) or job.source_location)
 
-    def _job(self, word: str, label: str, type_: str, processing: str = "BATCH", sql: str | None = None) -> Job:
+    def _job(
+        self, word: str, label: str, type_: JobType, processing: ProcessingType = "BATCH", sql: str | None = None
+    ) -> Job:
         app = self._application
         label = label if app.append_dataset_name else ""
         # Without either, the job would have the application's name.
@@ -460,7 +462,7 @@ class Runs:
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
 
     def _state(
-        self, run: OpenRun, event_type: str, time: datetime.datetime, failure: Failure | None = None
+        self, run: OpenRun, event_type: EventType, time: datetime.datetime, failure: Failure | None = None
     ) -> RunState:
         app = self._application
         if run.batches is None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier, TableVersions
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
-from openlineage_pyspark.facets.model.run import Gap, RunInput, RunOutput
+from openlineage_pyspark.facets.model.run import EventType, Gap, RunInput, RunOutput
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
@@ -248,7 +248,7 @@ class MicroBatches:
         """Return a time, or one that is just after the event before: the time tells two events of a run apart."""
         return time if self._told is None else max(time, self._told + _TICK)
 
-    def told(self, event_type: str, time: datetime.datetime) -> tuple[StreamingQuery | None, tuple[Gap, ...]]:
+    def told(self, event_type: EventType, time: datetime.datetime) -> tuple[StreamingQuery | None, tuple[Gap, ...]]:
         """
         Return what the next event tells, and forget it.
 

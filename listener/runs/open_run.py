@@ -11,7 +11,7 @@ import attrs
 from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Parent, RunOutput, RunState
+from openlineage_pyspark.facets.model.run import Engine, EventType, Failure, Gap, Job, Parent, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 from openlineage_pyspark.listener.runs.commits import versions_of
@@ -27,7 +27,7 @@ _STOPPED = (
 )
 
 
-def end_type(failure: Failure | None) -> str:
+def end_type(failure: Failure | None) -> EventType:
     """
     Return the type of the event that ends a run: COMPLETE, FAIL, or ABORT if Spark was stopped while it ran.
 
@@ -171,13 +171,18 @@ class OpenRun:
         self.counted.add(metrics, parts, output if known else None)
 
     def state(
-        self, event_type: str, time: datetime.datetime, engine: Engine, parent: Parent, failure: Failure | None = None
+        self,
+        event_type: EventType,
+        time: datetime.datetime,
+        engine: Engine,
+        parent: Parent,
+        failure: Failure | None = None,
     ) -> RunState:
         """
         Return the run's current state.
 
         Args:
-            event_type: START, RUNNING, COMPLETE, FAIL or ABORT.
+            event_type: what the event says of the run.
             time: the event's time (timezone-aware).
             engine: the processing engine.
             parent: the run's parent.

@@ -26,8 +26,8 @@ from openlineage_pyspark.listener.start.script_end import is_interactive
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 from openlineage_pyspark.listener.start.submission import submission
 from openlineage_pyspark.listener.worker import Worker
-from openlineage_pyspark.transport import Delivery
 from openlineage_pyspark.transport.composite import FanOut
+from openlineage_pyspark.transport.delivery.worker import Delivery
 
 
 def worker_of(

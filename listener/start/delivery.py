@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.listener.guard import LOG
-from openlineage_pyspark.transport import Delivery, open_transport
 from openlineage_pyspark.transport.composite import FanOut, independent_parts
 from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES
-from openlineage_pyspark.transport.spool.place import SpoolError, default_root
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.registry import open_transport
+from openlineage_pyspark.transport.spool.place import default_root
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.retention import DAY_SECONDS, Retention
 from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
     from openlineage_pyspark.listener.settings.settings import Settings
-    from openlineage_pyspark.transport import Transport
+    from openlineage_pyspark.transport.base import Transport
 
 NO_SPOOL = "none"
 """The value of `spark.openlineage.spool.path` that keeps events in memory only."""

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from openlineage.client import facet_v2
+from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.ids import event_id
 from openlineage_pyspark.listener.guard import LOG
@@ -32,7 +33,7 @@ from openlineage_pyspark.listener.settings.keys import Settings
 from openlineage_pyspark.listener.start.delivery import open_delivery
 from openlineage_pyspark.listener.start.script_end import is_interactive
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
-from openlineage_pyspark.transport import Event, TransportConfigError
+from openlineage_pyspark.transport.event import Event
 
 MESSAGE = "the driver's Python process ended without a word: a signal killed it, or it called os._exit"
 # More than this, and the JVM would keep a noticeable part of the job's heap: the runs with the largest STARTs are left

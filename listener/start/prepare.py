@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, RegistrationError
+from openlineage_pyspark.errors import NotConfiguredError, ProbeError, RegistrationError
 from openlineage_pyspark.listener.guard import LOG, Guard
 from openlineage_pyspark.listener.start.asked import means_lineage
 from openlineage_pyspark.listener.start.imports import import_all, importing
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.listener.probe.client import Probe
     from openlineage_pyspark.listener.settings.settings import Settings
-    from openlineage_pyspark.transport import Delivery
     from openlineage_pyspark.transport.composite import FanOut
+    from openlineage_pyspark.transport.delivery.worker import Delivery
 
 _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 _READ_SECONDS = 10.0
@@ -85,7 +85,7 @@ class Preparation:
         Wait for the work, for as long as `spark.openlineage.start.timeoutInMillis` says, and return the parts.
 
         Raises:
-            NotAskedForError: lineage is not configured, or is switched off.
+            NotConfiguredError: lineage is not configured, or is switched off.
             RegistrationError: the work failed.
             StillPreparingError: the work goes on; `then` says when it is done.
         """
@@ -123,7 +123,7 @@ class Preparation:
         settings = load(self._conf, os.environ, default_search())
         if settings.disabled:
             # Before anything else is imported: who switches it off does not want to pay for it.
-            self._problem = NotAskedForError("spark.openlineage.disabled is true")
+            self._problem = NotConfiguredError("spark.openlineage.disabled is true")
             return
         self._wait_seconds = settings.start_timeout
         self.strict = settings.strict
@@ -140,11 +140,11 @@ class Preparation:
 
 
 def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) -> ListenerParts:
+    from openlineage_pyspark.errors import TransportConfigError
     from openlineage_pyspark.listener.probe.client import Probe
     from openlineage_pyspark.listener.probe.hadoop_files import HadoopFiles
     from openlineage_pyspark.listener.probe.limits import ProbeLimits
     from openlineage_pyspark.listener.start.delivery import open_delivery
-    from openlineage_pyspark.transport import TransportConfigError
     from openlineage_pyspark.transport.file.filesystem import offered
 
     for warning in settings.warnings:
@@ -156,7 +156,7 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
         )
     if "type" not in settings.transport:
         # An environment variable or a file may be meant for another client.
-        kind = RegistrationError if any(means_lineage(key) for key in spark_conf) else NotAskedForError
+        kind = RegistrationError if any(means_lineage(key) for key in spark_conf) else NotConfiguredError
         raise kind(f"no transport is configured; {_TO_DO}")
     try:
         with offered(lambda location: HadoopFiles(gateway, location)):

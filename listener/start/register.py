@@ -14,8 +14,8 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.errors import NotConfiguredError, ProbeError, RegistrationError
 from openlineage_pyspark.facets.model.run import Outcome
-from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, RegistrationError
 from openlineage_pyspark.listener.guard import LOG, Guard
 from openlineage_pyspark.listener.start.imports import import_all
 from openlineage_pyspark.listener.start.leaving import leave_last
@@ -288,7 +288,7 @@ def _attach_if_asked(context: Any, java_context: Any, preparation: Preparation, 
     """Start listening to a context, or log why not; return whether it is listened to."""
     try:
         _attach(context, java_context, preparation.result(), guard)
-    except NotAskedForError:
+    except NotConfiguredError:
         return False
     except RegistrationError as problem:
         # The preparation holds on to the exception, and its traceback would keep the frames of the user's script alive.

@@ -43,8 +43,7 @@ class ScriptEnd:
             return Outcome("COMPLETE")
         problem = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         if isinstance(problem, BaseException) and not isinstance(problem, SystemExit):
-            event = "ABORT" if isinstance(problem, KeyboardInterrupt) else "FAIL"
-            return failed_outcome(event, problem)
+            return failed_outcome("ABORT" if isinstance(problem, KeyboardInterrupt) else "FAIL", problem)
         # The last one: any before it were caught, but something still refers to them.
         status = next(reversed(self._asked.values()), None)
         if status in (None, 0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
-from openlineage_pyspark.facets.model.run import Outcome, Raised
+from openlineage_pyspark.facets.model.run import Ending, Outcome, Raised
 from openlineage_pyspark.facets.redaction.rows import is_of_rows
 
 _LONGEST = 20_000
@@ -27,7 +27,7 @@ _CONVERSIONS = ("/pyspark/sql/types.py", "/pyspark/sql/pandas/", "/pyspark/sql/c
 _OF_ANALYSIS = ("AnalysisException", "ParseException")
 
 
-def failed_outcome(event_type: str, problem: BaseException) -> Outcome:
+def failed_outcome(event_type: Ending, problem: BaseException) -> Outcome:
     """
     Return the outcome of a script that an exception ends.
 

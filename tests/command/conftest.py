@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.run import RedactedState, RunState
-from openlineage_pyspark.transport import Event as Shipped
+from openlineage_pyspark.transport.event import Event as Shipped
 from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:

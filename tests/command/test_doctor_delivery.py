@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from openlineage_pyspark.command.doctor import delivery as doctor_delivery
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING
-from openlineage_pyspark.transport import Event
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.spool.store import Spool
 
 pytestmark = [pytest.mark.spark, pytest.mark.any_spark]

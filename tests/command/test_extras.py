@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.errors import WORKBENCH, MissingExtraError, install_command, require
+from openlineage_pyspark.errors import MissingExtraError
+from openlineage_pyspark.workbench.extras import WORKBENCH, install_command, require
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,6 +46,8 @@ OTHERS = (
     ("jobs",),
     ("runs",),
     ("history", "x"),
+    ("unused",),
+    ("blame", "x"),
     ("sql", "SELECT 1"),
     ("recover", "x"),
     ("checkpoint", "x", "--back-to", "1"),

@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> Path:
 
 def _names(path: Path) -> tuple[list[str], list[str]]:
     with Store.open(path) as opened:
-        return [each.label for each in opened.datasets()], [each.name for each in opened.jobs()]
+        return [each.label for each in opened.datasets().result], [each.name for each in opened.jobs().result]
 
 
 def test_a_dataset_is_forgotten_with_the_runs_that_name_it(store: Path, run: Run) -> None:

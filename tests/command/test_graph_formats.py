@@ -19,6 +19,9 @@ BEGINS = {
 }
 
 
+INCOMPLETE = "openlineage-pyspark: the answer may be incomplete: MapInPandas: no rule for this operator\n"
+
+
 @pytest.fixture
 def events(tmp_path):
     path = tmp_path / "events.ndjson"
@@ -46,7 +49,8 @@ def test_each_command_prints_the_graph_in_each_format(events, store, run, format
         ("between", "clean", "guessed", "--store", store),
     ):
         code, shown, errors = run(*command, "--format", format_)
-        assert (code, errors) == (0, "")
+        is_incomplete = command[0] in ("downstream", "between")
+        assert (code, errors) == (0, INCOMPLETE if is_incomplete and format_ != "json" else "")
         if format_ != "json":
             assert shown.startswith(BEGINS[format_]), command
             continue
@@ -106,10 +110,11 @@ def test_the_json_of_an_answer_is_the_graph_of_what_it_names(store, run):
         for edge in document["result"]["edges"]
     ]
     assert edges == [
-        ("column|file|/lake/orders|amount", "column|lake|clean|amount", "IDENTITY", "exact"),
-        ("column|lake|clean|amount", "column|lake|daily|total", "AGGREGATION", "exact"),
         ("column|lake|daily|total", "column|lake|guessed|score", "TRANSFORMATION", "guessed"),
+        ("column|lake|clean|amount", "column|lake|daily|total", "AGGREGATION", "exact"),
+        ("column|file|/lake/orders|amount", "column|lake|clean|amount", "IDENTITY", "exact"),
     ]
+    assert document["complete"] is False
     assert [each["operator"] for each in document["diagnostics"]] == ["MapInPandas"]
     assert {node["name"] for node in document["result"]["nodes"] if node["type"] == "job"} == {
         *("shop.clean", "shop.daily", "shop.guess"),
@@ -119,7 +124,7 @@ def test_the_json_of_an_answer_is_the_graph_of_what_it_names(store, run):
 @pytest.mark.parametrize(
     ("format_", "doubt"),
     [
-        ("table", "TRANSFORMATION, guessed  TRANSFORMATION of total"),
+        ("text", "TRANSFORMATION, guessed  TRANSFORMATION of total"),
         ("csv", "TRANSFORMATION of total,shop.guess,r3,guessed\n"),
         ("mermaid", '-.->|"TRANSFORMATION (guessed) TRANSFORMATION of total"|'),
         ("dot", '[label="TRANSFORMATION (guessed) TRANSFORMATION of total", style=dashed]'),

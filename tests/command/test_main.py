@@ -12,7 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("doctor", "show", "validate", "send", "replay", "spool", "ingest", "store", "upstream", "downstream", "between"),
-    *("datasets", "jobs", "runs", "history", "sql", "recover", "checkpoint", "view", "diff", "lineage"),
+    *("datasets", "jobs", "runs", "history", "unused", "blame", "sql", "recover", "checkpoint", "view", "diff"),
+    "lineage",
 )
 
 
@@ -48,7 +49,8 @@ def imported(process):
     return call
 
 
-LIST = ["openlineage_pyspark", *(f"openlineage_pyspark.{name}" for name in ("command", "command.main", "errors"))]
+_LISTED = ("command", "command.main", "errors", "workbench", "workbench.extras", "workbench.questions")
+LIST = ["openlineage_pyspark", *(f"openlineage_pyspark.{name}" for name in _LISTED)]
 
 
 def test_the_help_lists_each_command_in_order_with_a_line(ended) -> None:
@@ -70,7 +72,8 @@ def test_the_list_has_every_module_that_adds_a_command() -> None:
     from openlineage_pyspark.command.main import _COMMANDS
 
     command = ROOT / "command"
-    adding = {path for path in command.rglob("*.py") if "\ndef add_to(" in path.read_text("utf-8")}
+    defined = ("\ndef add_to(", "\ndef add_question(")
+    adding = {path for path in command.rglob("*.py") if any(each in path.read_text("utf-8") for each in defined)}
     assert {command.joinpath(*module.split(".")).with_suffix(".py") for module, _ in _COMMANDS.values()} == adding
 
 
@@ -86,9 +89,8 @@ def test_a_command_imports_no_other_command(imported) -> None:
 
     assert [name for name in modules if name.startswith("openlineage_pyspark.command.")] == [
         "openlineage_pyspark.command.main",
+        "openlineage_pyspark.command.questions",
         "openlineage_pyspark.command.screen",
-        "openlineage_pyspark.command.store",
-        "openlineage_pyspark.command.store.ask",
         "openlineage_pyspark.command.store_option",
     ]
     assert not {"requests", "yaml", "sqlglot", "openlineage"} & set(modules)

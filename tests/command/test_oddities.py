@@ -64,7 +64,7 @@ def test_a_micro_batch_is_not_later_than_the_event_that_tells_it(tmp_path: Path,
     )
     taken(tmp_path / "s.db", [event])
     with Store.open(tmp_path / "s.db") as store:
-        [line] = store.history("b")
+        [line] = store.history("b").result
         assert line.time == datetime(2026, 1, 1, 0, 1, tzinfo=timezone.utc)
 
 
@@ -72,12 +72,12 @@ def test_an_event_of_2099_is_not_what_its_job_does_now(tmp_path: Path, run: Run)
     path = tmp_path / "s.db"
     taken(path, [_copy("j", "old", "b", 1), _timed(_copy("j", "other", "b", 2), "2099-01-01T00:00:00Z")])
     with Store.open(path) as store:
-        assert [node.dataset for node in store.upstream("b").nodes] == ["old"]
-        assert [node.dataset for node in store.upstream("b", as_of="2099-02-01").nodes] == ["other"]
-        edges = {(edge.source, edge.target) for edge in store.graph().edges}
+        assert [node.dataset for node in store.upstream("b").result.nodes] == ["old"]
+        assert [node.dataset for node in store.upstream("b", as_of="2099-02-01").result.nodes] == ["other"]
+        edges = {(edge.source, edge.target) for edge in store.graph().result.edges}
         assert ("dataset|lake|old", "job|jobs|j") in edges or ("dataset|lake|old", "dataset|lake|b") in edges
         assert not [edge for edge in edges if "dataset|lake|other" in edge]
-        [said] = store.diagnostics()
+        [said] = store.datasets().diagnostics
     message = "events with times ahead, up to 2099-01-01T00:00:00+00:00, do not count yet; their jobs: j"
     assert (said.code, said.message, said.missing) == ("odd-time", message, True)
     assert message in run("upstream", "b", "--store", str(path))[2]
@@ -89,8 +89,8 @@ def test_a_clock_that_is_some_hours_ahead_counts(tmp_path: Path) -> None:
     soon = (datetime.now(timezone.utc) + timedelta(hours=14)).isoformat()
     taken(tmp_path / "s.db", [_copy("j", "old", "b", 1), _timed(_copy("j", "new", "b", 2), soon)])
     with Store.open(tmp_path / "s.db") as store:
-        assert [node.dataset for node in store.upstream("b").nodes] == ["new"]
-        assert store.diagnostics() == ()
+        assert [node.dataset for node in store.upstream("b").result.nodes] == ["new"]
+        assert store.datasets().diagnostics == ()
 
 
 def test_a_run_that_ends_before_it_begins_took_no_time_and_is_named(tmp_path: Path, run: Run) -> None:
@@ -115,7 +115,7 @@ def test_names_in_two_forms_of_unicode_are_named(tmp_path: Path) -> None:
     assert composed != parted
     taken(tmp_path / "s.db", [_copy("j", "a", composed, 1), _copy("k", "b", parted, 2), _copy("l", "c", "größe", 3)])
     with Store.open(tmp_path / "s.db") as store:
-        [said] = store.diagnostics()
+        [said] = store.datasets().diagnostics
     assert said.message == (
         f"each of these names is that of several datasets, in other forms of Unicode (NFC, NFD): {composed}"
     )
@@ -126,7 +126,7 @@ def test_names_of_one_dataset_are_not_remarked(tmp_path: Path) -> None:
     output = dataset(composed, symlinks=symlink(parted, namespace="lake"))
     taken(tmp_path / "s.db", [run_event("j", "COMPLETE", 1, outputs=(output,))])
     with Store.open(tmp_path / "s.db") as store:
-        assert store.diagnostics() == ()
+        assert store.datasets().diagnostics == ()
 
 
 def test_a_version_of_2099_is_not_the_newest_one(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_a_version_of_2099_is_not_the_newest_one(tmp_path: Path) -> None:
     late = _timed(_copy("j", "a", "b", 3, run="late"), "2099-01-01T00:00:00Z")
     taken(path, [_copy("j", "a", "b", 1, run="first"), _copy("j", "a", "b", 2, run="second"), late])
     with Store.open(path) as store:
-        assert store.upstream("b@latest").start.version == "second"
-        assert store.recover("b").datasets[0].bad[0] == "second"
+        assert store.upstream("b@latest").result.start.version == "second"
+        assert store.recover("b").result.datasets[0].bad[0] == "second"
 
 
 def test_a_store_whose_pages_do_not_hang_together_says_so(tmp_path: Path, run: Run) -> None:

@@ -186,3 +186,22 @@ def test_looking_for_credentials_in_a_long_text_is_quick_enough_to_end():
     """A pattern that backtracks at each letter would take hours here."""
     for text in ("a" * 400_000, "://" * 60_000, "eyJ" * 120_000, "bearer " * 40_000, "&sig" * 80_000):
         assert [*credentials_in({"text": text})] == []
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"assertions": [{"assertion": "not_null", "success": True, "column": "id"}]},
+        {"sql": "named_struct('a_key', concat_ws('***', page, context.referral))"},
+        {"sql": "map('api_key', concat('***', x), 'b', 'c')"},
+    ],
+)
+def test_what_only_stands_beside_the_name_of_a_credential_is_none(document):
+    assert [*credentials_in(document)] == []
+
+
+def test_the_value_of_a_quoted_name_is_found():
+    assert len([*credentials_in({"sql": "OPTIONS ('password' 'x1')"})]) == 1
+    assert len([*credentials_in({"sql": "OPTIONS (password 'x1')"})]) == 1
+    assert len([*credentials_in({"text": "{'password': 'x1'}"})]) == 1
+    assert len([*credentials_in({"assertion": "PHNhbWw+"})]) == 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.command.screen import Screen, TableColumn, cell_len, counted, shorten, wrapped
+from openlineage_pyspark.command.screen import Screen, counted, shorten, wrapped
+from openlineage_pyspark.workbench.pictures.table import TableColumn, cell_len
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from openlineage_pyspark.listener.settings.settings import Settings, load
 from openlineage_pyspark.listener.start.delivery import open_delivery, sender
-from openlineage_pyspark.transport import open_transport
+from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
 from openlineage_pyspark.transport.spool.store import Spool

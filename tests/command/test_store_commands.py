@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.transport import Event as Shipped
+from openlineage_pyspark.transport.event import Event as Shipped
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
 from openlineage_pyspark.workbench.store_api import Store
@@ -81,7 +81,7 @@ def test_between_shows_the_way(store, run):
 def test_json_is_the_graph(store, run):
     code, shown, _ = run("downstream", "shop.orders", "--store", store, "--format", "json")
     made = [edge["target"] for edge in json.loads(shown)["result"]["edges"] if edge["source"].startswith("job|")]
-    assert (code, made) == (0, ["dataset|lake|daily", "dataset|lake|clean"])
+    assert (code, made) == (0, ["dataset|lake|clean", "dataset|lake|daily"])
 
 
 def test_what_nothing_is_made_from_is_said(store, run):
@@ -422,9 +422,9 @@ def test_an_edge_whose_value_is_masked_says_so(tmp_path, run):
         "job",
     ]
     with Store.open(path) as store:
-        assert [path.kind.masking for edge in store.downstream("people.mail").graph().edges for path in edge.paths] == [
-            True
-        ]
+        assert [
+            path.kind.masking for edge in store.downstream("people.mail").result.graph().edges for path in edge.paths
+        ] == [True]
 
 
 def test_a_failed_run_has_the_first_line_of_its_error_below_it(tmp_path, run):

@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.events.column_lineage import column_lineage_face
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
 
 T = Identifier("file", "/t")
 COPY = Transformation("DIRECT", "IDENTITY", "a")
@@ -34,8 +34,8 @@ def way(kind, subtype, description=None, *, masking=False):
 
 
 def test_dataset_wide_edges_stand_once_in_the_dataset_list():
-    columns = OutputColumn("x", (Edge(T, "a", (COPY,)),)), OutputColumn("y", ())
-    assert as_json(ColumnLineage(columns, (Edge(T, "b", (FILTER,)),))) == {
+    columns = OutputColumn("x", (InputField(T, "a", (COPY,)),)), OutputColumn("y", ())
+    assert as_json(ColumnLineage(columns, (InputField(T, "b", (FILTER,)),))) == {
         "fields": {
             "x": {"inputFields": [field("a", way("DIRECT", "IDENTITY", "a"))]},
             "y": {"inputFields": []},
@@ -46,8 +46,8 @@ def test_dataset_wide_edges_stand_once_in_the_dataset_list():
 
 def test_in_the_older_form_dataset_wide_edges_stand_on_every_column():
     """An edge to a source that the column has already joins that source's entry."""
-    columns = OutputColumn("x", (Edge(T, "a", (COPY,)),)), OutputColumn("y", ())
-    lineage = ColumnLineage(columns, (Edge(T, "a", (FILTER,)),))
+    columns = OutputColumn("x", (InputField(T, "a", (COPY,)),)), OutputColumn("y", ())
+    lineage = ColumnLineage(columns, (InputField(T, "a", (FILTER,)),))
     copy, filtered = way("DIRECT", "IDENTITY", "a"), way("INDIRECT", "FILTER", "a > 1")
     assert as_json(lineage, dataset_lineage_enabled=False) == {
         "fields": {
@@ -62,7 +62,7 @@ def test_without_dataset_wide_edges_there_is_no_dataset_list():
 
 
 def test_descriptions_can_be_left_out():
-    lineage = ColumnLineage((OutputColumn("x", (Edge(T, "a", (SUM,)),)),), (Edge(T, "b", (FILTER,)),))
+    lineage = ColumnLineage((OutputColumn("x", (InputField(T, "a", (SUM,)),)),), (InputField(T, "b", (FILTER,)),))
     assert as_json(lineage, descriptions_enabled=False) == {
         "fields": {"x": {"inputFields": [field("a", way("DIRECT", "AGGREGATION", masking=True))]}},
         "dataset": [field("b", way("INDIRECT", "FILTER"))],
@@ -70,7 +70,7 @@ def test_descriptions_can_be_left_out():
 
 
 def test_two_columns_of_one_name_share_an_entry_that_has_the_edges_of_both():
-    columns = OutputColumn("x", (Edge(T, "a", (COPY,)),)), OutputColumn("x", (Edge(T, "a", (COPY, SUM)),))
+    columns = OutputColumn("x", (InputField(T, "a", (COPY,)),)), OutputColumn("x", (InputField(T, "a", (COPY, SUM)),))
     copied, summed = way("DIRECT", "IDENTITY", "a"), way("DIRECT", "AGGREGATION", "sum(a)", masking=True)
     expected = field("a", copied, summed)
     assert as_json(ColumnLineage(columns)) == {"fields": {"x": {"inputFields": [expected]}}}

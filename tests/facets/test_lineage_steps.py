@@ -16,7 +16,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
-    Edge,
+    InputField,
     Kind,
     OutputColumn,
     Step,
@@ -37,11 +37,11 @@ OPAQUE = transformation(Kind.TRANSFORMATION, Way(PATH, UDF, Certainty.OPAQUE))
 COPY = transformation(Kind.IDENTITY, Way(PATH))
 LINEAGE = ColumnLineage(
     (
-        OutputColumn("x", (Edge(SOURCE, "a", (OPAQUE,)),)),
-        OutputColumn("y", (Edge(SOURCE, "b", (COPY,)),)),
+        OutputColumn("x", (InputField(SOURCE, "a", (OPAQUE,)),)),
+        OutputColumn("y", (InputField(SOURCE, "b", (COPY,)),)),
         OutputColumn("z", ()),
     ),
-    (Edge(SOURCE, "c", (transformation(Kind.FILTER, Way(PATH, Step("Filter#2", "(c > 1)"))),)),),
+    (InputField(SOURCE, "c", (transformation(Kind.FILTER, Way(PATH, Step("Filter#2", "(c > 1)"))),)),),
 )
 
 
@@ -114,7 +114,9 @@ def test_of_a_long_way_the_beginning_and_the_end_are_told(full_run: Runs) -> Non
     for operator in path:
         step = Step(operator, "", before=step)
     way = Way(tuple(path), step, Certainty.GUESSED)
-    lineage = ColumnLineage((OutputColumn("x", (Edge(SOURCE, "a", (transformation(Kind.TRANSFORMATION, way),)),)),))
+    lineage = ColumnLineage(
+        (OutputColumn("x", (InputField(SOURCE, "a", (transformation(Kind.TRANSFORMATION, way),)),)),)
+    )
     found = facet(full_run, lineage)
     assert found is not None
     (told,) = found["columns"]["x"]
@@ -135,7 +137,7 @@ def test_the_facet_keeps_its_published_schema(full_run: Runs, steps: str) -> Non
 
 def test_expressions_of_steps_are_redacted_and_steps_that_nobody_asked_for_are_gone(full_run: Runs) -> None:
     unasked = transformation(Kind.TRANSFORMATION, Way((), Step("Project#1", "concat(a, 's3cr3t')")))
-    columns = (LINEAGE.columns[0], OutputColumn("w", (Edge(SOURCE, "a", (unasked,)),)))
+    columns = (LINEAGE.columns[0], OutputColumn("w", (InputField(SOURCE, "a", (unasked,)),)))
     state = attrs.evolve(full_run[1], outputs=(RunOutput(Dataset(TARGET), lineage=ColumnLineage(columns)),))
     lineage = redacted(state, Redaction(known=("s3cr3t",))).outputs[0].lineage
     assert lineage is not None

@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.events.column_lineage import column_lineage_facet
 from openlineage_pyspark.facets.events.lineage_steps import steps_facets
 from openlineage_pyspark.facets.events.options import EventOptions
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
 from openlineage_pyspark.workbench.report import lineage_of
@@ -25,7 +25,7 @@ def columns_of(found: PlanLineage) -> ColumnLineage:
     return found.columns
 
 
-def texts(edges: tuple[Edge, ...]) -> list[tuple[str, str]]:
+def texts(edges: tuple[InputField, ...]) -> list[tuple[str, str]]:
     return [(each.subtype, each.description) for edge in edges for each in edge.transformations]
 
 

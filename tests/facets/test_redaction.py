@@ -13,7 +13,7 @@ from openlineage_pyspark.facets.events.marquez import accepted_namespace
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation, Wording
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation, Wording
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, RunInput, RunOutput
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 
@@ -37,7 +37,9 @@ def state(full_run: tuple[RunState, RunState]) -> RunState:
         Transformation("DIRECT", "TRANSFORMATION", f"concat(id, '{URL}', 'plain')"),
         Transformation("INDIRECT", "CONDITIONAL", f"(a = '{KNOWN}')"),
     )
-    lineage = ColumnLineage((OutputColumn("id", (Edge(SOURCE, "id", ways),)),), (Edge(SOURCE, "id", ways[:1]),))
+    lineage = ColumnLineage(
+        (OutputColumn("id", (InputField(SOURCE, "id", ways),)),), (InputField(SOURCE, "id", ways[:1]),)
+    )
     return attrs.evolve(
         full_run[1],
         job=attrs.evolve(
@@ -103,7 +105,7 @@ def test_no_literal_is_left_where_literals_are_masked(state: RunState) -> None:
 
 def test_two_expressions_that_differ_in_a_literal_alone_become_one(state: RunState) -> None:
     ways = tuple(Transformation("DIRECT", "TRANSFORMATION", f"(id + {n})") for n in (1, 2))
-    lineage = ColumnLineage((OutputColumn("id", (Edge(SOURCE, "id", ways),)),))
+    lineage = ColumnLineage((OutputColumn("id", (InputField(SOURCE, "id", ways),)),))
     given = attrs.evolve(state, outputs=(attrs.evolve(state.outputs[0], lineage=lineage),))
 
     found = redacted(given, Redaction(mask_literals=True)).outputs[0].lineage
@@ -123,7 +125,7 @@ def described(
     state: RunState, column: str, sql: str, *ways: Transformation, wording: Wording | None = None
 ) -> list[str]:
     """Redact a run whose output has one column, and return the expressions of that column."""
-    lineage = ColumnLineage((OutputColumn(column, (Edge(SOURCE, "id", ways),)),), wording=wording or Wording())
+    lineage = ColumnLineage((OutputColumn(column, (InputField(SOURCE, "id", ways),)),), wording=wording or Wording())
     given = attrs.evolve(
         state, job=attrs.evolve(state.job, sql=sql), outputs=(attrs.evolve(state.outputs[0], lineage=lineage),)
     )
@@ -225,7 +227,7 @@ def test_the_value_of_an_option_is_hidden_in_every_text(state: RunState) -> None
 
     assert described(state, "c", sql, way) == ["array(id, '***', 'plain')"]
     given = attrs.evolve(state, job=attrs.evolve(state.job, sql=sql))
-    lineage = ColumnLineage((OutputColumn("c", (Edge(SOURCE, "id", (read,)),)),))
+    lineage = ColumnLineage((OutputColumn("c", (InputField(SOURCE, "id", (read,)),)),))
     shown = redacted(attrs.evolve(given, outputs=(attrs.evolve(given.outputs[0], lineage=lineage),)), Redaction())
     assert shown.job.sql == "CREATE TABLE t OPTIONS (password '***') AS SELECT array(id, 1, 'plain'), '***'"
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.facets.redaction.names import is_secret, is_secret_number
+from openlineage_pyspark.facets.redaction.names import is_secret, is_secret_column, is_secret_number
+from openlineage_pyspark.facets.redaction.redact import Redaction
 
 SECRET = """
     password Passwd PASSWORD DB_PASS1 dbpass2 pw1 dbpw userpw pass_word pass_phrase psw pswd passwort kennwort passcode
@@ -29,6 +30,10 @@ HARMLESS = """
     KeyError Token.java PasswordService.scala PassThrough TokenException java.lang.AssertionError description
     compare shared
 """.split()
+WAREHOUSE = """
+    user_key account_key AccountKey device_key agent_key tenant_key payment_key page_referral_key dim_user_key
+""".split()
+OF_SERVICES = "storage_account_key azure_account_key api_user_key api_key access_key session_key".split()
 
 
 @pytest.mark.parametrize("name", SECRET)
@@ -46,3 +51,28 @@ def test_only_some_secrets_may_be_numbers():
     names = ["pin", "password", "token", "api_key", "session_id", "api_tokens", "order_key"]
 
     assert [name for name in names if is_secret_number(name)] == ["pin", "password", "token"]
+
+
+@pytest.mark.parametrize("name", WAREHOUSE)
+def test_the_key_of_a_warehouse_is_no_secret_as_a_column_and_may_be_one_in_a_text(name):
+    assert not is_secret_column(name)
+    assert is_secret(name)
+    sql = f"SELECT concat_ws('-', a, b) AS {name} FROM t WHERE {name} = 'x'"
+    assert Redaction().sql(sql).text == sql
+    assert "s3cr3t" not in Redaction().text(f"{name}=s3cr3t")
+    assert "s3cr3t" not in Redaction().sql(f"CALL p({name} => 's3cr3t')").text
+    assert "s3cr3t" not in Redaction().sql(f"SELECT map('{name}', 's3cr3t')").text
+
+
+@pytest.mark.parametrize(
+    "name", "storage_account_key azure_account_key api_user_key api_key access_key session_key".split()
+)
+def test_the_key_of_a_service_is_a_secret_as_a_column_too(name):
+    assert is_secret_column(name)
+    assert "s3cr3t" not in Redaction().sql(f"SELECT * FROM t WHERE {name} = 's3cr3t'").text
+
+
+def test_the_kind_of_an_assertion_is_no_secret_and_an_assertion_of_saml_is():
+    assert Redaction().text("assertion: not_null failed") == "assertion: not_null failed"
+    assert Redaction().text("client_assertion=PHNhbWw+").endswith("=***")
+    assert Redaction().text("assertion=PHNhbWw+") == "assertion=***"

@@ -11,7 +11,7 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 from openlineage_pyspark.facets.events import build
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation, Wording
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation, Wording
 from openlineage_pyspark.facets.model.run import Failure, RunOutput
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.facets.sql_lexer import string_literal
@@ -147,7 +147,7 @@ def test_what_one_text_names_is_hidden_in_all_texts_of_a_run(
     ways = (Transformation("DIRECT", "TRANSFORMATION", plain),)
     is_statement = where == "statement"
     wording = Wording() if is_statement else Wording(texts=(sql,))
-    lineage = ColumnLineage((OutputColumn("c", (Edge(source, "a", ways),)),), wording=wording)
+    lineage = ColumnLineage((OutputColumn("c", (InputField(source, "a", ways),)),), wording=wording)
     statement = f"{sql}; SELECT 'x'" if is_statement else f"INSERT INTO t SELECT {plain}"
     state = attrs.evolve(
         full_run[1],

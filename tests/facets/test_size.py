@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier,
 from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
-    Edge,
+    InputField,
     OutputColumn,
     Step,
     Transformation,
@@ -91,15 +91,17 @@ def large_state(full_run):
     lineage = ColumnLineage(
         columns=(
             *(
-                OutputColumn(f"c{n}", tuple(Edge(USER, f"f{m}", (way("TRANSFORMATION", "f + 1"),)) for m in range(n)))
+                OutputColumn(
+                    f"c{n}", tuple(InputField(USER, f"f{m}", (way("TRANSFORMATION", "f + 1"),)) for m in range(n))
+                )
                 for n in range(1, 6)
             ),
-            OutputColumn("nested", (Edge(USER, "deep.a.b", (attrs.evolve(way("IDENTITY"), way=UNSURE),)),)),
-            OutputColumn("decided", (Edge(USER, "f7", (way("CONDITIONAL", "f7 > 1", "INDIRECT"),)),)),
-            OutputColumn("both", (Edge(USER, "f8", (way("AGGREGATION"), way("WINDOW", kind="INDIRECT"))),)),
+            OutputColumn("nested", (InputField(USER, "deep.a.b", (attrs.evolve(way("IDENTITY"), way=UNSURE),)),)),
+            OutputColumn("decided", (InputField(USER, "f7", (way("CONDITIONAL", "f7 > 1", "INDIRECT"),)),)),
+            OutputColumn("both", (InputField(USER, "f8", (way("AGGREGATION"), way("WINDOW", kind="INDIRECT"))),)),
             OutputColumn("constant", ()),
         ),
-        dataset=tuple(Edge(USER, f"f{n}", (way("FILTER", "f > 2", "INDIRECT"),)) for n in range(10)),
+        dataset=tuple(InputField(USER, f"f{n}", (way("FILTER", "f > 2", "INDIRECT"),)) for n in range(10)),
     )
     names = [column.name for column in lineage.columns] + [f"unused{n}" for n in range(50)]
     target = Dataset(Identifier("file", "/data/out"), tuple(Field(name, "string") for name in names), type="FILE")

@@ -144,6 +144,7 @@ def test_what_only_looks_like_a_table_in_some_database_is_none(dialect, text, ta
     assert named_tables(text, dialect) == tables
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_tpc_queries_are_those_that_the_parser_finds():
     files = sorted(SHARED.glob("tpc*/queries/*.sql"))
     if not files:

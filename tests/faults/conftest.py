@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from support.alone import Alone, Recordings
 from support.spark_jobs import Ended, Jobs
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @attrs.frozen
 class Pair:
     """
-    One job, run twice.
+    One job, with the listener and without it.
 
     Args:
         heard: with the listener.
@@ -29,7 +30,7 @@ class Pair:
     """
 
     heard: Ended
-    alone: Ended
+    alone: Alone
 
     def same(self) -> bool:
         """Whether the listener has changed neither the exit code nor what the job says; the texts are shown if so."""
@@ -44,26 +45,31 @@ class Faults:
 
     Args:
         jobs: what starts them.
+        recordings: what they give without the listener.
     """
 
     jobs: Jobs
+    recordings: Recordings
 
     def run(self, script: str, *arguments: str, conf: dict[str, str] | None = None, **how: Any) -> Ended:
         """Run a job with the listener; the arguments are those of `Jobs.run`."""
         return self.jobs.run(script, *arguments, conf=conf, **{"submit": False, **how})
 
     def pair(self, script: str, *arguments: str, conf: dict[str, str] | None = None, **how: Any) -> Pair:
-        """Run a job with the listener, and then without it."""
-        heard = self.run(script, *arguments, conf=conf, **how)
+        """Run a job with the listener, and see what it gives without."""
+        return Pair(self.run(script, *arguments, conf=conf, **how), self.alone(script, *arguments, conf=conf, **how))
+
+    def alone(self, script: str, *arguments: str, conf: dict[str, str] | None = None, **how: Any) -> Alone:
+        """Return what a job gives without the listener."""
         # Without a transport, no other key of the listener counts.
         own = {key: value for key, value in (conf or {}).items() if not key.startswith("spark.openlineage.")}
-        return Pair(heard, self.run(script, *arguments, conf=own, lineage=False, **how))
+        return self.recordings.of(self.jobs, script, *arguments, conf=own, **{"submit": False, **how})
 
 
 @pytest.fixture(scope="session")
-def faults(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Faults:
+def faults(real_spark: None, alone: Recordings, tmp_path_factory: pytest.TempPathFactory) -> Faults:
     """Give what runs jobs of the folder `jobs`, on a real Spark."""
-    return Faults(Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp))
+    return Faults(Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp), alone)
 
 
 @attrs.frozen

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from openlineage_pyspark.transport import Event, open_transport
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import UNREADABLE, directories
 from openlineage_pyspark.transport.spool.store import Spool

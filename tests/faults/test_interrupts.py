@@ -18,18 +18,16 @@ pytestmark = pytest.mark.any_spark
 
 @pytest.mark.long
 def test_an_interrupt_that_the_job_catches_does_not_concern_the_listener(faults: Any) -> None:
-    heard, alone = (
-        faults.run("interrupts.py", "caught", stop_by=signal.SIGINT, lineage=lineage) for lineage in (True, False)
-    )
+    pair = faults.pair("interrupts.py", "caught", stop_by=signal.SIGINT)
+    heard, alone = pair.heard, pair.alone
 
     assert (heard.code, heard.stdout) == (alone.code, alone.stdout) == (0, "before 5\ncaught\nafter 5\nend\n")
     assert [event["eventType"] for event in heard.events()] == ["START", *["START", "COMPLETE"] * 2, "COMPLETE"]
 
 
 def test_an_interrupt_in_the_middle_of_a_query_ends_the_job_as_it_does_without_the_listener(faults: Any) -> None:
-    heard, alone = (
-        faults.run("interrupts.py", "query", stop_by=signal.SIGINT, lineage=lineage) for lineage in (True, False)
-    )
+    pair = faults.pair("interrupts.py", "query", stop_by=signal.SIGINT)
+    heard, alone = pair.heard, pair.alone
 
     # Which of the two it is, is for the JVM and the interpreter to race for.
     assert {heard.code, alone.code} <= {1, -signal.SIGINT}

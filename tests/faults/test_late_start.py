@@ -11,6 +11,7 @@ import pytest
 pytestmark = pytest.mark.any_spark
 
 
+@pytest.mark.long
 def test_a_listener_that_is_prepared_late_tells_what_comes_then_and_that_the_rest_is_missing(faults: Any) -> None:
     job = faults.run("late_start.py", "fill", lineage=False)
 

@@ -30,8 +30,12 @@ def failed(faults: Any) -> Any:
 def test_an_unknown_operator_makes_the_process_fail_behind_the_functions_of_atexit(failed: Any) -> None:
     assert (failed.heard.code, failed.alone.code) == (70, 0)
     assert (failed.heard.stdout.splitlines(), failed.alone.stdout.splitlines()) == (FAILED, WELL)
-    assert (failed.alone.folder / "unclosed").read_text() == "all of it"
     assert [event["eventType"] for event in failed.heard.application()] == ["START", "COMPLETE"]
+
+
+@pytest.mark.long
+def test_without_strict_mode_the_interpreter_closes_what_the_job_left_open(failed: Any) -> None:
+    assert (failed.alone.ran.folder / "unclosed").read_text() == "all of it"
 
 
 def test_the_faults_are_listed(failed: Any) -> None:

@@ -25,7 +25,7 @@ from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.settings.keys import Settings
 from openlineage_pyspark.listener.start import last_words
-from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.memory import MemoryTransport
 from support.sources import nodes_of
 
@@ -247,7 +247,7 @@ import os, subprocess, sys
 PATH
 from openlineage_pyspark.listener.settings.keys import Settings
 from openlineage_pyspark.listener.start import last_words
-from openlineage_pyspark.transport import Event
+from openlineage_pyspark.transport.event import Event
 
 class Probe:
     def speak_for(self, process):

@@ -14,6 +14,8 @@ from openlineage_pyspark.listener.start.last_words import MESSAGE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from support.alone import Recordings
+
 pytestmark = [pytest.mark.every_python, pytest.mark.any_spark]
 
 
@@ -92,11 +94,15 @@ def test_the_output_has_the_figures_of_what_was_written(plain: Any) -> None:
     assert "outputFacets" not in start["outputs"][0]
 
 
-def test_a_plain_end_changes_neither_exit_code_nor_output(jobs: Any, plain: Any) -> None:
-    without = jobs.run("ending.py", "plain", lineage=False)
+def test_a_plain_end_changes_neither_exit_code_nor_output(jobs: Any, alone: Recordings, plain: Any) -> None:
+    without = alone.of(jobs, "ending.py", "plain")
 
     assert (plain.code, plain.stdout) == (without.code, without.stdout) == (0, "rows 10\nend\n")
-    assert without.events() == []
+
+
+@pytest.mark.long
+def test_without_a_transport_there_is_no_event(jobs: Any) -> None:
+    assert jobs.run("ending.py", "plain", lineage=False).events() == []
 
 
 def test_a_script_of_its_own_builder_is_heard_and_ends_with_its_stop(stopped: Any) -> None:
@@ -114,8 +120,8 @@ def test_a_forked_child_that_ends_repeats_no_event(stopped: Any) -> None:
     assert written == [str(stopped.folder / "out"), str(stopped.folder / "out2")]
 
 
-def test_an_uncaught_exception_fails_the_application_even_after_a_stop(jobs: Any) -> None:
-    with_lineage, without = (jobs.run("ending.py", "raise", lineage=lineage) for lineage in (True, False))
+def test_an_uncaught_exception_fails_the_application_even_after_a_stop(jobs: Any, alone: Recordings) -> None:
+    with_lineage, without = jobs.run("ending.py", "raise"), alone.of(jobs, "ending.py", "raise")
 
     end = with_lineage.application()[-1]
 
@@ -131,6 +137,7 @@ def test_an_uncaught_exception_fails_the_application_even_after_a_stop(jobs: Any
     assert with_lineage.code == 1
 
 
+@pytest.mark.long
 def test_an_exit_with_a_status_fails_the_application_and_keeps_the_status(jobs: Any) -> None:
     """test_exit_status.py has all the other exits, in interpreters without Spark."""
     job = jobs.run("ending.py", "exit-3")

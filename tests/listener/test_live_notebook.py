@@ -38,6 +38,8 @@ WAYS = {
     "executed by nbconvert": ["-m", "nbconvert", "--execute", "--to", "notebook", "--output=done", "notebook.ipynb"],
 }
 
+SHORT = ("restarted", "executed by nbconvert")
+
 
 @attrs.frozen
 class Ran:
@@ -70,10 +72,11 @@ def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
 
 
 @pytest.fixture(scope="module")
-def notebooks(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
-    """Give what became of the notebook in one of the ways; all of them run at once."""
+def notebooks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
+    """Give what became of the notebook in one of the ways; all that are asked for run at once."""
     folder = tmp_path_factory.mktemp("notebooks")
-    started = {way: start(arguments, folder / way.replace(" ", "_")) for way, arguments in WAYS.items()}
+    ways = WAYS if request.config.getoption("--all") else SHORT
+    started = {way: start(WAYS[way], folder / way.replace(" ", "_")) for way in ways}
     ran: dict[str, Ran] = {}
     for way, process in started.items():
         try:
@@ -86,7 +89,7 @@ def notebooks(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
     return ran.__getitem__
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [pytest.param(way, marks=() if way in SHORT else pytest.mark.long) for way in WAYS])
 def test_the_application_of_a_notebook_is_complete_without_a_remark(
     notebooks: Callable[[str], Ran], way: str, violations: Callable[[list[dict]], list[str]]
 ) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.any_spark
+# tests/facets/test_size.py has every cut and every limit, without a Spark.
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 LIMIT = 2_500
 

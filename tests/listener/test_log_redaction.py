@@ -16,7 +16,7 @@ PROGRAM = """
 import importlib, logging, pkgutil, sys
 from openlineage_pyspark.listener.guard import LOG
 from openlineage_pyspark.listener.start.secrets import hide_in_logs
-from openlineage_pyspark.transport import open_transport
+from openlineage_pyspark.transport.registry import open_transport
 
 logging.basicConfig(format="%(name)s: %(message)s", stream=sys.stdout)
 path = {"url": "http://h/first-canary/second-canary"}

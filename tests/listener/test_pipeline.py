@@ -20,8 +20,7 @@ from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.records import InvalidRecordError
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.start.uncaught import failed_outcome
-from openlineage_pyspark.transport import Event
-from openlineage_pyspark.transport.event import dataset_keys
+from openlineage_pyspark.transport.event import Event, dataset_keys
 
 RECORD = (Path(__file__).parent / "records" / "insert_aggregate.json").read_text("utf-8")
 RUN = RunReference("01941f29-7c00-7000-8000-000000000001", "team", "app")

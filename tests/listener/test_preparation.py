@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 import pytest
-from openlineage_pyspark.listener.errors import NotAskedForError
+from openlineage_pyspark.errors import NotConfiguredError
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.start.prepare import Preparation
 
@@ -28,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCapt
 
 
 def prepare(conf: dict[str, str]) -> None:
-    with pytest.raises(NotAskedForError):
+    with pytest.raises(NotConfiguredError):
         Preparation(None, conf, Guard()).result()
 
 

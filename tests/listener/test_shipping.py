@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from openlineage_pyspark.listener.settings.settings import load
 from openlineage_pyspark.listener.start.delivery import open_delivery, spool_root
-from openlineage_pyspark.transport import Event, open_transport
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import default_root, directories
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.store_api import Store
 from support.demo import SCRIPT, is_there, land
 from support.lineage_events import taken
@@ -15,7 +16,8 @@ from support.spark_jobs import Jobs
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph
 
-pytestmark = pytest.mark.marquez
+# test_graph.py compares the graphs of other jobs.
+pytestmark = [pytest.mark.marquez, pytest.mark.long]
 
 TABLES = {
     *("landing/airlines.csv", "landing/airports.csv", "landing/flights.parquet", "landing/planes.csv"),
@@ -39,7 +41,7 @@ def demo(real_spark: None, marquez: Any, tmp_path_factory: pytest.TempPathFactor
         marquez.post(event)
     taken(folder / "lineage.db", events)
     with Store.open(folder / "lineage.db") as store:
-        return store.graph(), str(folder)
+        return with_diagnostics(store.graph()), str(folder)
 
 
 def test_marquez_has_the_graph_of_the_page(demo: tuple[Graph, str], marquez: Any) -> None:

@@ -104,15 +104,15 @@ def test_the_datasets_up_and_down_of_each_dataset_are_the_same(both: Both) -> No
         edges = both.marquez.lineage(node)
         down = {each for each in reached(edges, node) if each.startswith("dataset:")}
         up = {each for each in reached({(end, begin) for begin, end in edges}, node) if each.startswith("dataset:")}
-        assert {f"dataset:lake:{each.name}" for each in both.store.downstream(table).nodes} == down
-        assert {f"dataset:lake:{each.name}" for each in both.store.upstream(table).nodes} == up
+        assert {f"dataset:lake:{each.name}" for each in both.store.downstream(table).result.nodes} == down
+        assert {f"dataset:lake:{each.name}" for each in both.store.upstream(table).result.nodes} == up
 
 
 def test_the_columns_that_each_column_comes_from_are_the_same(both: Both) -> None:
     for table in both.tables:
         edges = {(end, begin) for begin, end in both.marquez.column_lineage(f"dataset:lake:{table}")}
         for column in COLUMNS:
-            answer = both.store.upstream(f"{table}.{column}")
+            answer = both.store.upstream(f"{table}.{column}").result
             assert {f"{each.name} {each.column}" for each in answer.nodes} == reached(edges, f"{table} {column}")
 
 
@@ -123,7 +123,7 @@ def test_the_columns_that_are_made_from_each_column_are_the_same(both: Both) -> 
         edges |= both.marquez.column_lineage(f"dataset:lake:{table}")
     for table in both.tables:
         for column in COLUMNS:
-            answer = both.store.downstream(f"{table}.{column}")
+            answer = both.store.downstream(f"{table}.{column}").result
             found = {f"{each.name} {each.column}" for each in answer.nodes}
             assert found == reached(edges, f"{table} {column}")
             part = both.marquez.get(

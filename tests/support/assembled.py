@@ -12,7 +12,7 @@ from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.records import parse
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.memory import MemoryTransport
 
 RUN = RunReference("01941f29-7c00-7000-8000-000000000001", "team", "app")

@@ -26,6 +26,7 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.command import main as command_line
+from openlineage_pyspark.workbench.questions import QUESTIONS
 
 from support.lineage_events import company, company_of_versions, dataset, lineage, run_event, symlink, taken
 from support.recovery_events import application, statement, table
@@ -242,7 +243,8 @@ class Fuzzer:
             "upstream": (word,), "downstream": (word,), "history": (word,), "recover": (word,),
             "between": (word, other),
             "diff": (chance.choice(_TIMES) or "now", "now"), "sql": (chance.choice(_QUERIES),), "jobs": (), "runs": (),
-            "datasets": (), "view": (), "show": ("events.ndjson",), "validate": ("events.ndjson",),
+            "datasets": (), "view": (), "unused": (), "blame": (word,), "graph": (),
+            "show": ("events.ndjson",), "validate": ("events.ndjson",),
             "ingest": ("events.ndjson",), "store": (chance.choice(("rebuild", "expire", "forget")),),
         }  # fmt: skip
         if name not in more:
@@ -255,7 +257,7 @@ class Fuzzer:
         if name == "view":
             return ("view", "s.db", "--format", chance.choice(("html", "json", "svg", "mermaid", "dot")), "-o", "out")
         if (
-            name in ("upstream", "downstream", "between", "jobs", "runs", "datasets", "history")
+            name in ("upstream", "downstream", "between", "jobs", "runs", "datasets", "history", "unused", "blame")
             and chance.random() < 0.5
         ):
             words = (*words, "--format", "json")
@@ -308,7 +310,11 @@ _NAMES = tuple(sorted(set(command_line._COMMANDS) - {"doctor", "send", "replay",
 def _parser(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser()
     below = parser.add_subparsers()
-    import_module(f"openlineage_pyspark.command.{command_line._COMMANDS[name][0]}").add_to(below)
+    module = import_module(f"openlineage_pyspark.command.{command_line._COMMANDS[name][0]}")
+    if name in QUESTIONS:
+        module.add_question(below, name)
+    else:
+        module.add_to(below)
     found: argparse.ArgumentParser = below.choices[name]
     return found
 

@@ -60,7 +60,7 @@ class Told:
     def names(self) -> dict[str, str]:
         """The name that people see -> the dataset."""
         with Store.open(self.store) as store:
-            nodes = [node for node in store.graph().to_dict()["nodes"] if node["type"] == "dataset"]
+            nodes = [node for node in store.graph().result.to_dict()["nodes"] if node["type"] == "dataset"]
         names = {node["label"]: f"{node['namespace']}|{node['name']}" for node in nodes}
         assert len(names) == len(nodes)
         return names
@@ -120,7 +120,7 @@ def in_view(told: Told) -> set[Edge]:
 def in_graph(told: Told) -> set[Edge]:
     """Read `Store.graph`."""
     with Store.open(told.store) as store:
-        return _of_graph({"result": store.graph().to_dict()})
+        return _of_graph({"result": store.graph().result.to_dict()})
 
 
 def in_page(told: Told) -> set[Edge]:
@@ -136,7 +136,7 @@ def _in_answers(told: Told, question: str, names: Iterable[str]) -> set[Edge]:
     with Store.open(told.store) as store:
         for name in sorted({*names}):
             answer = getattr(store, question)(name.replace("|", "/", 1), by="column", depth=1)
-            found.update(_of_graph({"result": answer.graph().to_dict()}))
+            found.update(_of_graph(answer.to_dict()))
     return found
 
 
@@ -200,7 +200,7 @@ def in_notebook(told: Told) -> set[Edge]:
     """Read the table beneath the graph in a notebook; it has no subtypes, and 500 rows at most."""
     names = told.names
     with Store.open(told.store) as store:
-        shown = store.graph()
+        shown = store.graph().result
     # Without an edge there is no table.
     tables = re.findall("<table.*?</table>", shown._repr_html_(), re.DOTALL)  # type: ignore[attr-defined]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for table in tables for row in table.split("<tr>")]

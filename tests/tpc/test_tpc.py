@@ -218,7 +218,7 @@ def test_the_page_shows_the_queries_without_an_error(runs: dict[str, Any], tmp_p
         pytest.skip("there is no Chromium, or no chromedriver: apt-get install chromium-driver")
     taken(tmp_path / "store.db", [event for events in runs["events"].values() for event in events])
     with Store.open(tmp_path / "store.db") as store:
-        pages = {"all": page_of(store.graph())}
+        pages = {"all": page_of(store.graph().result)}
     asked: dict[str, Lineage] = runs["asked"] if os.environ.get("TPC_PAGES") else {}
     pages |= {name: page_of(found.graph()) for name, found in asked.items()}
     wrong = {}

@@ -12,8 +12,11 @@ import pytest
 from openlineage.client.event_v2 import RunEvent
 from openlineage.client.facet_v2 import parent_run
 from openlineage.client.serde import Serde
-from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.errors import TransportConfigError, TransportError
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.openlineage.run_event import run_event
+from openlineage_pyspark.transport.registry import open_transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.transport import open_transport
+from openlineage_pyspark.transport.registry import open_transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.errors import TransportConfigError, TransportError
 from openlineage_pyspark.transport.composite import CompositePart, CompositeTransport
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.registry import open_transport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

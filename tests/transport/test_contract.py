@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from openlineage_pyspark.transport import Event, Transport, open_transport
+from openlineage_pyspark.transport.base import Transport
 from openlineage_pyspark.transport.composite import CompositeTransport
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.file.filesystem import offered
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.openlineage.adapter import ForeignTransport
-from openlineage_pyspark.transport.registry import built_in_transports
+from openlineage_pyspark.transport.registry import built_in_transports, open_transport
 from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:

@@ -8,11 +8,13 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from openlineage_pyspark.transport import Delivery, Event
+from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.transport.delivery.backlog import DropReason
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.spool.content import content, dead_letters
-from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, directories
+from openlineage_pyspark.transport.spool.place import DATABASE, directories
 from openlineage_pyspark.transport.spool.recovery import Recovery, RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool
 

@@ -9,15 +9,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.transport import (
-    Delivery,
-    DeliveryCounts,
-    Event,
-    TransportError,
-    open_transport,
-)
+from openlineage_pyspark.errors import TransportError
 from openlineage_pyspark.transport.delivery.backlog import DropReason
+from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.retry import RetryPolicy
 
 if TYPE_CHECKING:
@@ -184,7 +182,8 @@ def test_a_transport_that_words_each_failure_anew_does_not_fill_the_log(
 def test_a_worker_that_was_killed_is_started_again() -> None:
     """In a process of its own, since the dying thread may outlast the test."""
     program = """
-from openlineage_pyspark.transport import Delivery, Event
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
 class Deadly(MemoryTransport):
     def __init__(self):
@@ -316,7 +315,10 @@ def test_a_receiver_that_is_away_gets_one_attempt_at_the_end_and_a_second_at_mos
 
 FORK = """
 import os, sys, threading, time
-from openlineage_pyspark.transport import Delivery, DeliveryCounts, Event, open_transport
+from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.file.transport import FileTransport
 
 class SlowFile(FileTransport):
@@ -366,7 +368,8 @@ def test_forked_children_neither_ship_nor_hang(tmp_path: Any) -> None:
 def test_an_open_delivery_does_not_keep_the_process_alive() -> None:
     program = """
 import threading
-from openlineage_pyspark.transport import Delivery, Event
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
 class Hanging(MemoryTransport):
     def send(self, event):

@@ -6,9 +6,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.transport import Delivery, Event, TransportError, open_transport
+from openlineage_pyspark.errors import TransportError
 from openlineage_pyspark.transport.composite import FanOut, independent_parts
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool
 

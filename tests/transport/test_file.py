@@ -9,11 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.errors import TransportConfigError, TransportError
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 
 WRITER = """
 import sys
-from openlineage_pyspark.transport import Event, open_transport
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 transport = open_transport("file", {"location": sys.argv[1]})
 sys.stdin.readline()
 for n in range(60):
@@ -51,7 +54,9 @@ def test_a_disk_that_takes_half_a_line_costs_that_event_alone(tmp_path: Path) ->
     path = tmp_path / "full.ndjson"
     program = """
 import resource, sys
-from openlineage_pyspark.transport import Event, TransportError, open_transport
+from openlineage_pyspark.errors import TransportError
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 transport = open_transport("file", {"location": sys.argv[1]})
 transport.send(Event("r", "START", b'{"n":1}'))
 resource.setrlimit(resource.RLIMIT_FSIZE, (12, resource.RLIM_INFINITY))
@@ -107,7 +112,8 @@ def test_the_location_may_be_a_file_url_and_spelled_as_in_either_client(option: 
 def test_a_relative_location_stays_where_it_was_when_the_job_changes_its_directory(tmp_path: Path) -> None:
     program = """
 import os
-from openlineage_pyspark.transport import Event, open_transport
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 transport = open_transport("file", {"location": "events.ndjson"})
 os.chdir("/")
 transport.send(Event("r", "START", b"1"))

@@ -17,11 +17,14 @@ import time
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.transport import Event, TransportConfigError, open_transport
+from openlineage_pyspark.errors import TransportConfigError
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 
 WRITER = """
 import sys
-from openlineage_pyspark.transport import Event, open_transport
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 options = {"location": sys.argv[1]}
 if sys.argv[3] != "0":
     options["rotate"] = {"maxBytes": sys.argv[3], "compress": sys.argv[4]}

@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 import requests
-from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.errors import TransportConfigError, TransportError
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.http.answer import seconds_to_wait
+from openlineage_pyspark.transport.registry import open_transport
 
 EVENT = Event("r", "START", '{"name":"größe"}'.encode())
 PREFIX = "spark.openlineage.transport"

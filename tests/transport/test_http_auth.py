@@ -10,10 +10,13 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.errors import TransportConfigError, TransportError
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.http.auth import TokenLogin, TokenRequest
 from openlineage_pyspark.transport.http.client import HttpClient
 from openlineage_pyspark.transport.http.tls import TlsSettings
+from openlineage_pyspark.transport.registry import open_transport
 
 EVENT = Event("r", "START", b"{}")
 PREFIX = "spark.openlineage.transport"

@@ -6,7 +6,9 @@ import socket
 from typing import Any
 
 import pytest
-from openlineage_pyspark.transport import Event, TransportError, open_transport
+from openlineage_pyspark.errors import TransportError
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 
 EVENT = Event("r", "START", b"{}")
 # A name that nobody can look up: what arrives has come through the proxy.

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.errors import TransportConfigError, TransportError
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 
 EVENT = Event("r", "START", b"{}")
 PREFIX = "spark.openlineage.transport"
@@ -238,7 +240,7 @@ def test_without_the_package_that_reads_stores_both_ways_out_are_named() -> None
 import sys
 import warnings
 sys.modules["cryptography"] = None
-from openlineage_pyspark.transport import open_transport
+from openlineage_pyspark.transport.registry import open_transport
 open_transport("http", {"url": "https://h", "sslContext": {"keyStorePath": "s", "keyStoreType": "PKCS12"}})
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)

@@ -7,7 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.errors import TransportConfigError, TransportError
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 
 if TYPE_CHECKING:
     from support.kafka import Broker

@@ -12,15 +12,12 @@ from typing import Any
 
 import attrs
 import pytest
-from openlineage_pyspark.transport import (
-    Delivery,
-    Event,
-    Transport,
-    TransportConfigError,
-    TransportError,
-    open_transport,
-)
+from openlineage_pyspark.errors import TransportConfigError, TransportError
+from openlineage_pyspark.transport.base import Transport
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.file.filesystem import offered
+from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool

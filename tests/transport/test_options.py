@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from openlineage_pyspark.transport import TransportConfigError, open_transport, values
+from openlineage_pyspark.errors import TransportConfigError
+from openlineage_pyspark.transport import values
 from openlineage_pyspark.transport.options import Option, flag, number, size, text, text_map, texts
+from openlineage_pyspark.transport.registry import open_transport
 
 PREFIX = "spark.openlineage.transport"
 NAME = Option("box.name", text, text="A name.", default="mine", also=("box_name",))

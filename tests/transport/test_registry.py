@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from openlineage_pyspark.transport import TransportConfigError, open_transport
+from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.transport.http.transport import HttpTransport
-from openlineage_pyspark.transport.registry import every_option
+from openlineage_pyspark.transport.registry import every_option, open_transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

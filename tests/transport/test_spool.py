@@ -11,19 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.transport import Delivery, DeliveryCounts, Event, TransportError
+from openlineage_pyspark.errors import SpoolError, TransportError
 from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog, DropReason
+from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.spool.content import content, dead_letters
-from openlineage_pyspark.transport.spool.place import (
-    DATABASE,
-    LOCK,
-    SpoolError,
-    default_root,
-    directories,
-    hold,
-    release,
-)
+from openlineage_pyspark.transport.spool.place import DATABASE, LOCK, default_root, directories, hold, release
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool, SpooledEvent
 
@@ -169,7 +164,9 @@ def test_a_directory_that_is_gone_is_nobodys(tmp_path: Path) -> None:
 KILLED = """
 import os, sys
 from pathlib import Path
-from openlineage_pyspark.transport import Delivery, Event, TransportError
+from openlineage_pyspark.errors import TransportError
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.spool.store import Spool
 class Away(MemoryTransport):
@@ -454,7 +451,8 @@ def test_the_default_place_is_below_the_users_state_directory(tmp_path: Path, mo
 FORK = """
 import os, sys
 from pathlib import Path
-from openlineage_pyspark.transport import Delivery, Event
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.spool.store import Spool
 transport = MemoryTransport()

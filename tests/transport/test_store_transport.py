@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.errors import TransportConfigError, TransportError
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.retry import RetryPolicy
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.transport import StoreTransport
@@ -28,7 +31,7 @@ def test_what_is_sent_can_be_asked_at_once(tmp_path: Path) -> None:
     transport = open_transport("store", {"path": str(path)})
     transport.send(event())
     with Store.open(path) as store:
-        assert [node.label for node in store.downstream("a").nodes] == ["b"]
+        assert [node.label for node in store.downstream("a").result.nodes] == ["b"]
     transport.close(1.0)
 
 

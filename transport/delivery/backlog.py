@@ -9,8 +9,8 @@ import time
 from collections import Counter, OrderedDict, deque
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.transport.delivery.order import Entry, RunQueue
-from openlineage_pyspark.transport.spool.place import SpoolError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,13 +9,12 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.errors import SpoolError, TransportError
 from openlineage_pyspark.transport.attempt import ForeignError, attempt
-from openlineage_pyspark.transport.base import TransportError
 from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog, DropReason
 from openlineage_pyspark.transport.delivery.counts import DeliveryCounts, ReceiverMetrics
 from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
-from openlineage_pyspark.transport.spool.place import SpoolError
 from openlineage_pyspark.transport.spool.recovery import Recovery, RecoveryScope
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.transport.base import TransportConfigError, TransportError
+from openlineage_pyspark.errors import TransportConfigError, TransportError
 from openlineage_pyspark.transport.file.rotation import Compressor, is_at, lock_within, rotated_path
 
 if TYPE_CHECKING:

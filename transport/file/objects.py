@@ -12,8 +12,8 @@ import time
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.errors import TransportError
 from openlineage_pyspark.transport.address import without_secrets
-from openlineage_pyspark.transport.base import TransportError
 
 if TYPE_CHECKING:
     from openlineage_pyspark.transport.file.filesystem import Filesystem, ObjectWriter

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError
+from openlineage_pyspark.errors import TransportConfigError
+from openlineage_pyspark.transport.base import Transport
 from openlineage_pyspark.transport.file.filesystem import filesystem_for
 from openlineage_pyspark.transport.file.local import LocalFile
 from openlineage_pyspark.transport.file.objects import DEFAULT_BYTES, DEFAULT_SECONDS, Objects, Sizes
 from openlineage_pyspark.transport.file.rotation import Rotation
-from openlineage_pyspark.transport.options import OURS, PYTHON, Option, flag, number, path, prefix_of, size
+from openlineage_pyspark.transport.options import KEY_PREFIX, OURS, PYTHON, Option, flag, number, path, prefix_of, size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
-from openlineage_pyspark.transport.base import TransportConfigError
+from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.transport.options import PYTHON, Option, prefix_of, text, texts
 
 if TYPE_CHECKING:

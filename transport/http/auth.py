@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
+from openlineage_pyspark.errors import TransportError
 from openlineage_pyspark.transport.address import without_secrets
-from openlineage_pyspark.transport.base import TransportError
 from openlineage_pyspark.transport.http.answer import PASSING_STATUSES, mask_secrets, seconds_to_wait
 from openlineage_pyspark.transport.http.options import EXPIRES_IN_FIELD, TOKEN_REFRESH_BUFFER
 

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 import attrs
 import requests
+from openlineage_pyspark.errors import TransportError
 from openlineage_pyspark.transport.address import without_secrets
-from openlineage_pyspark.transport.base import TransportError
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from urllib3.connection import HTTPConnection, HTTPSConnection

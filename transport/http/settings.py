@@ -9,13 +9,13 @@ from urllib.parse import quote_plus, urlsplit, urlunsplit
 
 import attrs
 import requests
+from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.transport.address import holds_login, without_secrets
-from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
 from openlineage_pyspark.transport.http import options as declared
 from openlineage_pyspark.transport.http.answer import PASSING_STATUSES, passing_statuses
 from openlineage_pyspark.transport.http.auth import TokenRequest, basic_authorization
 from openlineage_pyspark.transport.http.tls import TlsSettings, read_tls_settings
-from openlineage_pyspark.transport.options import not_such_a_word, prefix_of
+from openlineage_pyspark.transport.options import KEY_PREFIX, not_such_a_word, prefix_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
+from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.transport.http import options as declared
+from openlineage_pyspark.transport.options import KEY_PREFIX
 from urllib3 import util
 
 if TYPE_CHECKING:

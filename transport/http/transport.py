@@ -6,8 +6,9 @@ import gzip
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
+from openlineage_pyspark.errors import TransportError
 from openlineage_pyspark.transport.address import without_secrets
-from openlineage_pyspark.transport.base import Reached, Transport, TransportError, sender_of
+from openlineage_pyspark.transport.base import Reached, Transport, sender_of
 from openlineage_pyspark.transport.http import options as declared
 from openlineage_pyspark.transport.http.answer import LASTING_STATUSES, mask_secrets, may_pass, seconds_to_wait
 from openlineage_pyspark.transport.http.auth import KeyLogin, TokenLogin

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from openlineage_pyspark.errors import TransportConfigError, TransportError
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.attempt import ForeignError, attempt, place_of
-from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError, sender_of
+from openlineage_pyspark.transport.base import Transport, sender_of
 from openlineage_pyspark.transport.http.answer import (
     LASTING_STATUSES,
     PASSING_STATUSES,

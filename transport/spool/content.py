@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.spool.damage import FAULTS, damage_reason_of, is_damage
-from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, is_held
+from openlineage_pyspark.transport.spool.place import DATABASE, is_held
 from openlineage_pyspark.transport.spool.store import (
     about,
     as_time,

@@ -10,6 +10,8 @@ import threading
 import time
 from pathlib import Path
 
+from openlineage_pyspark.errors import SpoolError
+
 DATABASE = "events.sqlite"
 LOCK = "lock"
 UNREADABLE = ".unreadable"
@@ -31,20 +33,6 @@ _Identity = tuple[int, int]
 # exclude its own process, and is lost as soon as the process closes any descriptor of the file.
 _HELD: dict[Path, tuple[int, _Identity]] = {}
 _mutex = threading.Lock()
-
-
-class SpoolError(Exception):
-    """
-    The spool can't be used.
-
-    Args:
-        message: what failed, where, and why.
-        damaged: whether the database is damaged, so that trying again is of no use.
-    """
-
-    def __init__(self, message: str, *, damaged: bool = False) -> None:
-        super().__init__(message)
-        self.damaged = damaged
 
 
 def default_root() -> Path:

@@ -7,8 +7,9 @@ import time
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.transport.spool.content import Content, content
-from openlineage_pyspark.transport.spool.place import SpoolError, directories
+from openlineage_pyspark.transport.spool.place import directories
 from openlineage_pyspark.transport.spool.retention import DAY_SECONDS, Retention, delete, is_expired, make_room
 from openlineage_pyspark.transport.spool.store import DEAD_LETTER_SECONDS, Spool, SpooledEvent, is_of_sender
 

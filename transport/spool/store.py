@@ -19,17 +19,10 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
+from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.spool.damage import FAULTS, checksum, committed_frames, damage_reason_of, is_damage
-from openlineage_pyspark.transport.spool.place import (
-    DATABASE,
-    UNREADABLE,
-    SpoolError,
-    hold,
-    holds,
-    release,
-    remove,
-)
+from openlineage_pyspark.transport.spool.place import DATABASE, UNREADABLE, hold, holds, release, remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import attrs
+from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.facts import (
     BatchOfRun,
     EventDiagnostic,
@@ -57,10 +58,6 @@ _MOST_STEPS = 200
 _STEPS = "pyspark_lineage_steps"
 _CERTAINTIES: dict[str, Certainty] = {"exact": "exact", "opaque": "opaque", "guessed": "guessed", "unknown": "text"}
 _LEAST_NUMBER, _FIRST_TOO_LARGE = -(1 << 63), 1 << 63
-
-
-class InvalidEventError(ValueError):
-    """Something is no valid OpenLineage event. The message says why."""
 
 
 class Role(enum.Enum):
@@ -628,24 +625,24 @@ def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
     """
     time, producer = _time(event), event.get("producer")
     if not isinstance(producer, str):
-        raise InvalidEventError("`producer` is missing or no text")
+        raise InvalidEventError("`producer` is missing or no text", place="producer")
     if "run" not in event and "job" not in event:
         if "dataset" not in event:
             raise InvalidEventError("neither `run`, `job` nor `dataset`")
         return EventFacts("DATASET", time, producer, None, None, sides or sides_of(event))
     named = event.get("job")
     if not _is_named(named):
-        raise InvalidEventError(_NAMELESS.format("job"))
+        raise InvalidEventError(_NAMELESS.format("job"), place="job")
     job, run = JobOfEvent(named["namespace"], named["name"], named), None
     type_ = "JOB"
     if "run" in event:
         type_ = event.get("eventType", "OTHER")
         if not isinstance(type_, str) or type_ not in TYPES:
-            raise InvalidEventError(f"`eventType` is {json.dumps(type_)}")
+            raise InvalidEventError(f"`eventType` is {json.dumps(type_)}", place="eventType")
         document = event["run"]
         run_id = document.get("runId") if isinstance(document, dict) else None
         if not isinstance(run_id, str) or not run_id:
-            raise InvalidEventError("`run.runId` is missing or no text")
+            raise InvalidEventError("`run.runId` is missing or no text", place="run.runId")
         run = RunOfEvent(run_id, document)
     return EventFacts(type_, time, producer, run, job, sides or sides_of(event))
 
@@ -690,7 +687,8 @@ def dataset_facts(document: object, role: Role) -> DatasetOfEvent:
         InvalidEventError: it has no name.
     """
     if not _is_named(document):
-        raise InvalidEventError(_NAMELESS.format("dataset" if role is Role.ALONE else f"{_WORDS[role]}s"))
+        key = "dataset" if role is Role.ALONE else f"{_WORDS[role]}s"
+        raise InvalidEventError(_NAMELESS.format(key), place=key)
     namespace, name = document["namespace"], document["name"]
     return DatasetOfEvent(role, namespace, name, document, _Odd(f"{_WORDS[role]} {namespace} {name}"))
 
@@ -1049,11 +1047,11 @@ def _batch_time(odd: _Odd, batch: EventJson) -> int | None:
 def _time(event: EventJson) -> int:
     text = event.get("eventTime")
     if not isinstance(text, str):
-        raise InvalidEventError("`eventTime` is missing or no text")
+        raise InvalidEventError("`eventTime` is missing or no text", place="eventTime")
     try:
         return _microseconds(text)
     except (ValueError, OverflowError):
-        raise InvalidEventError(f"`eventTime` is {json.dumps(text)}") from None
+        raise InvalidEventError(f"`eventTime` is {json.dumps(text)}", place="eventTime") from None
 
 
 def _microseconds(text: str) -> int:

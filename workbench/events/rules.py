@@ -11,8 +11,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.facets.redaction.names import is_secret
-from openlineage_pyspark.workbench.events.read import ENDS, InvalidEventError, RunOfEvent, facts
+from openlineage_pyspark.errors import InvalidEventError
+from openlineage_pyspark.facets.redaction.names import is_harmless_value, is_secret
+from openlineage_pyspark.workbench.events.read import ENDS, RunOfEvent, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,8 +57,9 @@ CREDENTIAL_KINDS: dict[str, re.Pattern[str]] = {
         rf"[?&;]{_NAME}=(?!{_TAKEN_OUT})[^\s&;'\"]", re.IGNORECASE
     ),
     "a credential among options": re.compile(
-        # What follows the name may be the next option, so it is not consumed.
-        rf"(?<![\w.-]){_NAME}(?=['\"`]?\s{{0,99}}(?:=>?\s{{0,99}}|:\s{{0,99}})?['\"](?!{_TAKEN_OUT})[^'\"]+['\"])",
+        # The quote that ends a name begins no value. What follows may be the next option, so it is not consumed.
+        rf"(?<![\w.-])(?:(?P<quote>['\"`])|(?<!['\"`])){_NAME}(?(quote)(?P=quote))"
+        rf"(?=\s{{0,99}}(?:=>?\s{{0,99}}|:\s{{0,99}})?['\"](?!{_TAKEN_OUT})[^'\"]+['\"])",
         re.IGNORECASE,
     ),
     "an Authorization header": re.compile(r"\b(?:bearer|basic)\s+(?=\D{0,99}\d)[a-z0-9._~+/-]{16,}", re.IGNORECASE),
@@ -293,7 +295,8 @@ def credentials_in(document: object) -> Iterator[str]:
         where, name, value = pending.pop()
         if isinstance(value, str):
             kinds = [kind for kind, form in CREDENTIAL_KINDS.items() if _holds(form, value)]
-            if is_secret(name) and not _ONLY_TAKEN_OUT.fullmatch(value):
+            is_harmless = is_harmless_value(name, value) or _ONLY_TAKEN_OUT.fullmatch(value) is not None
+            if is_secret(name) and not is_harmless:
                 kinds.append("the value of a credential, by its name")
             yield from (f"{where} holds what looks like {kind}" for kind in kinds)
         elif isinstance(value, dict):

@@ -12,6 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.errors import SchemaError
 from openlineage_pyspark.workbench.events.read import facets_of
 
 if TYPE_CHECKING:
@@ -114,10 +115,6 @@ SHAPE: EventJson = {
     },
 }
 """The shape of a run event: what every event must have, and the parts of facets that other rules read."""
-
-
-class SchemaError(Exception):
-    """Events can't be checked against JSON Schemas; the text says why and what to do."""
 
 
 class Shape:

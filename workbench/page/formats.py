@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from openlineage_pyspark.workbench.answer import answer_of_graph
 from openlineage_pyspark.workbench.model.change import changed_graph, difference
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openlineage_pyspark.workbench.model.graph import Graph
+
+GraphFormat: TypeAlias = Literal["json", "mermaid", "dot", "html", "svg"]
+"""The name of a format of a graph."""
 
 GRAPH_FORMATS: dict[str, Callable[[Graph], str]] = {
     "json": lambda graph: answer_of_graph(graph).to_json() + "\n",

@@ -6,13 +6,13 @@ import gc
 import warnings
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.errors import WORKBENCH, require
+from openlineage_pyspark.errors import ProbeError
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.analyze import EncodedQuery, analyzed_plan, encoded_query
-from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe.client import Refusal, analysis_errors, refusal_of, unlogged_refusals
 from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.workbench.extras import WORKBENCH, require
 from openlineage_pyspark.workbench.predict.text import lineage_of_text, unknown_table
 from openlineage_pyspark.workbench.report import Lineage, lineage_of
 

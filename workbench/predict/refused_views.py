@@ -8,7 +8,7 @@ import attrs
 from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
-    Edge,
+    InputField,
     OutputColumn,
     Transformation,
     Way,
@@ -63,7 +63,7 @@ def _read(dataset: Dataset, views: Mapping[Identifier, Lineage]) -> tuple[Datase
     return (*(() if is_temporary else (attrs.evolve(dataset, symlinks=(), type="VIEW"),)), *view.inputs)
 
 
-def _behind(edges: Iterable[Edge], views: Mapping[Identifier, Lineage]) -> tuple[Edge, ...]:
+def _behind(edges: Iterable[InputField], views: Mapping[Identifier, Lineage]) -> tuple[InputField, ...]:
     found: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
     for edge in edges:
         view = views.get(edge.dataset)
@@ -75,7 +75,7 @@ def _behind(edges: Iterable[Edge], views: Mapping[Identifier, Lineage]) -> tuple
         for inner in (inner for column in columns for inner in column.edges):
             made = {_after(first, then): None for first in inner.transformations for then in edge.transformations}
             found.setdefault((inner.dataset, inner.field), {}).update(made)
-    return tuple(sorted(Edge(dataset, field, tuple(sorted(each))) for (dataset, field), each in found.items()))
+    return tuple(sorted(InputField(dataset, field, tuple(sorted(each))) for (dataset, field), each in found.items()))
 
 
 def _after(first: Transformation, then: Transformation) -> Transformation:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.predict.errors import FilesError
+from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.predict.scripts import Script
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False) -> list[Script]:
         is_ddl: whether they only declare tables.
 
     Raises:
-        FilesError: one can't be read.
+        TextError: one can't be read.
     """
     found = []
     for path in paths:
         if path.is_dir():
             files = sorted(each for each in path.rglob(f"*{_ENDING}") if each.is_file())
             if not files:
-                raise FilesError(f"{path} holds no files that end with {_ENDING}")
+                raise TextError(f"{path} holds no files that end with {_ENDING}", path=str(path))
         else:
             files = [path]
         found += [Script(str(file), _text(file), is_ddl) for file in files]
@@ -44,7 +44,7 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else problem
-        raise FilesError(f"{file} can't be read: {reason}") from problem
+        raise TextError(f"{file} can't be read: {reason}", path=str(file)) from problem
 
 
 def scripts_at(revision: str, paths: Sequence[Path], *, is_ddl: bool = False) -> list[Script]:
@@ -57,7 +57,7 @@ def scripts_at(revision: str, paths: Sequence[Path], *, is_ddl: bool = False) ->
         is_ddl: as there.
 
     Raises:
-        FilesError: git is not installed, a path is in no repository, or the revision is not known.
+        TextError: git is not installed, a path is in no repository, or the revision is not known.
     """
     found = []
     for path in paths:
@@ -95,9 +95,9 @@ def _git(folder: Path, *arguments: str) -> str:
             check=False,
         )
     except FileNotFoundError:
-        raise FilesError("--diff needs git, which is not installed") from None
+        raise TextError("--diff needs git, which is not installed") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         asked = arguments[-1].removesuffix("^{commit}")
-        raise FilesError(f"git: {said[0] if said else f'there is no revision {asked}'}")
+        raise TextError(f"git: {said[0] if said else f'there is no revision {asked}'}")
     return done.stdout.decode("utf-8", "replace")

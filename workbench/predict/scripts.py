@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.facets.model.dataset import Dataset
-    from openlineage_pyspark.facets.model.lineage import Edge
+    from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.listener.probe.client import Refusal
     from openlineage_pyspark.workbench.predict.declared import Parts
     from openlineage_pyspark.workbench.report import Lineage
@@ -134,7 +134,7 @@ def answers_of(
         conf: Spark properties.
 
     Raises:
-        FilesError: no such session starts.
+        LineageError: no such session starts.
     """
     statements = [(each, script.is_ddl) for script in scripts for each in statements_of(script.text, script.name)]
     if not statements:
@@ -284,7 +284,7 @@ def with_names(lineage: Lineage, name: Callable[[Dataset], Dataset]) -> Lineage:
     every = [*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)]
     ids = {dataset.identifier: name(dataset).identifier for dataset in every}
 
-    def edges(found: Iterable[Edge]) -> tuple[Edge, ...]:
+    def edges(found: Iterable[InputField]) -> tuple[InputField, ...]:
         return tuple(sorted(attrs.evolve(edge, dataset=ids.get(edge.dataset, edge.dataset)) for edge in found))
 
     def outputs() -> Iterator[tuple[Dataset | None, ColumnLineage]]:

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.errors import LineageError, ProbeError
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.listener.analyze import EncodedQuery, analyzed_plan, encoded_query
-from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe.client import (
     Refusal,
     analysis_errors,
@@ -43,7 +43,6 @@ from openlineage_pyspark.workbench.predict.declared import (
     in_backticks,
     name_key,
 )
-from openlineage_pyspark.workbench.predict.errors import FilesError
 from openlineage_pyspark.workbench.predict.headers import plainly_created
 from openlineage_pyspark.workbench.predict.text import is_format_and_path
 
@@ -64,6 +63,8 @@ rootLogger.appenderRef.none.ref = none
 appender.none.type = Null
 appender.none.name = none
 """
+# With the first option alone the JVM takes a fifth of the usual code cache, and says on stdout when that is full.
+_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 _SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME")
 _PYTHON = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 _CONF = {
@@ -625,16 +626,16 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
         conf: further properties.
 
     Raises:
-        FilesError: PySpark is not installed, a Spark runs in this process already, or none starts.
+        LineageError: PySpark is not installed, a Spark runs in this process already, or none starts.
     """
     try:
         from pyspark import SparkContext
         from pyspark.find_spark_home import _find_spark_home
         from pyspark.sql import SparkSession
     except ImportError:
-        raise FilesError("the lineage of files needs PySpark, from 3.5 on") from None
+        raise LineageError("the lineage of files needs PySpark, from 3.5 on") from None
     if SparkContext._active_spark_context is not None:
-        raise FilesError("a Spark runs in this process already; the lineage of files needs one of its own")
+        raise LineageError("a Spark runs in this process already; the lineage of files needs one of its own")
     home = _find_spark_home()
     kept = {name: os.environ.pop(name, None) for name in (*_SEARCHED, *_PYTHON)}
     folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-"))
@@ -642,7 +643,7 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
     os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
     (folder / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
     os.environ["SPARK_CONF_DIR"] = str(folder)
-    os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-java-options '-XX:TieredStopAtLevel=1' pyspark-shell"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{_QUICK_JVM}' pyspark-shell"
     level = _set_log_level_of_pyspark(logging.CRITICAL + 1)
     spark = None
     try:
@@ -656,7 +657,7 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
         except (RuntimeError, OSError) as problem:
             lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             why = "; ".join([*lines[-_MOST_LINES:], str(problem).splitlines()[0]])
-            raise FilesError(f"no Spark starts: {why}") from problem
+            raise LineageError(f"no Spark starts: {why}") from problem
         yield spark
     finally:
         if spark is not None:

@@ -19,7 +19,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlin
 from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
-    Edge,
+    InputField,
     OutputColumn,
     Transformation,
     Way,
@@ -267,13 +267,13 @@ class _Named:
         found = (self._views[name].inputs if name in self._views else (self._tables[name],) for name in names)
         return tuple({each.identifier: each for datasets in found for each in datasets}.values())
 
-    def influences(self, names: tuple[str, ...]) -> tuple[Edge, ...]:
+    def influences(self, names: tuple[str, ...]) -> tuple[InputField, ...]:
         """Return what decides about all rows of the views among some names."""
         views = (columns for name in names if name in self._views for _, columns in self._views[name].outputs)
         edges = (edge for columns in views for edge in columns.dataset)
         return _merged((edge.dataset, edge.field, each) for edge in edges for each in edge.transformations)
 
-    def edges(self, sources: SourceColumns) -> tuple[Edge, ...] | None:
+    def edges(self, sources: SourceColumns) -> tuple[InputField, ...] | None:
         """Return the edges from some sources; None if one is not there."""
         found: list[tuple[Identifier, str, Transformation]] = []
         for (table, column), same in sources.items():
@@ -292,12 +292,12 @@ class _Named:
         return _merged(found)
 
 
-def _merged(found: Iterable[tuple[Identifier, str, Transformation]]) -> tuple[Edge, ...]:
+def _merged(found: Iterable[tuple[Identifier, str, Transformation]]) -> tuple[InputField, ...]:
     """Return edges, one for each source column, all of the certainty `unknown`."""
     told: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
     for dataset, field, transformation in found:
         told.setdefault((dataset, field), {})[attrs.evolve(transformation, way=_WAY)] = None
-    return tuple(sorted(Edge(dataset, field, tuple(sorted(each))) for (dataset, field), each in told.items()))
+    return tuple(sorted(InputField(dataset, field, tuple(sorted(each))) for (dataset, field), each in told.items()))
 
 
 def _after(transformation: Transformation, *, same: bool) -> Transformation:
@@ -321,7 +321,7 @@ def _table_in(found: Lineage) -> Dataset | None:
     return table
 
 
-def _column_of(view: Lineage, name: str) -> tuple[Edge, ...] | None:
+def _column_of(view: Lineage, name: str) -> tuple[InputField, ...] | None:
     """Return the edges of a view's column; None if it has no such column."""
     columns = (column for _, lineage in view.outputs for column in lineage.columns)
     return next((column.edges for column in columns if column.name.lower() == name.lower()), None)

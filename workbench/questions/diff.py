@@ -6,10 +6,11 @@ import gzip
 import tempfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
-from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
+from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
+from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.model.change import difference
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
@@ -23,21 +24,24 @@ from openlineage_pyspark.workbench.model.graph import (
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.pictures.diagrams import SIGNS
 from openlineage_pyspark.workbench.pictures.plain import plain
+from openlineage_pyspark.workbench.pictures.table import code_of
+from openlineage_pyspark.workbench.questions.arguments import time_or_now
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
-from openlineage_pyspark.workbench.questions.things import runs_within
-from openlineage_pyspark.workbench.questions.told import explained, stored_edge, told_by
+from openlineage_pyspark.workbench.questions.registry import Help, answered, question
+from openlineage_pyspark.workbench.questions.things import find_run, runs_within
+from openlineage_pyspark.workbench.questions.told import diagnostics_of, explained, stored_edge, told_by
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, rows_of_events, take
-from openlineage_pyspark.workbench.store.names import datasets, find
+from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from openlineage_pyspark.workbench.answer import Writer
     from openlineage_pyspark.workbench.questions.reach import Place
     from openlineage_pyspark.workbench.store.events.ingest import EventLine
     from openlineage_pyspark.workbench.store.events.rows import Rows
-    from openlineage_pyspark.workbench.store.names import QueriedTables
 
 _COMPLETE_RUNS = (
     "SELECT s.run_id FROM (SELECT job_id, max(coalesce(started, first_time)) AS started FROM run "
@@ -49,6 +53,7 @@ _COMPLETE_RUNS = (
 )
 
 
+_RUN = "run:"
 _UNMASKED = "no longer masked"
 
 
@@ -90,6 +95,7 @@ class Diff:
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as plain values, for JSON."""
         return {
+            "type": "diff",
             "changes": [attrs.asdict(change) for change in self.changes],
             "downstream": [{"name": name, "depth": depth} for name, depth in self.downstream],
         }
@@ -157,20 +163,48 @@ def differences(before: PlacedGraph, after: PlacedGraph, label: Callable[[Any], 
     return Differences(tuple(sorted(rows, key=_order)), frozenset(columns), frozenset(datasets_made))
 
 
-def diff_of_times(tables: QueriedTables, before: int, after: int) -> Diff:
+def _text(answer: Answer[Diff]) -> str:
+    return text_of_diff(answer.result)
+
+
+DIFF_WRITERS: dict[str, Writer] = {"text": _text, "markdown": lambda answer: markdown_of_diff(answer.result)}
+"""The formats of a difference in words -> what writes it."""
+
+
+@question(DIFF_WRITERS, status=lambda answer: int(bool(answer.result.changes)))
+def diff(
+    tables: QueriedTables,
+    before: Annotated[str, Help("a time, an age such as 2d, or `now`; or run:ID", "A")],
+    after: Annotated[str, Help("the same", "B")],
+) -> Answer[Diff]:
     """
-    Return what changed in a store between two points in time, microseconds since 1970.
+    Show which columns, edges and expressions changed between two points in time, or are different between two runs.
 
-    The state at a time is what the jobs did in their last complete runs until then.
+    The state at a time is what the jobs did in their last complete runs until then. Everything downstream of a change
+    is named too.
     """
-    return _diff(tables, *((_texts_until(tables, time), time) for time in (before, after)))
+    sides: list[tuple[list[str], int | None]] = []
+    if before.startswith(_RUN) or after.startswith(_RUN):
+        found = [find_run(tables, each.removeprefix(_RUN)).run_id for each in (before, after)]
+        sides = [(runs_within(tables, run_id), None) for run_id in found]
+    else:
+        times = [time_or_now("" if each == "now" else each) for each in (before, after)]
+        sides = [(_runs_until(tables, time), time) for time in times]
+    old, new = ((_texts(tables, runs, time), FOREVER if time is None else time) for runs, time in sides)
+    every = {run for runs, _ in sides for run in runs}
+    gaps = diagnostics_of(told_by(tables, every, FOREVER), {}, every)
+    return answered(_diff(tables, old, new), gaps)
 
 
-def diff_of_runs(tables: QueriedTables, before: str, after: str) -> Diff:
-    """Return what is different between two runs, with the runs within each."""
-    return _diff(
-        tables, *((_texts_of_runs(tables, runs_within(tables, run_id)), FOREVER) for run_id in (before, after))
-    )
+def _runs_until(tables: QueriedTables, time: int) -> list[str]:
+    return [run for (run,) in tables.query(_COMPLETE_RUNS, (time, time, time))]
+
+
+def _texts(tables: QueriedTables, runs: Sequence[str], time: int | None) -> Iterator[str]:
+    yield from _texts_of_runs(tables, runs, time)
+    if time is not None:
+        alone = "SELECT json FROM event WHERE run_id = '' AND time <= ? ORDER BY time, event_id"
+        yield from (text for (text,) in tables.query(alone, (time,)))
 
 
 def diff_of_files(before: Path, after: Path) -> Diff:
@@ -196,12 +230,6 @@ def _lines(file: Path) -> Iterator[EventLine]:
         yield from lines_of(file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise StoreError(f"{file}: the gzip data is damaged or cut off ({problem})") from problem
-
-
-def _texts_until(tables: QueriedTables, time: int) -> Iterator[str]:
-    yield from _texts_of_runs(tables, [row[0] for row in tables.query(_COMPLETE_RUNS, (time, time, time))], time)
-    alone = "SELECT json FROM event WHERE run_id = '' AND time <= ? ORDER BY time, event_id"
-    yield from (row[0] for row in tables.query(alone, (time,)))
 
 
 def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | None = None) -> Iterator[str]:
@@ -385,14 +413,3 @@ def _how(change: ChangeRow) -> str:
         return f": {change.before} => {change.after}"
     text = change.before or change.after
     return f": {text}" if text else ""
-
-
-def code_of(text: str) -> str:
-    """Return a text as code in a cell of a Markdown table."""
-    # A backslash before the one that keeps a bar within the cell would take its effect.
-    shown = plain(text).replace("\\|", "\\ |")
-    if not shown.strip():
-        return ""
-    fence = "`" * (1 + shown.count("`"))
-    padding = " " if "`" in shown else ""
-    return f"{fence}{padding}{shown}{padding}{fence}".replace("|", "\\|")

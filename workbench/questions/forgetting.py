@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.questions.things import JobThing, find_asked
 from openlineage_pyspark.workbench.questions.versions import StoredVersions
 from openlineage_pyspark.workbench.store.events.memory import EventMemory

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
+from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
     Edge,
+    Graph,
     JobNode,
     RunNode,
     column_id,
@@ -17,11 +19,23 @@ from openlineage_pyspark.workbench.model.graph import (
     united,
 )
 from openlineage_pyspark.workbench.model.times import known_time
+from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
+from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, Since, limits_of
 from openlineage_pyspark.workbench.questions.oddities import bounded
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, current_of, reach, unseen_jobs
+from openlineage_pyspark.workbench.questions.reach import (
+    Direction,
+    Limits,
+    current_of,
+    leads_on,
+    limit_diagnostic,
+    reach,
+    unseen_jobs,
+)
+from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.told import (
     RUNS_OF_A_JOB,
+    ToldByRun,
     call_sites_of,
     diagnostics_of,
     earlier_runs,
@@ -32,82 +46,81 @@ from openlineage_pyspark.workbench.questions.told import (
     told_by,
 )
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
+from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find, name_with_namespace
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.model.graph import Graph, Node
-    from openlineage_pyspark.workbench.questions.reached import LinkedNodes
-    from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
+    from openlineage_pyspark.workbench.answer import Writer
+    from openlineage_pyspark.workbench.model.graph import Node
+    from openlineage_pyspark.workbench.model.kinds import Diagnostic
+    from openlineage_pyspark.workbench.store.names import DatasetName
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
 
 
-def whole_graph(tables: QueriedTables, limits: Limits, around: str = "") -> Graph:
-    """
-    Return the lineage of a store.
+_AROUND = "only what is upstream and downstream of a DATASET.COLUMN or a DATASET; the end of a name is enough"
+_WRITERS: dict[str, Writer] = {
+    "mermaid": lambda answer: text_of_graph(answer.result, "mermaid"),
+    "dot": lambda answer: text_of_graph(answer.result, "dot"),
+    "html": lambda answer: text_of_graph(with_diagnostics(answer), "html"),
+    "svg": lambda answer: text_of_graph(answer.result, "svg"),
+}
 
-    Args:
-        tables: the store.
-        limits: for which time; with `around`, also how far.
-        around: a dataset or a column: what is upstream and downstream of it, and nothing else. Empty for all.
 
-    Raises:
-        StoreError: nothing has this name, or several things have it.
-    """
-    limits = bounded(tables, limits)
+@question(_WRITERS)
+def graph(
+    tables: QueriedTables,
+    around: Annotated[str, Help(_AROUND, "NAME")] = "",
+    *,
+    depth: Annotated[int | None, Help("with a name: pass at most N jobs each way", "N", least=1)] = None,
+    direct: Direct = False,
+    as_of: AsOf = "",
+    ever: Ever = False,
+    since: Since = "",
+) -> Answer[Graph]:
+    """Show the lineage of a store as a graph: all of it, or what lies around a dataset or a column."""
+    limits = bounded(tables, limits_of(depth, as_of, direct=direct, ever=ever, since=since))
+    limited: tuple[Diagnostic, ...] = ()
     if not around:
-        return _Builder(tables, limits).build(None)
-    thing = find(tables, around)
-    start = (thing.dataset.id, thing.column)
-    up, down = ({start[0], *_reached(tables, start, direction, limits)} for direction in Direction)
-    return _Builder(tables, limits).build(up | down, up, down)
+        found = _Builder(tables, limits).build(None)
+    else:
+        thing = find(tables, around)
+        start = (thing.dataset.id, thing.column)
+        ways = [(direction, reach(tables, start, direction, limits)) for direction in Direction]
+        up, down = ({place[0] for place in (start, *way.depths, *way.passed)} for _, way in ways)
+        found = _Builder(tables, limits).build(up | down, up, down)
+        limited = tuple(
+            limit_diagnostic(direction, limits)
+            for direction, way in ways
+            if leads_on(tables, {start: 0, **way.depths}, direction, limits, by_columns=bool(thing.column))
+        )
+    bare = ShownGraph(found.nodes, found.edges, time=found.time)
+    return answered(bare, (*limited, *found.diagnostics), as_of=limits.as_of)
 
 
-def graph_of_answer(tables: QueriedTables, limits: Limits, answer: LinkedNodes) -> Graph:
+def with_diagnostics(answer: Answer[Graph]) -> Graph:
+    """Return the graph of an answer with what its envelope tells, as pages show it."""
+    return attrs.evolve(answer.result, diagnostics=answer.diagnostics)
+
+
+def detailed(tables: QueriedTables, limits: Limits, named: Graph, runs: Iterable[str]) -> Graph:
     """
-    Return an answer as a graph, with all that the store knows of its nodes and edges.
+    Return a graph with all that the store knows of its nodes, and with what was not understood of their jobs.
 
     Args:
         tables: the store.
         limits: those that the question had.
-        answer: the answer. One with versions or runs is given as it is.
+        named: the names of its nodes, and its edges.
+        runs: the ids of the runs that state the edges.
     """
-    base = answer.graph()
-    if any(node.kind in ("version", "run") for node in answer.all_nodes):
-        return base
-    wanted = {identity("dataset", node.namespace, node.name) for node in answer.all_nodes if node.dataset}
-    every = _Builder(tables, bounded(tables, limits)).build(wanted)
-    pairs = {(edge.source, edge.target, edge.job) for edge in base.edges}
-    edges = tuple(edge for edge in every.edges if (edge.source, edge.target, edge.job) in pairs)
-    ids = {node.id for node in base.nodes}
-    operators = {node.id for node in operators_of_edges(edges)}
-    nodes = [
-        node
-        for node in every.nodes
-        if (node.job in ids if isinstance(node, RunNode) else node.id in ids or node.id in operators)
-    ]
-    known = {node.id for node in nodes}
-    found = {(edge.source, edge.target, edge.job) for edge in edges}
-    return ShownGraph(
-        (*nodes, *(node for node in base.nodes if node.id not in known)),
-        (*edges, *(edge for edge in base.edges if (edge.source, edge.target, edge.job) not in found)),
-        tuple(each for each in every.diagnostics if each.node in ids),
-        every.time,
-    )
-
-
-def _reached(tables: QueriedTables, start: tuple[int, str], direction: Direction, limits: Limits) -> Iterator[int]:
-    """Yield the datasets upstream or downstream of a dataset or a column."""
-    reached = reach(tables, start, direction, limits)
-    yield from (place[0] for place in (*reached.depths, *reached.passed))
+    return _Builder(tables, limits).fill(named, set(runs) - {""})
 
 
 class _Builder:
     def __init__(self, tables: QueriedTables, limits: Limits) -> None:
         self._tables = tables
-        self._limits = limits
-        self._current = current_of(tables, limits)
+        self._limits = bounded(tables, limits)
+        self._current = current_of(tables, self._limits)
         self._unseen = unseen_jobs(tables, limits)
 
     def build(self, only: set[int] | None, up: set[int] | None = None, down: set[int] | None = None) -> Graph:
@@ -125,21 +138,39 @@ class _Builder:
         ids = {flow[1] for flow in flows} | {row[place] for row in derived for place in (0, 2)}
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
         jobs = self._jobs({flow[0] for flow in flows} | {row[4] for row in derived}, every=only is None)
-        runs = self._runs(jobs)
-        sites = call_sites_of(self._tables, (run.run_id for run in runs), self._limits.time)
-        runs = [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
+        runs = self._with_call_sites(self._runs(jobs))
         told = told_by(
             self._tables, {run.run_id for run in runs} | {row[9] for row in derived if row[9]}, self._limits.time
         )
         nodes: list[Node] = list(self._datasets(named))
         columns = self._columns(named, derived)
-        job_of_run = {run.run_id: run.job for run in runs}
         paths = explained(_column_edges(derived, named, jobs), told, self._earlier(derived, jobs, runs))
         edges = sorted(united(paths), key=lambda each: (each.target, each.order, each.source, each.job))
         nodes += [*columns, *jobs.values(), *runs, *operators_of_edges(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
-        time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
-        return ShownGraph(tuple(nodes), every_edge, diagnostics_of(told, job_of_run), time)
+        return ShownGraph(tuple(nodes), every_edge, _diagnostics(told, runs, (row[9] for row in derived)), self._time)
+
+    def fill(self, graph: Graph, told_runs: set[str]) -> Graph:
+        """Return a graph with what is known of its nodes, the runs of its jobs, and what these did not understand."""
+        own = graph.nodes
+        named = datasets(
+            self._tables, (identity("dataset", n.namespace, n.name) for n in own if isinstance(n, DatasetNode))
+        )
+        jobs = self._jobs({identity("job", n.namespace, n.name) for n in own if isinstance(n, JobNode)}, every=False)
+        columns = self._columns(named, []) if any(isinstance(node, ColumnNode) for node in own) else ()
+        known: dict[str, Node] = {node.id: node for node in (*self._datasets(named), *columns, *jobs.values())}
+        runs = self._with_call_sites(self._runs(jobs))
+        told = told_by(self._tables, {run.run_id for run in runs} | told_runs, self._limits.time)
+        nodes = [*(known.get(node.id, node) for node in own), *runs, *operators_of_edges(graph.edges)]
+        return ShownGraph(tuple(nodes), graph.edges, _diagnostics(told, runs, told_runs), self._time)
+
+    @property
+    def _time(self) -> str:
+        return "" if self._limits.as_of is None else _text_of(self._limits.as_of)
+
+    def _with_call_sites(self, runs: Sequence[RunNode]) -> list[RunNode]:
+        sites = call_sites_of(self._tables, (run.run_id for run in runs), self._limits.time)
+        return [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
 
     def _earlier(
         self, derived: Iterable[tuple[Any, ...]], jobs: dict[int, JobNode], runs: Sequence[RunNode]
@@ -289,6 +320,31 @@ class _Builder:
             ends = _dataset_id(named[dataset]), jobs[job].id
             source, target = reversed(ends) if writes else ends
             yield Edge(source, target, job=jobs[job].id)
+
+
+def _diagnostics(told: dict[str, ToldByRun], runs: Sequence[RunNode], stating: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """
+    Return what was not understood as diagnostics.
+
+    Args:
+        told: what the events of runs tell.
+        runs: the latest runs of each job.
+        stating: the runs that state edges. What they, and those that tell what jobs do now, did not understand may be
+            missing.
+    """
+    needed = {*stating, *_telling(runs)}
+    return diagnostics_of(told, {run.run_id: run.job for run in runs}, needed)
+
+
+def _telling(runs: Iterable[RunNode]) -> Iterator[str]:
+    """Yield the runs that tell what each job does: the last complete one with those beside it; else the last one."""
+    of_job: dict[str, list[RunNode]] = {}
+    for run in runs:
+        of_job.setdefault(run.job, []).append(run)
+    for found in of_job.values():
+        last = next((run for run in found if run.state == "COMPLETE"), found[0])
+        yield last.run_id
+        yield from (run.run_id for run in found if run.parent and run.parent == last.parent)
 
 
 def _related(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
@@ -13,7 +13,6 @@ from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time, t
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from openlineage_pyspark.workbench.questions.lists import RunLine
     from openlineage_pyspark.workbench.questions.reach import Limits
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
@@ -45,8 +44,8 @@ def bounded(tables: QueriedTables, limits: Limits) -> Limits:
 
 
 def oddities(tables: QueriedTables) -> tuple[Diagnostic, ...]:
-    """Return what somebody should know of each answer of a store: damage, times ahead, and names that look alike."""
-    return (*_damage(tables), *_ahead(tables), *_alike(tables, "dataset"), *_alike(tables, "job"))
+    """Return what somebody should know of each answer of a store: damage, and times that lie ahead."""
+    return (*_damage(tables), *_ahead(tables))
 
 
 _NAMES = {
@@ -55,15 +54,6 @@ _NAMES = {
     ),
     "job": "SELECT job_id, namespace, name FROM job",
 }
-
-
-def oddities_of_runs(runs: Iterable[RunLine]) -> tuple[Diagnostic, ...]:
-    """Return what is odd in runs: those that end before they begin."""
-    odd = [run.run_id for run in runs if run.started and run.ended and run.ended < run.started]
-    if not odd:
-        return ()
-    message = f"by the times of their events, these runs end before they begin: {_listed(odd)}"
-    return (Diagnostic("odd-time", message),)
 
 
 def shared_runs(tables: QueriedTables) -> tuple[Diagnostic, ...]:
@@ -76,14 +66,14 @@ def shared_runs(tables: QueriedTables) -> tuple[Diagnostic, ...]:
     if not rows:
         return ()
     message = (
-        f"several jobs name these runs as theirs, and only one of the jobs has each: {_listed([r for (r,) in rows])}"
+        f"several jobs name these runs as theirs, and only one of the jobs has each: {listed([r for (r,) in rows])}"
     )
     return (Diagnostic("ambiguous", message, missing=True),)
 
 
 def _damage(tables: QueriedTables) -> Iterable[Diagnostic]:
-    if damage := tables.damage():
-        yield Diagnostic("damaged", f"the store is damaged: {damage}", "stop", missing=True)
+    if tables.damage:
+        yield Diagnostic("damaged", f"the store is damaged: {tables.damage}", "stop", missing=True)
 
 
 def _ahead(tables: QueriedTables) -> Iterable[Diagnostic]:
@@ -92,13 +82,13 @@ def _ahead(tables: QueriedTables) -> Iterable[Diagnostic]:
     if rows:
         message = (
             f"events with times ahead, up to {time_of_micros(rows[0][1]).isoformat()}, do not count yet; their jobs: "
-            f"{_listed([name for name, _ in rows])}"
+            f"{listed([name for name, _ in rows])}"
         )
         yield Diagnostic("odd-time", message, missing=True)
 
 
-def _alike(tables: QueriedTables, table: str) -> Iterable[Diagnostic]:
-    """Yield a diagnostic for names that look the same and are written with other characters."""
+def names_alike(tables: QueriedTables, table: Literal["dataset", "job"]) -> tuple[Diagnostic, ...]:
+    """Return which names look the same and are written with other characters."""
     spelled: dict[tuple[str, str], set[int]] = {}
     for id_, namespace, name in tables.query(_NAMES[table]):
         # Names of ASCII alone have one spelling.
@@ -108,11 +98,12 @@ def _alike(tables: QueriedTables, table: str) -> Iterable[Diagnostic]:
     odd = sorted(name for (_, name), every in spelled.items() if len(every) > 1)
     if odd:
         message = (
-            f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {_listed(odd)}"
+            f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {listed(odd)}"
         )
         yield Diagnostic("ambiguous", message)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return the first few of some names, and how many more there are."""
     rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + rest

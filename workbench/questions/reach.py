@@ -11,6 +11,7 @@ import enum
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.store.current import Current
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts
@@ -173,6 +174,34 @@ def reach_all(
     return depths, {place: depth for place, depth in passed.items() if place not in depths}, tuple(edges.values())
 
 
+def leads_on(
+    tables: QueriedTables, depths: dict[Place, int], direction: Direction, limits: Limits, *, by_columns: bool
+) -> bool:
+    """
+    Return whether something lies beyond the depth at which an answer ends.
+
+    Args:
+        tables: the store.
+        depths: what is reached, as `reach_all` returned it.
+        direction: the way.
+        limits: those of the answer.
+        by_columns: as in `reach_all`.
+    """
+    last = [place for place, depth in depths.items() if depth == limits.depth]
+    if limits.depth is None or not last:
+        return False
+    step = _column_edges if by_columns else _dataset_edges
+    down = direction is Direction.DOWNSTREAM
+    edges = step(tables, last, direction, limits, current_of(tables, limits))
+    return any((edge.target if down else edge.source) not in depths for edge in edges)
+
+
+def limit_diagnostic(direction: Direction, limits: Limits) -> Diagnostic:
+    """Return what says that an answer ends at its depth, and that more lies beyond."""
+    message = f"more lies {direction.value}: the answer ends at the depth {limits.depth}"
+    return Diagnostic("limit", message, missing=True)
+
+
 def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, limits: Limits) -> list[Place]:
     """Return what a job writes, to go downstream from it, or what it reads, to go upstream."""
     table = "told_write" if direction is Direction.DOWNSTREAM else "told_read"
@@ -200,7 +229,7 @@ def current_of(tables: QueriedTables, limits: Limits) -> Current:
     return Current(tables, limits.time, ever=limits.ever)
 
 
-def between(reached: Closure, end: Place) -> Closure:
+def part_between(reached: Closure, end: Place) -> Closure:
     """
     Return the part of what is reached that lies on a way to a place.
 

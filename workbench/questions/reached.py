@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import enum
-import importlib
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.workbench.answer import Reach
-from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.model import graph as model
     from openlineage_pyspark.workbench.model.graph import Graph, Path
-    from openlineage_pyspark.workbench.model.kinds import Certainty
+    from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic
 
 
 class Grain(enum.Enum):
@@ -159,12 +158,16 @@ class LinkedNodes:
         start: what was asked for.
         nodes: what is reached, the closest first.
         links: how it is reached, the closest first.
+        details: the graph with all that the store knows of its nodes; None for the names alone.
+        diagnostics: what is missing. Those of an answer stand in its envelope.
     """
 
     question: str
     start: AnswerNode
     nodes: tuple[AnswerNode, ...]
     links: tuple[AnswerLink, ...]
+    details: Graph | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
     def all_nodes(self) -> tuple[AnswerNode, ...]:
@@ -172,9 +175,22 @@ class LinkedNodes:
         ends = sorted({node for link in self.links for node in (link.source, link.target)}, key=closest)
         return tuple(dict.fromkeys((self.start, *self.nodes, *ends)))
 
+    @property
+    def job_labels(self) -> dict[tuple[str, str], str]:
+        """Return the namespace and the name of each job -> its shortest name that no other one here has."""
+        jobs = {(link.job_namespace, link.job) for link in self.links}
+        often = Counter(name for _, name in jobs)
+        return {
+            (namespace, name): f"{namespace}/{name}" if name and often[name] > 1 else name for namespace, name in jobs
+        }
+
     def graph(self) -> Graph:
         """Return the answer as a graph. A run stands as its job."""
-        return graph_of_links(self)
+        return graph_of_links(self) if self.details is None else self.details
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return reach_of(self, self.graph()).to_dict()
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the graph, and the edges as a table."""
@@ -195,40 +211,16 @@ class LinkedNodes:
         """Return the edges as a table: the names of its columns, and its rows."""
         by_version = any(node.kind == "version" for node in self.all_nodes)
         rows: list[tuple[str | int | bool | None, ...]] = []
+        jobs = self.job_labels
         for link in self.links:
             ends = [(node.dataset or node.label, node.column) for node in (link.source, link.target)]
             texts = ["; ".join(filter(None, dict.fromkeys(each))) for each in (link.kind_texts, link.expressions)]
-            told = (*texts, link.job, link.last_run, link.certainty)
+            told = (*texts, jobs[link.job_namespace, link.job], link.last_run, link.certainty)
             row: tuple[str | int | bool | None, ...] = (link.depth, *ends[0], *ends[1], *told)
             if by_version:
                 row = (*row, link.source.version, link.target.version, link.batch, link.kept, link.inferred)
             rows.append(row)
         return (*_COLUMNS, *(_VERSION_COLUMNS if by_version else ())), rows
-
-    def to_pandas(self) -> Any:
-        """
-        Return the edges as a DataFrame of pandas, with the columns of `table`.
-
-        Raises:
-            StoreError: pandas is not installed.
-        """
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError:
-            raise StoreError("pandas is not installed: `pip install pandas`, or use `table()`") from None
-        columns, rows = self.table()
-        return pandas.DataFrame.from_records(rows, columns=list(columns))
-
-    def to_spark(self, spark: Any) -> Any:
-        """
-        Return the edges as a DataFrame of Spark, with the columns of `table`.
-
-        Args:
-            spark: the session that makes it.
-        """
-        columns, rows = self.table()
-        types = {"depth": "int", "batch": "bigint", "kept": "boolean", "inferred": "boolean"}
-        return spark.createDataFrame(rows, ", ".join(f"{name} {types.get(name, 'string')}" for name in columns))
 
 
 _COLUMNS = (
@@ -246,7 +238,8 @@ def coarser(answer: LinkedNodes, grain: Grain) -> LinkedNodes:
         answer: one by columns, by versions, or by tables.
         grain: TABLE or JOB.
     """
-    return _by_job(answer) if grain is Grain.JOB else _by_table(answer)
+    made = _by_job(answer) if grain is Grain.JOB else _by_table(answer)
+    return attrs.evolve(made, diagnostics=answer.diagnostics)
 
 
 def closest(node: AnswerNode) -> tuple[int, str, str, str, str, str]:

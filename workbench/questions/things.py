@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError, StoreError
+from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of, time_of_micros
 from openlineage_pyspark.workbench.store.names import find, find_dataset
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
@@ -139,7 +139,7 @@ def version_called(dataset: DatasetName, versions: StoredVersions, wanted: str, 
     """
     every = versions.of(dataset.id)
     if not every:
-        raise NameNotFoundError(f"the store knows no version of {dataset.label}")
+        raise NameNotFoundError(f"the store knows no version of {dataset.label}", ref=wanted)
     if wanted == LATEST:
         return _current(dataset, versions, as_of)
     found = [each for each in every if each.id == wanted]
@@ -150,16 +150,15 @@ def version_called(dataset: DatasetName, versions: StoredVersions, wanted: str, 
     if len(found) == 1:
         return found[0]
     if found:
-        raise NameNotFoundError(
-            f"{wanted!r} may mean any of these versions of {dataset.label}: {_listed([each.id for each in found])}"
-        )
+        ids = [each.id for each in found]
+        message = f"{wanted!r} may mean any of these versions of {dataset.label}: {_listed(ids)}"
+        raise AmbiguousNameError(message, ref=wanted, candidates=tuple(ids))
     try:
         time = time_of(wanted, datetime.now(timezone.utc))
     except StoreError:
-        last = _listed([each.id for each in every[::-1]])
-        raise NameNotFoundError(
-            f"{dataset.label} has no version {wanted!r}; its versions, the latest first: {last}"
-        ) from None
+        ids = [each.id for each in every[::-1]]
+        message = f"{dataset.label} has no version {wanted!r}; its versions, the latest first: {_listed(ids)}"
+        raise NameNotFoundError(message, ref=wanted, candidates=tuple(ids)) from None
     return _current(dataset, versions, time)
 
 
@@ -178,15 +177,16 @@ def find_job(tables: QueriedTables, name: str) -> JobThing:
     """
     rows = _jobs_called(tables, name)
     if not rows:
-        near = tables.query(
+        found = tables.query(
             "SELECT DISTINCT name FROM job WHERE instr(lower(name), lower(?)) > 0 ORDER BY name LIMIT 5", (name,)
         )
-        raise NameNotFoundError(
-            f"no job is called {name!r}{'; near it: ' if near else ''}{_listed([n for (n,) in near])}", listing="jobs"
-        )
+        near = tuple(each for (each,) in found)
+        message = f"no job is called {name!r}{'; near it: ' if near else ''}{', '.join(near)}"
+        raise NameNotFoundError(message, ref=name, candidates=near, listing="jobs")
     if len(rows) > 1:
-        listed = "".join(f"\n  job:{namespace}/{each}" for _, namespace, each in rows[:_SHOWN])
-        raise AmbiguousNameError(f"{name!r} may mean any of these jobs:{listed}")
+        candidates = tuple(f"job:{namespace}/{each}" for _, namespace, each in rows)
+        listed = "".join(f"\n  {each}" for each in candidates[:_SHOWN])
+        raise AmbiguousNameError(f"{name!r} may mean any of these jobs:{listed}", ref=name, candidates=candidates)
     return JobThing(*rows[0])
 
 
@@ -216,9 +216,11 @@ def find_run(tables: QueriedTables, id_: str) -> RunThing:
             (begin, end),
         )
     if not rows:
-        raise NameNotFoundError(f"no run has the id {id_!r}, or one that begins or ends so", listing="runs")
+        raise NameNotFoundError(f"no run has the id {id_!r}, or one that begins or ends so", ref=id_, listing="runs")
     if len(rows) > 1:
-        raise NameNotFoundError(f"{id_!r} may mean any of these runs: {_listed([row[0] for row in rows])}")
+        ids = [row[0] for row in rows]
+        message = f"{id_!r} may mean any of these runs: {_listed(ids)}"
+        raise AmbiguousNameError(message, ref=id_, candidates=tuple(ids))
     return RunThing(rows[0][0], JobThing(*rows[0][1:]))
 
 

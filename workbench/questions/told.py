@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.store.names import datasets
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from openlineage_pyspark.workbench.store.names import QueriedTables
     from openlineage_pyspark.workbench.store.told import ToldPath
@@ -196,16 +196,26 @@ def operators_of_edges(edges: Iterable[Edge]) -> list[OperatorNode]:
     return list(found.values())
 
 
-def diagnostics_of(told: dict[str, ToldByRun], jobs: dict[str, str]) -> tuple[Diagnostic, ...]:
+def diagnostics_of(
+    told: dict[str, ToldByRun], jobs: Mapping[str, str], needed: Collection[str]
+) -> tuple[Diagnostic, ...]:
     """
     Return what was not understood as diagnostics.
 
     Args:
         told: what the events of runs tell.
         jobs: run -> the id of its job's node.
+        needed: the runs without which something is missing.
     """
     return tuple(
-        Diagnostic("unknown-operator", message, node=jobs.get(run, ""), run=node_id("run", run), operator=operator)
+        Diagnostic(
+            "cut" if operator in LEFT_OUT else "unknown-operator",
+            message,
+            missing=run in needed,
+            node=jobs.get(run, ""),
+            run=node_id("run", run),
+            operator=operator,
+        )
         for run in sorted(told)
         for operator, message in told[run].remarks
     )

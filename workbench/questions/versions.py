@@ -173,10 +173,12 @@ class VersionClosure:
         depths: each version that is reached, and where it began -> how many runs lie between, the closest first. Where
             rows are only kept, none lies between.
         edges: all edges that were passed, each one once.
+        last: the places at which the depth ends it; none if all is reached.
     """
 
     depths: dict[VersionKey, int]
     edges: tuple[VersionEdge, ...]
+    last: tuple[VersionPlace, ...] = ()
 
 
 @attrs.frozen
@@ -557,7 +559,16 @@ def reach_places(
         edges |= dict.fromkeys(using)
         following = [(edge.target, True) if down else (edge.source, edge.added) for edge in using]
         level = dict.fromkeys(place for place in following if not seen & {place, (place[0], wider)})
-    return VersionClosure(depths, tuple(edges))
+    return VersionClosure(depths, tuple(edges), tuple(level))
+
+
+def versions_lead_on(
+    versions: StoredVersions, reached: VersionClosure, direction: Direction, as_of: int | None = None
+) -> bool:
+    """Return whether something lies beyond the depth that ended what was reached; the rest is as in `reach_places`."""
+    places = dict.fromkeys(reached.last)
+    beyond = versions.used(places) if direction is Direction.DOWNSTREAM else versions.made_from(places)
+    return any(as_of is None or versions.get(edge.target).time <= as_of for edge in beyond)
 
 
 _SINKS = (

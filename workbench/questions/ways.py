@@ -6,11 +6,23 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import node_id, united
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import time_of_micros
+from openlineage_pyspark.workbench.pictures.figure import ShownGraph
+from openlineage_pyspark.workbench.questions.graph import detailed
 from openlineage_pyspark.workbench.questions.oddities import bounded
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, between, datasets_of_job, reach, reach_all
+from openlineage_pyspark.workbench.questions.reach import (
+    Direction,
+    Limits,
+    datasets_of_job,
+    leads_on,
+    limit_diagnostic,
+    part_between,
+    reach,
+    reach_all,
+)
 from openlineage_pyspark.workbench.questions.reached import (
     AnswerLink,
     AnswerNode,
@@ -21,6 +33,7 @@ from openlineage_pyspark.workbench.questions.reached import (
     coarser,
     id_of,
 )
+from openlineage_pyspark.workbench.questions.registry import answered
 from openlineage_pyspark.workbench.questions.things import (
     JobThing,
     RunThing,
@@ -31,7 +44,13 @@ from openlineage_pyspark.workbench.questions.things import (
     runs_within,
 )
 from openlineage_pyspark.workbench.questions.told import earlier_runs, explained, runs_until, stored_edge, told_by
-from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionEdge, reach_places, reach_versions
+from openlineage_pyspark.workbench.questions.versions import (
+    StoredVersions,
+    VersionEdge,
+    reach_places,
+    reach_versions,
+    versions_lead_on,
+)
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import DatasetName, Thing, datasets, find
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
@@ -39,11 +58,27 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from openlineage_pyspark.workbench.answer import Answer
     from openlineage_pyspark.workbench.model.graph import Edge
     from openlineage_pyspark.workbench.questions.reach import Closure, Place, PlaceEdge
     from openlineage_pyspark.workbench.questions.things import Asked
     from openlineage_pyspark.workbench.questions.versions import VersionClosure, VersionKey
     from openlineage_pyspark.workbench.store.names import QueriedTables
+
+
+def answer_of(tables: QueriedTables, limits: Limits, found: LinkedNodes) -> Answer[LinkedNodes]:
+    """
+    Return what is reached as an answer, with all that the store knows of it, and with what is missing.
+
+    Args:
+        tables: the store.
+        limits: those that the question had.
+        found: what is reached.
+    """
+    graph = detailed(tables, limits, found.graph(), (link.last_run for link in found.links))
+    bare = ShownGraph(graph.nodes, graph.edges, time=graph.time)
+    result = attrs.evolve(found, details=bare, diagnostics=())
+    return answered(result, (*found.diagnostics, *graph.diagnostics), as_of=limits.as_of)
 
 
 def reached_from(
@@ -74,7 +109,7 @@ def reached_from(
     maker = _Maker(tables, direction, limits)
     if isinstance(asked, Thing):
         if asked.column:
-            answer = maker.of_places(reach(tables, (asked.dataset.id, asked.column), direction, limits))
+            answer = maker.of_column((asked.dataset.id, asked.column))
         else:
             answer = maker.of_dataset(asked.dataset, by_columns=grain is Grain.COLUMN)
     elif isinstance(asked, JobThing):
@@ -102,7 +137,8 @@ def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits
     if end.column and not start.column:
         raise StoreError(f"{source} is a dataset and {target} a column: name a column of {start.dataset.label} too")
     reached = reach(tables, (start.dataset.id, start.column), Direction.DOWNSTREAM, limits)
-    found = _Maker(tables, Direction.DOWNSTREAM, limits).of_places(between(reached, (end.dataset.id, end.column)))
+    part = part_between(reached, (end.dataset.id, end.column))
+    found = _Maker(tables, Direction.DOWNSTREAM, limits).of_places(part)
     return attrs.evolve(found, question="between")
 
 
@@ -136,7 +172,13 @@ class _Maker:
     def of_dataset(self, dataset: DatasetName, *, by_columns: bool) -> LinkedNodes:
         start = (dataset.id, "")
         found = reach_all(self.tables, [start], self.direction, self.limits, by_columns=by_columns)
-        return self._of_edges(start, *found)
+        answer = self._of_edges(start, *found)
+        return self._limited(answer, found[0], self.limits, by_columns=by_columns)
+
+    def of_column(self, start: Place) -> LinkedNodes:
+        reached = reach(self.tables, start, self.direction, self.limits)
+        depths = {start: 0, **reached.depths}
+        return self._limited(self.of_places(reached), depths, self.limits, by_columns=True)
 
     def of_places(self, reached: Closure) -> LinkedNodes:
         depths = {reached.start: 0, **reached.depths}
@@ -159,7 +201,8 @@ class _Maker:
             for place in places:
                 ends = (start, shown[place]) if self.direction is Direction.DOWNSTREAM else (shown[place], start)
                 links.append(AnswerLink(*ends, *named[each], ""))
-        return self._answer(start, shown.values(), links)
+        answer = self._answer(start, shown.values(), links)
+        return self._limited(answer, depths, further, by_columns=False)
 
     def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing) -> LinkedNodes:
         limits = self.limits
@@ -168,7 +211,8 @@ class _Maker:
             key = asked.version.key
             reached = reach_versions(versions, [key], self.direction, depth=limits.depth, as_of=limits.as_of)
             shown = self._versions(reached, 0)
-            return self._answer(shown[key], set(shown.values()) - {shown[key]}, self._version_links(reached, shown))
+            answer = self._answer(shown[key], set(shown.values()) - {shown[key]}, self._version_links(reached, shown))
+            return attrs.evolve(answer, diagnostics=self._missing(versions, reached, shown))
         start = AnswerNode("", "", asked.job.namespace, asked.job.name, 0, kind="run", run=asked.run_id)
         parts = versions.parts_of(runs_within(self.tables, asked.run_id))
         if down:
@@ -192,7 +236,34 @@ class _Maker:
         for edge in first:
             ends = (start, shown[edge.source]) if down else (shown[edge.source], start)
             links.append(AnswerLink(*ends, *jobs[edge.job_id], edge.part[0], _batch(edge), inferred=edge.inferred))
-        return self._answer(start, shown.values(), links)
+        answer = self._answer(start, shown.values(), links)
+        return attrs.evolve(answer, diagnostics=self._missing(versions, reached, shown))
+
+    def _limited(
+        self, answer: LinkedNodes, depths: dict[Place, int], limits: Limits, *, by_columns: bool
+    ) -> LinkedNodes:
+        """Return an answer that says so if its depth ends it."""
+        if not leads_on(self.tables, depths, self.direction, limits, by_columns=by_columns):
+            return answer
+        return attrs.evolve(answer, diagnostics=(limit_diagnostic(self.direction, self.limits),))
+
+    def _missing(
+        self, versions: StoredVersions, reached: VersionClosure, shown: dict[VersionKey, AnswerNode]
+    ) -> tuple[Diagnostic, ...]:
+        """Return what is missing: what lies beyond the depth, and what versions came from that no known run made."""
+        limits = self.limits
+        leads_on = limits.depth is not None and versions_lead_on(versions, reached, self.direction, limits.as_of)
+        limit = (limit_diagnostic(self.direction, self.limits),) if leads_on else ()
+        if self.direction is Direction.DOWNSTREAM:
+            return limit
+        unknown = (shown[key] for key in reached.depths if key[1] and not versions.get(key).parts)
+        return (
+            *limit,
+            *(
+                Diagnostic("unknown-writer", f"no run is known that made {each.label}", missing=True, node=id_of(each))
+                for each in unknown
+            ),
+        )
 
     def _of_edges(
         self, start: Place, depths: dict[Place, int], passed: dict[Place, int], edges: Iterable[PlaceEdge]
@@ -270,12 +341,11 @@ class _Maker:
         ]
 
     def _answer(self, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> LinkedNodes:
-        every = list(links)
-        seen = self._last_seen(identity("job", each.job_namespace, each.job) for each in every if each.job)
-        every = [
-            attrs.evolve(each, last_seen=seen.get(identity("job", each.job_namespace, each.job), "")) for each in every
-        ]
-        ordered = tuple(sorted(every, key=closest_link))
+        every = [(identity("job", each.job_namespace, each.job) if each.job else 0, each) for each in links]
+        seen = self._last_seen(job for job, _ in every if job)
+        ordered = tuple(
+            sorted((attrs.evolve(each, last_seen=seen.get(job, "")) for job, each in every), key=closest_link)
+        )
         return LinkedNodes(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
 
     def _last_seen(self, ids: Iterable[int]) -> dict[int, str]:

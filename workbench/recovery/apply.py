@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
-from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, kept_place, put_away, set_back
+from openlineage_pyspark.errors import CheckpointError, StepFailedError, StoreError
+from openlineage_pyspark.workbench.recovery.checkpoint import kept_place, put_away, set_back
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
 from openlineage_pyspark.workbench.recovery.formats import in_folder
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.journal import Journal
     from openlineage_pyspark.workbench.recovery.live import LiveSession
     from openlineage_pyspark.workbench.recovery.plan import CheckpointMove, RecoveryPlan, RecoveryStep
+    from openlineage_pyspark.workbench.recovery.recording import Recorder
 
 PlanOutcome: TypeAlias = Literal["applied", "refused", "declined", "failed", "waits"]
 """`refused`: a check failed; `declined`: a person said no; `waits`: a person does the next step."""
@@ -54,6 +55,7 @@ class PlanApplication:
         say: shows a line to people.
         ask: asks a person; None if nobody can be asked.
         consent: what was accepted beforehand.
+        recorder: lets the store learn what was done; None if the plan's store is no file.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class PlanApplication:
         say: Callable[[str], None],
         ask: Ask,
         consent: Consent,
+        recorder: Recorder | None = None,
     ) -> None:
         self._plan = plan
         self._session = session
@@ -71,6 +74,7 @@ class PlanApplication:
         self._say = say
         self._ask = ask
         self._consent = consent
+        self._recorder = recorder
         self._findings = Findings()
 
     def apply(self) -> PlanOutcome:
@@ -78,7 +82,8 @@ class PlanApplication:
         Check the plan, ask, and do what is not done yet.
 
         Raises:
-            StoreError: Spark can't be asked, or the journal can't be written.
+            StoreError: Spark can't be asked.
+            RecoveryError: the journal can't be written, or nobody knows whether a step was done.
         """
         self._settle()
         finished = self._journal.finished()
@@ -111,13 +116,13 @@ class PlanApplication:
             self._say(f"- step {each.step}: {each.message}")
 
     def _agreed(self, steps: list[tuple[int, RecoveryStep]]) -> bool:
-        """Return whether the steps may be begun: a person says so, and accepts each doubt about a statement."""
+        """Return whether the steps may be begun: a person says so, and accepts each doubt."""
         if self._ask is not None and not self._ask(f"Apply {len(steps)} of {len(self._plan.steps)} steps? [y/N] "):
             return False
         doubtful = [
             (number, step)
             for number, step in steps
-            if step.doubts and step.language == "sql" and number not in self._consent.doubts
+            if step.doubts and step.language and number not in {*self._consent.doubts, *self._consent.done}
         ]
         for number, step in doubtful:
             self._say(f"step {number} is not sure. {step.title}")
@@ -136,7 +141,7 @@ class PlanApplication:
         Find out, of the step that was begun last, what was done of it.
 
         Raises:
-            StoreError: that can't be told for sure.
+            StepFailedError: that can't be told for sure.
         """
         for number, step in enumerate(self._plan.steps, 1):
             last = self._journal.last(number)
@@ -159,9 +164,8 @@ class PlanApplication:
     def _settle_statement(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         if step.move is not None:
             if not Path(step.move.path).is_dir():
-                raise StoreError(
-                    f"step {number} was begun, and {step.move.path} is not there: look at it and beside it"
-                )
+                message = f"step {number} was begun, and {step.move.path} is not there: look at it and beside it"
+                raise StepFailedError(message, step=number)
             return
         if number in self._consent.done:
             self._finish(number, step, self._versions(step))
@@ -179,9 +183,11 @@ class PlanApplication:
         if step.action in ("keep", "copy") and self._session.table(step.writes[0]) is None:
             # The copy is not there: it can be made again.
             return
-        raise StoreError(
+        raise StepFailedError(
             f"step {number} was begun and did not end, and {name} keeps no versions: look at it. If the step is done, "
-            f"say --done {number}; it began: {last.text}"
+            f"say --done {number}; it began: {last.text}",
+            step=number,
+            statement=last.text,
         )
 
     # One step.
@@ -210,8 +216,16 @@ class PlanApplication:
                 self._say(f"step {number} is not as it was then: {problem}")
             if self._ask is None or not self._ask("Go on all the same? [y/N] "):
                 return "failed"
+        self._record(number, step, before, now)
         self._finish(number, step, now)
         return "applied"
+
+    def _record(self, number: int, step: RecoveryStep, before: dict[str, str], now: dict[str, str]) -> None:
+        """Let the store learn of a step, before the journal calls it finished: told once more, nothing changes."""
+        if self._recorder is not None:
+            reached = {**self._journal.reached(), **now}
+            if note := self._recorder.record(number, step, before, reached):
+                self._say(f"  {note}")
 
     def _statement(self, number: int, step: RecoveryStep, planned: str) -> str:
         """Return the statement that is run: a version that is no ancestor of the current one is set as current."""

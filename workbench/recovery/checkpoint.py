@@ -18,13 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.errors import CheckpointError
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.plan import CheckpointMove
-
-
-class CheckpointError(Exception):
-    """A checkpoint can't be set back. The message says why."""
 
 
 _KEPT = ".before-recovery"

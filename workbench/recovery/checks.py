@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import unquote, urlsplit
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move
-from openlineage_pyspark.workbench.recovery.statements import is_version, roll_back, sql_name
+from openlineage_pyspark.workbench.recovery.statements import is_version, place_of_files, roll_back, sql_name
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
@@ -18,7 +17,11 @@ if TYPE_CHECKING:
 _SHOWN = 5
 _FEW_ROWS = 100
 _SAME_ORDER = 10
+_CLOCKS_DIFFER = 300_000_000
+"""How much later than the store knows a version may be committed, in microseconds."""
 _APPENDED = frozenset({"InsertIntoStatement", "AppendData"})
+# Operations that change no row, as Iceberg and Delta Lake call them.
+_KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
 # What the steps of a plan are for -> the kinds of statements that may do it.
 _WRITING = frozenset(
     {
@@ -184,7 +187,7 @@ class _Checking:
             if name not in made and step.action != "run":
                 self._add(number, f"there is no table {name}")
             return
-        if table.location and live.location and _place(live.location) != _place(table.location):
+        if table.location and live.location and place_of_files(live.location) != place_of_files(table.location):
             self._add(number, f"{name} is at {live.location}, and the store means the table at {table.location}")
         elif not table.location and not live.versions and name not in made:
             self._add(number, f"no event tells where {name} is, so that it can't be told from another table")
@@ -201,6 +204,9 @@ class _Checking:
             self._add(number, f"there is no table {name}")
         elif check.check == "newest":
             self._newest(number, name, live, self._reached.get(name, check.version))
+            if name not in self._reached:
+                self._is_the_same(number, name, live, check)
+                self._between(number, name, live, check)
         elif check.check == "there":
             self._there(number, step, check, live)
 
@@ -225,6 +231,36 @@ class _Checking:
                 number,
                 f"{name} has versions that the store does not know, and their rows would be lost: {_listed(newer)}. "
                 f"Take their events in, or accept that by --accept-newer {name}",
+                name,
+            )
+
+    def _is_the_same(self, number: int, name: str, live: LiveTable, check: TableCheck) -> None:
+        """Check that the table is no other one of its name: numbers of versions begin again in a new table."""
+        found = live.versions.get(check.version)
+        if found is not None and check.time and found.micros > check.time + _CLOCKS_DIFFER:
+            self._add(
+                number,
+                f"version {check.version} of {name} was committed at {found.time}, after its run had ended: "
+                f"it is another table, or its files were copied. --accept-newer {name} takes it as the same",
+                name,
+            )
+
+    def _between(self, number: int, name: str, live: LiveTable, check: TableCheck) -> None:
+        """Check that no version that is made again is one that the store does not know."""
+        lost = []
+        places = {each.version for each in live.line}
+        if check.version not in places or check.since not in ("", *places):
+            return
+        for each in live.line[[each.version for each in live.line].index(check.version) :]:
+            if each.version == check.since:
+                break
+            if each.version not in check.known and each.operation not in _KEEPING_ROWS:
+                lost.append(each)
+        if lost and check.known:
+            self._add(
+                number,
+                f"{name} has versions between others that the store does not know, and that no run here makes again: "
+                f"{_listed(lost)}. Take their events in, or accept that by --accept-newer {name}",
                 name,
             )
 
@@ -307,14 +343,6 @@ def _differ(then: int, now: int) -> bool:
 def _same(target: tuple[str, ...], parts: tuple[str, ...]) -> bool:
     """Return whether a name in a statement is a table's whole name; Spark compares without case."""
     return tuple(each.lower() for each in target) == tuple(each.lower() for each in parts)
-
-
-def _place(location: str) -> str:
-    """Return a location in one form: without the scheme of this machine's files, quotes of URLs, and a last slash."""
-    parts = urlsplit(location)
-    path = unquote(parts.path).rstrip("/")
-    scheme = parts.scheme.lower()
-    return path if scheme in ("", "file") else f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{parts.netloc}{path}"
 
 
 def _listed(versions: list[LiveVersion]) -> str:

@@ -25,14 +25,16 @@ _WHOLE_OVERWRITE = re.compile(
 _FOUND_THERE = re.compile(r"\s*CREATE\b(?:(?!\bAS\b|\().)*\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE | re.DOTALL)
 _OVER_FILES = re.compile(r"\bLOCATION\s*['\"]|\bpath\b\s*=?\s*['\"]", re.IGNORECASE)
 _REPLACED = re.compile(r"\s*(?:CREATE\s+OR\s+)?REPLACE\s+TABLE\b", re.IGNORECASE)
+# A name, whose parts in backquotes may have spaces.
+_NAME = r"(?:`(?:[^`]|``)*`|[^\s`])+"
 _COLUMNS_ALTERED = re.compile(
-    r"ALTER\s+TABLE\s+\S+\s+(?:(?:ADD|ALTER|CHANGE|DROP|RENAME|REPLACE)\s+COLUMNS?\b|(?:UN)?SET\s+TBLPROPERTIES\b)",
+    rf"ALTER\s+TABLE\s+{_NAME}\s+(?:(?:ADD|ALTER|CHANGE|DROP|RENAME|REPLACE)\s+COLUMNS?\b|(?:UN)?SET\s+TBLPROPERTIES\b)",
     re.IGNORECASE,
 )
-_PARTITION_TRUNCATED = re.compile(r"TRUNCATE\s+TABLE\s+\S+\s+PARTITION\b", re.IGNORECASE)
+_PARTITION_TRUNCATED = re.compile(rf"TRUNCATE\s+TABLE\s+{_NAME}\s+PARTITION\b", re.IGNORECASE)
 _QUERIED = re.compile(r"\b(?:SELECT|CLONE|FROM)\b", re.IGNORECASE)
 _RESTORED = re.compile(
-    r"\s*RESTORE\s+(?:TABLE\s+)?\S+\s+(?:TO\s+)?VERSION\s+AS\s+OF\s+['\"]?(\d+)['\"]?\s*;?\s*", re.IGNORECASE
+    rf"\s*RESTORE\s+(?:TABLE\s+)?{_NAME}\s+(?:TO\s+)?VERSION\s+AS\s+OF\s+['\"]?(\d+)['\"]?\s*;?\s*", re.IGNORECASE
 )
 # Spark names these operators for a table without rows: execute_create_data_source_table_command, create_table.
 _EMPTY_CREATION = re.compile(
@@ -91,6 +93,7 @@ class MadeVersion:
         nothing: whether what made it has written no rows: a CREATE TABLE IF NOT EXISTS that found the table there, a
             new name, other columns, a RESTORE.
         branch: the branch that was written; empty for the main one.
+        rows: how many rows were written; None if it is not known.
     """
 
     dataset: int
@@ -104,6 +107,7 @@ class MadeVersion:
     empties: bool = False
     nothing: bool = False
     branch: str = ""
+    rows: int | None = None
 
     @property
     def unit(self) -> Unit:
@@ -159,6 +163,7 @@ class RunFacts:
         checkpoint: the place of its checkpoint; empty if it is not known.
         sql: the text of its statement; empty if it has none.
         gaps: what its events say is missing in them.
+        seconds: how long it took; None if that is not known.
     """
 
     id: str
@@ -171,6 +176,7 @@ class RunFacts:
     checkpoint: str = ""
     sql: str = ""
     gaps: tuple[str, ...] = ()
+    seconds: float | None = None
 
     @property
     def ended(self) -> bool:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _SHOWN = 5
+# A shorter time is shown in seconds.
+_MINUTES_FROM = 90
 
 
 def as_text(plan: RecoveryPlan) -> str:
@@ -170,15 +172,41 @@ _COUNTED = {
 
 
 def _summary(plan: RecoveryPlan) -> str:
-    """Return a plan in two sentences: how much is touched, and what has to be done."""
+    """Return a plan in a paragraph: how much is touched, what has to be done, how long that took, and what stops it."""
     versions = sum(len(each.bad) for each in plan.datasets)
     counts = Counter(step.action for step in plan.steps)
     steps = ", ".join(_many(counts[action], word) for action, word in _COUNTED.items() if counts[action])
     by_hand = sum(step.language != "sql" and step.move is None for step in plan.steps)
-    doubts = sum(bool(step.doubts) for step in plan.steps)
     what = f"{_many(len(plan.steps), 'step')}: {steps}" if plan.steps else "No steps"
     touched = f"{_many(len(plan.datasets), 'dataset')} with {_many(versions, 'bad version')}"
-    return f"{touched}. {what}. By a person: {by_hand}. With doubts: {doubts}."
+    touched += f" since {plan.since[:19].replace('T', ' ')} UTC" if plan.since else ""
+    sentences = [touched, what, *_last_time(plan), f"By a person: {by_hand}", *_doubtful(plan)]
+    return "".join(f"{each}. " for each in sentences).rstrip()
+
+
+def _last_time(plan: RecoveryPlan) -> Iterator[str]:
+    """Yield how long the runs that are repeated took, and how many rows they wrote."""
+    again = [each for step in plan.steps for each in step.again]
+    seconds = [each.seconds for each in again if each.seconds is not None]
+    rows = [each.rows for each in again if each.rows is not None]
+    took = f"took {_time(sum(seconds))}" if seconds else ""
+    wrote = f"wrote {_many(sum(rows), 'row')}" if rows else ""
+    if took or wrote:
+        yield f"Last time the runs {' and '.join(filter(None, (took, wrote)))}"
+
+
+def _time(seconds: float) -> str:
+    return _many(round(seconds / 60), "minute") if seconds >= _MINUTES_FROM else _many(round(seconds), "second")
+
+
+def _doubtful(plan: RecoveryPlan) -> Iterator[str]:
+    """Yield how many steps are not sure, and which of them are not done before somebody accepts that."""
+    doubtful = [number for number, step in enumerate(plan.steps, 1) if step.doubts]
+    stopping = [number for number in doubtful if plan.steps[number - 1].language]
+    yield f"With doubts: {len(doubtful)}"
+    if stopping:
+        listed = ", ".join(map(str, stopping))
+        yield f"Not done unless their doubts are accepted: {'step' if len(stopping) == 1 else 'steps'} {listed}"
 
 
 def _many(count: int, words: str) -> str:
@@ -186,7 +214,7 @@ def _many(count: int, words: str) -> str:
     noun, to, rest = words.partition(" to ")
     if count != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
-    return f"{count} {noun}{to}{rest}"
+    return f"{count:,} {noun}{to}{rest}"
 
 
 def _cycle(cycle: tuple[str, ...]) -> str:

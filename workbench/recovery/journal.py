@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import RecoveryError
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
@@ -60,7 +60,7 @@ class Journal:
         Add a line, and wait until the disk has it.
 
         Raises:
-            StoreError: it can't be written.
+            RecoveryError: it can't be written.
         """
         entry = attrs.evolve(entry, time=datetime.now(timezone.utc).isoformat())
         line = json.dumps(attrs.asdict(entry), sort_keys=True) + "\n"
@@ -73,7 +73,7 @@ class Journal:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as problem:
-            raise StoreError(f"the journal {self.path} can't be written: {problem.strerror}") from None
+            raise RecoveryError(f"the journal {self.path} can't be written: {problem.strerror}") from None
         self.entries = (*self.entries, entry)
 
     @contextmanager
@@ -82,7 +82,7 @@ class Journal:
         Hold the journal, so that no other process applies the plan meanwhile.
 
         Raises:
-            StoreError: another process holds it, or its folder can't be written.
+            RecoveryError: another process holds it, or its folder can't be written.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,9 +90,9 @@ class Journal:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 yield
         except BlockingIOError:
-            raise StoreError(f"another process applies this plan: it holds {self.path}.lock") from None
+            raise RecoveryError(f"another process applies this plan: it holds {self.path}.lock") from None
         except OSError as problem:
-            raise StoreError(f"the journal {self.path} can't be written: {problem.strerror}") from None
+            raise RecoveryError(f"the journal {self.path} can't be written: {problem.strerror}") from None
 
     def finished(self) -> frozenset[int]:
         """Return the numbers of the steps that are done."""
@@ -140,7 +140,7 @@ def _read(path: Path) -> Iterator[JournalEntry]:
     except FileNotFoundError:
         return
     except OSError as problem:
-        raise StoreError(f"the journal {path} can't be read: {problem.strerror}") from None
+        raise RecoveryError(f"the journal {path} can't be read: {problem.strerror}") from None
     yield from (entry for line in lines if (entry := _entry(line)) is not None)
 
 

@@ -6,14 +6,16 @@ import functools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.statements import is_table_of_path, sql_name
 from openlineage_pyspark.workbench.store.spark.session import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from openlineage_pyspark.workbench.recovery.plan import TableId
     from pyspark.sql import Row, SparkSession
@@ -57,6 +59,7 @@ class LiveVersion:
         operation: what made it, as the format calls that.
         time: when, as text.
         added: how many rows it added; None if the format does not say.
+        micros: when, in microseconds since 1970; 0 if that is not known.
     """
 
     version: str
@@ -64,6 +67,7 @@ class LiveVersion:
     operation: str
     time: str
     added: int | None = None
+    micros: int = 0
 
 
 @attrs.frozen
@@ -177,8 +181,9 @@ class LiveSession:
             jvm: Any = self._session.sparkContext._jvm
             conf: Any = self._session.sparkContext._jsc.hadoopConfiguration()
             for file in files:
-                path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(file))
-                if not path.getFileSystem(conf).exists(path):
+                # Delta Lake names them as they are, other formats as URIs.
+                found = (jvm.org.apache.hadoop.fs.Path(each) for each in _spellings(file))
+                if not any(path.getFileSystem(conf).exists(path) for path in found):
                     return False
         return True
 
@@ -223,7 +228,8 @@ class LiveSession:
             parent = "" if row["parent_id"] is None else str(row["parent_id"])
             version = str(row["snapshot_id"])
             count = None if added is None else int(added)
-            versions[version] = LiveVersion(version, parent, str(row["operation"]), str(row["committed_at"]), count)
+            at = row["committed_at"]
+            versions[version] = LiveVersion(version, parent, str(row["operation"]), str(at), count, _micros(at))
         main = self._rows(f"SELECT snapshot_id FROM {name}.refs WHERE name = 'main'")  # noqa: S608 (a quoted name)
         return LiveTable(location, str(main[0][0]) if main else "", versions)
 
@@ -234,10 +240,19 @@ class LiveSession:
             added = (row["operationMetrics"] or {}).get("numOutputRows")
             parent = str(number - 1) if number else ""
             count = None if added is None else int(added)
-            versions[str(number)] = LiveVersion(
-                str(number), parent, str(row["operation"]), str(row["timestamp"]), count
-            )
+            at = row["timestamp"]
+            versions[str(number)] = LiveVersion(str(number), parent, str(row["operation"]), str(at), count, _micros(at))
         return LiveTable(location, str(max(map(int, versions))) if versions else "", versions)
+
+
+def _spellings(file: str) -> tuple[str, ...]:
+    """Return the name of a file as it is, and without the quotes of URIs."""
+    return tuple(dict.fromkeys((file, unquote(file))))
+
+
+def _micros(time: datetime) -> int:
+    """Return a time of a row, which PySpark gives in this machine's zone, as microseconds since 1970."""
+    return round(time.timestamp() * 1_000_000)
 
 
 def _kind(plan: Any) -> str:

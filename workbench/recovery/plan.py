@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import attrs
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """The version of a plan's JSON: `recover apply` reads no other."""
 
 
@@ -64,11 +64,19 @@ class TableCheck:
             `current`: the table is at the version; `like`: what the step did to the table is what made the version.
         table: the table.
         version: the version; empty if the store knows none.
+        since: for `newest`: the version after which all that the table has is made again; empty if all of it is.
+        known: for `newest`: the versions since then that runs in the store made. Others are made by no run
+            here, and their rows would be lost.
+        time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
+            later is of another table. 0 if that is not known.
     """
 
     check: Literal["newest", "there", "current", "like"]
     table: TableId
     version: str = ""
+    since: str = ""
+    known: tuple[str, ...] = ()
+    time: int = 0
 
 
 @attrs.frozen
@@ -98,12 +106,16 @@ class RepeatedRun:
         job: the name of its job.
         batches: the first and the last micro-batch; empty for a run without.
         made: the versions that it made then, with their datasets: `db.t@12`.
+        seconds: how long it took then; None for micro-batches, and if that is not known.
+        rows: how many rows it wrote then; None if that is not known.
     """
 
     run_id: str
     job: str
     batches: tuple[int, ...] = ()
     made: tuple[str, ...] = ()
+    seconds: float | None = None
+    rows: int | None = None
 
 
 @attrs.frozen
@@ -126,6 +138,7 @@ class RecoveryStep:
         before: what must hold before the first step of the plan.
         after: what must hold after this step.
         move: the checkpoint that it sets back; None for other steps, and if the checkpoint is not on this machine.
+        like: the run whose event tells what the statements do, when the store learns of them; empty for none.
     """
 
     action: str
@@ -142,6 +155,7 @@ class RecoveryStep:
     before: tuple[TableCheck, ...] = ()
     after: tuple[TableCheck, ...] = ()
     move: CheckpointMove | None = None
+    like: str = ""
 
 
 @attrs.frozen
@@ -179,6 +193,7 @@ class RecoveryPlan:
         doubts: what is not certain about the plan as a whole.
         store: the store that it was made from; empty if it was made from none that has a name.
         made: when it was made (ISO 8601, UTC); empty if that is not known.
+        since: when the wrong version was made (ISO 8601, UTC); empty if that is not known.
     """
 
     mode: Mode
@@ -190,6 +205,7 @@ class RecoveryPlan:
     doubts: tuple[str, ...] = ()
     store: str = ""
     made: str = ""
+    since: str = ""
 
     @property
     def id(self) -> str:
@@ -201,7 +217,7 @@ class RecoveryPlan:
         """Return the plan as plain values, for JSON."""
         plain: dict[str, Any] = attrs.asdict(self, value_serializer=lambda _, __, value: _plain(value))
         plain["steps"] = [{"number": number, **step} for number, step in enumerate(plain["steps"], 1)]
-        return {"formatVersion": FORMAT_VERSION, "id": self.id, **plain}
+        return {"type": "plan", "formatVersion": FORMAT_VERSION, "id": self.id, **plain}
 
     @classmethod
     def of_dict(cls, plain: Mapping[str, Any]) -> RecoveryPlan:
@@ -237,6 +253,7 @@ class RecoveryPlan:
             tuple(plain["doubts"]),
             plain["store"],
             plain["made"],
+            plain["since"],
         )
         if plan.id != plain["id"]:
             raise ValueError("it was changed since it was made")
@@ -251,7 +268,7 @@ def _plain(value: Any) -> Any:
 
 
 def _check(plain: Mapping[str, Any]) -> TableCheck:
-    return TableCheck(plain["check"], TableId(**_with_tuples(plain["table"])), plain["version"])
+    return TableCheck(**{**_with_tuples(plain), "table": TableId(**_with_tuples(plain["table"]))})
 
 
 def _with_tuples(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import attrs
+from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.affected import Flow, Passes, everything, live, spread, to_repeat
 from openlineage_pyspark.workbench.recovery.facts import replaces_partitions
@@ -96,6 +97,7 @@ class _Base:
         replaced: whether its first run replaces it as a whole, so that nothing has to be done before.
         instead_of: the version that it should go back to, and that expired.
         old: the first version that is made again under an earlier name; None if it had none.
+        begins_empty: whether an event tells that it had no rows before.
     """
 
     place: int
@@ -103,6 +105,7 @@ class _Base:
     replaced: bool = False
     instead_of: str = ""
     old: HistoryPlace | None = None
+    begins_empty: bool = False
 
 
 class _Planning:
@@ -120,15 +123,9 @@ class _Planning:
     def plan(self) -> RecoveryPlan:
         """Return the plan."""
         if self._wish.mode is Mode.SIDE_BY_SIDE:
-            steps = [*self._stops(), *self._copies(), *self._correction(), *self._runs(), *self._switches()]
+            steps = [*self._stops(), *self._copies(), *self._runs(), *self._switches()]
         else:
-            steps = [
-                *self._stops(),
-                *self._preparations(),
-                *self._correction(),
-                *self._checkpoints(),
-                *self._runs(),
-            ]
+            steps = [*self._stops(), *self._preparations(), *self._runs()]
         start = self._flow.made(self._wish.start)
         return RecoveryPlan(
             self._wish.mode,
@@ -138,6 +135,7 @@ class _Planning:
             tuple(steps),
             tuple(tuple(sorted(self._label(each) for each in circle)) for circle in self._circles()),
             tuple(self._doubts()),
+            since=time_of_micros(start.time).isoformat(timespec="seconds") if start.time else "",
         )
 
     # What must be made again.
@@ -161,9 +159,13 @@ class _Planning:
     def _without_root(self, needed: dict[HistoryPlace, None]) -> dict[HistoryPlace, None]:
         """Leave the dataset itself out if it can't be rolled back: what was written since is still in it."""
         firsts = _firsts(needed)
-        if self._root not in firsts or self._base(self._root, firsts[self._root]).version:
+        if self._root not in firsts or self._is_remade(self._base(self._root, firsts[self._root])):
             return needed
         return {key: None for key in needed if key[0] != self._root}
+
+    def _is_remade(self, base: _Base) -> bool:
+        """Return whether the dataset that was asked about goes back, to a version or to no rows."""
+        return bool(base.version) or (base.begins_empty and self._facts.datasets[self._root].has_versions)
 
     def _further_back(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
         """Yield datasets that must begin further back than at their first version that is needed."""
@@ -177,6 +179,7 @@ class _Planning:
                 yield base.old
         if self._wish.mode is Mode.SIDE_BY_SIDE:
             return
+        yield from self._streamed(needed)
         for key in needed:
             unit = self._flow.made(key).unit
             if unit[1] == NO_BATCH or key[0] == self._root:
@@ -185,6 +188,20 @@ class _Planning:
             begin = next((each[1] for each in live(self._flow, *key)), key[1])
             if emptied and begin < self._again_from.get(key[0], begin + 1):
                 yield key[0], begin
+
+    def _streamed(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
+        """Yield what streams made of versions that are made again, also if the rows were right: they come again."""
+        firsts = _firsts(needed)
+        for key in needed:
+            if key[0] == self._root and not self._is_remade(self._base(self._root, firsts[self._root])):
+                continue
+            for unit in self._flow.readers.get(key, ()):
+                read = (placed for placed in self._flow.reads[unit] if placed.key == key)
+                if unit[1] == NO_BATCH or not any(placed.read.is_source for placed in read):
+                    continue
+                for dataset, place in self._flow.writes.get(unit, ()):
+                    if (dataset, place) not in needed and place < self._again_from.get(dataset, place + 1):
+                        yield dataset, place
 
     def _begins_empty(self, placed: PlacedRead, needed: Collection[HistoryPlace]) -> bool:
         """Return whether a stream's source is made again as a whole, so that the stream must read it from the start."""
@@ -220,7 +237,7 @@ class _Planning:
             before = history[here[1]] if here else None
             version = history[at].parent or (before.snapshot if before else "")
             if not version and before and before.empties:
-                return _Base(at, instead_of=wanted)
+                return _Base(at, instead_of=wanted, begins_empty=True)
             if is_kept and statements.is_version(version) and version not in self._wish.expired:
                 return _Base(at, version, instead_of=wanted)
             wanted = wanted or (version if version in self._wish.expired else "")
@@ -327,7 +344,7 @@ class _Planning:
         start = self._flow.made(self._wish.start).unit
         # Side by side, an application would write the tables and not the copies.
         alone = (lambda _: True) if self._wish.mode is Mode.SIDE_BY_SIDE else self._stands_alone
-        return groups(self._flow, self._needed, () if start[1] != NO_BATCH else (start,), alone)
+        return groups(self._flow, self._needed, start, alone)
 
     def _stands_alone(self, unit: Unit) -> bool:
         """Return whether the statement of a run can be repeated from its text, without its application."""
@@ -376,12 +393,18 @@ class _Planning:
                 continue
             notes = _expired_note(base, self._expired.get(dataset, ""))
             if base.version:
-                yield _rolled_back(known, base.version, notes, self._newest(dataset))
-            elif dataset == self._root:
+                like = self._run_of(dataset, base.version) or self._facts.histories[dataset][base.place].run_id
+                yield _rolled_back(known, base.version, notes, self._newest(dataset), like)
+            elif dataset == self._root and not self._is_remade(base):
                 continue
             else:
                 doubts = tuple(self._doubts_of_emptying(dataset, base))
-                yield from _emptied(known, notes, doubts, self._newest(dataset))
+                like = self._facts.histories[dataset][base.place].run_id
+                yield from _emptied(known, notes, doubts, self._newest(dataset), like)
+
+    def _run_of(self, dataset: int, version: str) -> str:
+        """Return the run that made a version; empty if none is recorded."""
+        return next((made.run_id for made in self._facts.histories[dataset] if made.snapshot == version), "")
 
     def _newest(self, dataset: int) -> tuple[TableCheck, ...]:
         """Return the check that nobody unknown has written a dataset; none if it keeps no versions, or was dropped."""
@@ -389,8 +412,17 @@ class _Planning:
         if not known.has_versions or not known.is_of_spark or self._is_gone(dataset):
             return ()
         history = self._facts.histories.get(dataset, ())
-        newest = next((made.snapshot for made in reversed(history) if made.snapshot and not made.branch), "")
-        return (TableCheck("newest", statements.table_id(known), newest),)
+        made = next((each for each in reversed(history) if each.snapshot and not each.branch), None)
+        check = TableCheck("newest", statements.table_id(known), made.snapshot if made else "")
+        # What only a read tells may be older than that.
+        check = attrs.evolve(check, time=made.time if made and made.run_id else 0)
+        base = self._bases.get(dataset)
+        if base is None:
+            return (check,)
+        before = self._flow.before.get((dataset, base.place))
+        since = base.version or (self._flow.made(before).snapshot if base.replaced and before else "")
+        made_again = tuple(dict.fromkeys(each.snapshot for each in history if each.snapshot and each.run_id))
+        return (attrs.evolve(check, since=since, known=made_again),)
 
     def _is_gone(self, dataset: int) -> bool:
         """Return whether a dataset was dropped, and not created again."""
@@ -420,6 +452,12 @@ class _Planning:
                 "made by no run here, so keep a copy of it"
             )
         known = self._facts.datasets[dataset]
+        streams = [query for query, units in self._queries.items() if dataset in self._sources(units)]
+        if known.format == "iceberg" and streams:
+            yield (
+                f"a stream that reads {self._label(dataset)} would read its old versions again: it needs the options "
+                "streaming-skip-delete-snapshots=true and stream-from-timestamp (when this step was, in milliseconds)"
+            )
         if not known.has_versions and known.location and any(made.batch_id != NO_BATCH for made in history):
             yield (
                 f"a stream writes it: if {known.location} has a folder _spark_metadata, remove that too, for the "
@@ -462,7 +500,7 @@ class _Planning:
         doubts: list[str] = []
         if self._wish.mode is Mode.SIDE_BY_SIDE:
             name = statements.copy_name(known, _SUFFIX) if known.sql else f"a copy of {known.label}"
-        if self._root not in self._bases or not self._bases[self._root].version:
+        if self._root not in self._bases or not self._is_remade(self._bases[self._root]):
             if self._wish.mode is Mode.SIDE_BY_SIDE:
                 doubts.append(f"{name} begins with all rows of {known.label}: remove the bad data by hand")
             else:
@@ -491,6 +529,7 @@ class _Planning:
             doubts=tuple(doubts),
             writes=(statements.table_id(known, name if is_copy else ""),) if known.is_of_spark else (),
             before=() if is_copy else self._newest(self._root),
+            like="" if is_copy else made.run_id,
         )
 
     def _checkpoints(self) -> Iterator[RecoveryStep]:
@@ -502,6 +541,11 @@ class _Planning:
     def _is_fresh(self, query: str, units: Sequence[Unit]) -> bool:
         """Return whether a query begins anew: nothing of what it did before stays."""
         return self._flow.batches[query][0] == units[0]
+
+    def _sources(self, units: Iterable[Unit]) -> set[int]:
+        """Return the datasets that micro-batches read as their sources."""
+        placed = (each.read for unit in units for each in self._flow.reads.get(unit, ()))
+        return {read.dataset for read in placed if read.is_source}
 
     def _restored(self, units: Sequence[Unit]) -> list[tuple[DatasetFacts, str]]:
         """Return the sources of a query that are rolled back or emptied, with the version to which they go."""
@@ -518,6 +562,10 @@ class _Planning:
 
     def _runs(self) -> Iterator[RecoveryStep]:
         for group in self._groups:
+            if group.is_correction:
+                yield from self._correction()
+                yield from () if self._wish.mode is Mode.SIDE_BY_SIDE else self._checkpoints()
+                continue
             runs = {unit[0]: self._facts.run(unit[0]) for unit in group.units}
             if self._is_statement(group):
                 yield self._statement(group, next(iter(runs.values())))
@@ -526,6 +574,8 @@ class _Planning:
 
     def _is_statement(self, group: Group) -> bool:
         """Return whether what a group repeats is one statement, whose text is known."""
+        if group.is_correction:
+            return False
         only = self._facts.run(group.units[0][0])
         return (
             len(group.units) == 1
@@ -584,6 +634,7 @@ class _Planning:
             settings=_PARTITIONS_ALONE if replaces_partitions(run.job) else (),
             before=tuple(self._checks_before(reads, () if copies else tables)),
             after=tuple(self._checks_after(unit, copies)),
+            like="" if copies else run.id,
         )
 
     def _checks_before(
@@ -620,7 +671,7 @@ class _Planning:
                         f"it read version {placed.read.version} of {dataset.label} when a later one was there: if its "
                         "code names it, let it read what is there then"
                     )
-                if version and self._changed_since(placed):
+                if version and not self._is_there_again(placed, group):
                     doubts.append(f"it reads what {dataset.label} holds then, and read version {version}")
         names = ", ".join(dict.fromkeys(run.job for run in runs.values()))
         streams = [query for query in self._queries if any(run.query == query for run in runs.values())]
@@ -715,11 +766,14 @@ class _Planning:
         for run_id, units in by_run.items():
             numbers = [unit[1] for unit in units if unit[1] != NO_BATCH]
             keys = [key for unit in units for key in self._flow.writes.get(unit, ())]
+            rows = [found for key in keys if (found := self._flow.made(key).rows) is not None]
             yield RepeatedRun(
                 run_id,
                 self._facts.run(run_id).job,
                 (min(numbers), max(numbers)) if numbers else (),
                 tuple(self._named(key) for key in keys),
+                None if numbers else self._facts.run(run_id).seconds,
+                sum(rows) if rows else None,
             )
 
     def _is_corrected(self, placed: PlacedRead) -> bool:
@@ -735,6 +789,13 @@ class _Planning:
 
     def _changed_since(self, placed: PlacedRead) -> bool:
         return placed.key is None or bool(self._flow.after(placed.key))
+
+    def _is_there_again(self, placed: PlacedRead, group: Group) -> bool:
+        """Return whether an application that runs again finds the version that was read: it runs before later ones."""
+        first = _firsts(self._needed).get(placed.read.dataset)
+        if first is None or self._wish.mode is Mode.SIDE_BY_SIDE:
+            return not self._changed_since(placed)
+        return not group.too_late and placed.key == self._flow.held(self._flow.before.get((placed.read.dataset, first)))
 
     def _pinned(self, placed: PlacedRead, dataset: DatasetFacts) -> tuple[str, str]:
         """Return the version to which a clean input is pinned, and what is not certain about that."""
@@ -876,7 +937,7 @@ def _with_new_names(facts: Facts) -> Facts:
 
 
 def _rolled_back(
-    known: DatasetFacts, version: str, notes: tuple[str, ...], newest: tuple[TableCheck, ...]
+    known: DatasetFacts, version: str, notes: tuple[str, ...], newest: tuple[TableCheck, ...], like: str
 ) -> RecoveryStep:
     """Return the step that makes a table what it was at a version."""
     doubts: tuple[str, ...] = ()
@@ -893,11 +954,13 @@ def _rolled_back(
         writes=(table,),
         before=(*newest, TableCheck("there", table, version)),
         after=(TableCheck("current", table, version),),
+        # The storage of Iceberg makes no version by that.
+        like=like if known.format == "delta" else "",
     )
 
 
 def _emptied(
-    known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...], newest: tuple[TableCheck, ...]
+    known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...], newest: tuple[TableCheck, ...], like: str
 ) -> Iterator[RecoveryStep]:
     """Yield the steps that remove all rows of a dataset; one that keeps no versions is copied before."""
     notes = (*notes, *_why_emptied(known))
@@ -916,7 +979,15 @@ def _emptied(
     if statements.is_overwritten(known):
         writes.append(statements.table_id(known, statements.empty_copy_name(known)))
     yield RecoveryStep(
-        "empty", f"Empty {known.label}.", "sql", code, notes=notes, doubts=doubts, writes=tuple(writes), before=newest
+        "empty",
+        f"Empty {known.label}.",
+        "sql",
+        code,
+        notes=notes,
+        doubts=doubts,
+        writes=tuple(writes),
+        before=newest,
+        like=like,
     )
 
 
@@ -1070,11 +1141,6 @@ def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
         )
     elif not known.has_versions and known.is_of_spark:
         notes += _emptied_by_hand(known)
-    if known.format == "iceberg":
-        notes.append(
-            "A stream that reads it needs the options streaming-skip-delete-snapshots=true and stream-from-timestamp "
-            "(the time of this step, in milliseconds)."
-        )
     return tuple(notes)
 
 

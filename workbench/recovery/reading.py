@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
@@ -237,6 +237,7 @@ class _FactsReader:
                 did.empties,
                 did.nothing,
                 branches.get((version.run_id, version.id), ""),
+                version.rows,
             )
 
     def _runs(
@@ -256,16 +257,17 @@ class _FactsReader:
         sql = (
             "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
             "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
-            "coalesce(r.checkpoint, '') FROM run r LEFT JOIN job j ON j.job_id = r.job_id WHERE r.run_id IN "
+            "coalesce(r.checkpoint, ''), r.ended FROM run r LEFT JOIN job j ON j.job_id = r.job_id WHERE r.run_id IN "
         )
         found = {}
-        for run_id, job, job_id, state, started, application, query, checkpoint in self._of(ids, sql):
+        for run_id, job, job_id, state, started, application, query, checkpoint, ended in self._of(ids, sql):
             events = said.get(run_id, [])
             sql = _statement(events)
             # What an application does with a query, only the application can do again.
             about_query = (application, query, checkpoint, "" if application and _QUERY.match(sql) else sql)
             gaps = tuple(dict.fromkeys(_gaps(events)))
-            found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps)
+            seconds = (ended - started) / 1_000_000 if ended and started and ended >= started else None
+            found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds)
         return found, about, branches
 
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 import attrs
 from openlineage_pyspark.workbench.recovery.plan import TableId
@@ -66,6 +67,14 @@ def table_id(dataset: DatasetFacts, copy: str = "") -> TableId:
 def sql_name(table: TableId) -> str:
     """Return the name of a table as statements have it."""
     return ".".join(map(quoted_part, table.parts))
+
+
+def place_of_files(location: str) -> str:
+    """Return a location in one form: without the scheme of this machine's files, quotes of URLs, and a last slash."""
+    parts = urlsplit(location)
+    path = unquote(parts.path).rstrip("/")
+    scheme = parts.scheme.lower()
+    return path if scheme in ("", "file") else f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{parts.netloc}{path}"
 
 
 def roll_back(table: TableId, version: str, *, is_ancestor: bool = True) -> str:

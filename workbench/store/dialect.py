@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import QueryError
 
 
 def of_sqlite(query: str, dialect: str) -> str:
@@ -17,7 +17,7 @@ def of_sqlite(query: str, dialect: str) -> str:
         dialect: the dialect that it is written in, by its name in sqlglot.
 
     Raises:
-        StoreError: it is no query, or there is no such dialect.
+        QueryError: it is no query, or there is no such dialect.
     """
     import sqlglot
     from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
@@ -25,9 +25,9 @@ def of_sqlite(query: str, dialect: str) -> str:
     try:
         trees = parsed(query, dialect)
     except UnparsableError as problem:
-        raise StoreError(f"the query can't be read: {problem}") from None
+        raise QueryError(f"the query can't be read: {problem}", query=query) from None
     if len(trees) != 1 or not isinstance(trees[0], sqlglot.exp.Query):
-        raise StoreError("write one SELECT, and nothing else")
+        raise QueryError("write one SELECT, and nothing else", query=query)
     for name in list(trees[0].find_all(sqlglot.exp.Identifier)):
         # Some names, such as table, are words of SQLite. In double quotes, it takes an unknown name for a text.
         quoted = "`{}`".format(name.name.replace("`", "``"))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
-from openlineage_pyspark.workbench.errors import AmbiguousNameError, NameNotFoundError
+from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
 from openlineage_pyspark.workbench.store.near import nearest
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.store.told import Told
 
@@ -28,8 +29,9 @@ class QueriedTables(Protocol):
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return what the events of runs told until a time, microseconds since 1970."""
 
+    @property
     def damage(self) -> str:
-        """Return what is wrong with how the tables are stored, as far as a short look finds it; empty if nothing is."""
+        """Return what was found wrong with how the tables are stored; empty if nothing was, or nobody looked."""
 
     def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
         """Return the line of the user's Python that ran each run, if an event told it until a time."""
@@ -45,17 +47,31 @@ class DatasetName:
         namespace: the namespace of its own name.
         name: its own name.
         others: its other names, with their namespaces, the latest first.
+        shown: the shortest name that none of the datasets has that it was looked up with; empty for `shortest`.
     """
 
     id: int
     namespace: str
     name: str
     others: tuple[tuple[str, str], ...] = ()
+    shown: str = ""
 
     @property
     def label(self) -> str:
+        """Return a short name, which none of the datasets has that it was looked up with."""
+        return self.shown or self.shortest
+
+    @property
+    def shortest(self) -> str:
         """Return a short name: that of the table, if it has one, else the end of its path."""
         return self.others[0][1] if self.others else "/".join(self.name.split("/")[-2:])
+
+    @property
+    def longer(self) -> Iterator[str]:
+        """Return names that are longer and longer: more and more of its path, and that with the namespace."""
+        parts = self.name.split("/")
+        yield from ("/".join(parts[-count:]) for count in range(3, len(parts) + 1))
+        yield self.address
 
     @property
     def address(self) -> str:
@@ -85,7 +101,7 @@ def name_with_namespace(namespace: str, name: str) -> str:
 
 
 def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName]:
-    """Return datasets by their ids, with all of their names."""
+    """Return datasets by their ids, with all of their names. No two of them have one label."""
     found: dict[int, DatasetName] = {}
     for listed in id_lists(ids):
         own: dict[int, tuple[str, str]] = {}
@@ -100,6 +116,22 @@ def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName
             else:
                 others.setdefault(dataset_id, []).append((namespace, name))
         found |= {id_: DatasetName(id_, *names, tuple(others.get(id_, ()))) for id_, names in own.items()}
+    return told_apart(found)
+
+
+def told_apart(found: dict[int, DatasetName]) -> dict[int, DatasetName]:
+    """Return datasets whose labels differ: of those that have one name, each gets its shortest that no other has."""
+    alike: dict[str, list[DatasetName]] = {}
+    for each in found.values():
+        alike.setdefault(each.shortest, []).append(each)
+    taken = set(alike)
+    for same in alike.values():
+        if len(same) > 1:
+            often = Counter(name for each in same for name in set(each.longer))
+            for each in same:
+                shown = next((name for name in each.longer if often[name] == 1 and name not in taken), each.address)
+                found[each.id] = attrs.evolve(each, shown=shown)
+                taken.add(shown)
     return found
 
 
@@ -128,9 +160,13 @@ def find(tables: QueriedTables, text: str) -> Thing:
             return Thing(dataset, having[dataset])
         if named:
             dataset = _only(table, named)
-            columns = ", ".join(columns_of_dataset(tables, dataset.id)) or "none that an event tells"
-            raise NameNotFoundError(f"{dataset.label} has no column {column!r}; its columns: {columns}")
-    raise NameNotFoundError(f"nothing is called {text!r}{_near(tables, text)}", listing="datasets")
+            columns = tuple(columns_of_dataset(tables, dataset.id))
+            listed = ", ".join(columns) or "none that an event tells"
+            message = f"{dataset.label} has no column {column!r}; its columns: {listed}"
+            raise NameNotFoundError(message, ref=text, candidates=columns)
+    near = _near(tables, text)
+    hint = f"; near it: {', '.join(near)}" if near else ""
+    raise NameNotFoundError(f"nothing is called {text!r}{hint}", ref=text, candidates=near, listing="datasets")
 
 
 def find_dataset(tables: QueriedTables, text: str) -> DatasetName:
@@ -142,7 +178,8 @@ def find_dataset(tables: QueriedTables, text: str) -> DatasetName:
     """
     found = find(tables, text)
     if found.column:
-        raise NameNotFoundError(f"{text} is a column: name its dataset, {found.dataset.label}")
+        label = found.dataset.label
+        raise NameNotFoundError(f"{text} is a column: name its dataset, {label}", ref=text, candidates=(label,))
     return found.dataset
 
 
@@ -212,13 +249,15 @@ def _column_called(tables: QueriedTables, dataset_id: int, column: str) -> str:
 def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:
     if len(found) == 1:
         return found[0]
-    listed = "".join(f"\n  {each}" for each in sorted(each.address for each in found)[:_SHOWN])
+    candidates = tuple(sorted(each.address for each in found))
+    listed = "".join(f"\n  {each}" for each in candidates[:_SHOWN])
     rest = f"\n  and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    raise AmbiguousNameError(f"{text!r} may mean any of these; give more of its name:{listed}{rest}")
+    message = f"{text!r} may mean any of these; give more of its name:{listed}{rest}"
+    raise AmbiguousNameError(message, ref=text, candidates=candidates)
 
 
-def _near(tables: QueriedTables, text: str) -> str:
-    """Return a sentence with the columns that have this name, and with names that come near; empty without any."""
+def _near(tables: QueriedTables, text: str) -> tuple[str, ...]:
+    """Return the columns that have this name, and names that come near."""
     every = datasets(tables, (row[0] for row in tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")))
     having = tables.query(
         "SELECT DISTINCT i.dataset_id, c.column_name FROM told_column c "
@@ -232,4 +271,4 @@ def _near(tables: QueriedTables, text: str) -> str:
     found = dict.fromkeys([*columns[:_SHOWN], *nearest(text, labels)])
     if not found and table and column:
         found = dict.fromkeys(nearest(table, labels))
-    return f"; near it: {', '.join(found)}" if found else ""
+    return tuple(found)

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import QueryError
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.views import PROPOSAL, VIEWS
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Answered: TypeAlias = "tuple[tuple[str, ...], list[tuple[Any, ...]]]"
 """The names of a query's columns, and its rows."""
 
-MOST_SECONDS = 60.0
+MOST_SECONDS = 60
 """So long a query takes at most, unless somebody says otherwise."""
 MOST_ROWS = 1_000_000
 """So many rows an answer has at most: they are all in memory."""
@@ -61,7 +61,7 @@ _LENGTH = 0
 _LONGEST_VALUE = 100_000_000
 
 
-def answered(connection: sqlite3.Connection, sql: str, seconds: float, streamed: Iterable[StreamedRow]) -> Answered:
+def answer_to(connection: sqlite3.Connection, sql: str, seconds: float, streamed: Iterable[StreamedRow]) -> Answered:
     """
     Return what a query finds. The names of the proposal's tables mean the views here.
 
@@ -73,7 +73,7 @@ def answered(connection: sqlite3.Connection, sql: str, seconds: float, streamed:
             where nothing was read, and whether it is inferred.
 
     Raises:
-        StoreError: the query is wrong, asks for something else than the store's tables, or takes too long.
+        QueryError: the query is wrong, asks for something else than the store's tables, or takes too long.
     """
     connection.execute(_STREAMED)
     connection.executemany("INSERT OR IGNORE INTO temp.streamed_read VALUES (?, ?, ?, ?, ?)", streamed)
@@ -90,12 +90,14 @@ def answered(connection: sqlite3.Connection, sql: str, seconds: float, streamed:
             while found := cursor.fetchmany(_ROWS_AT_ONCE):
                 rows += found
                 if len(rows) > MOST_ROWS:
-                    raise StoreError(f"the query finds more than {MOST_ROWS:,} rows: end it with LIMIT")
+                    raise QueryError(f"the query finds more than {MOST_ROWS:,} rows: end it with LIMIT", query=sql)
             return tuple(each[0] for each in cursor.description), rows
     except sqlite3.Error as problem:
         if time.monotonic() > end:
-            raise StoreError(f"the query takes longer than {seconds:g} seconds: ask for less, or allow more") from None
-        raise StoreError(f"the query can't be answered: {_reason(problem, refused)}") from None
+            raise QueryError(
+                f"the query takes longer than {seconds:g} seconds: ask for less, or allow more", query=sql
+            ) from None
+        raise QueryError(f"the query can't be answered: {_reason(problem, refused)}", query=sql) from None
     finally:
         for name in PROPOSAL:
             connection.execute(f"DROP VIEW IF EXISTS temp.{name}")

@@ -12,11 +12,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.event_texts import EventTexts, NewEvent, texts_in_order
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
 from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
-from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS, Answered, StreamedRow, answered
+from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS, Answered, StreamedRow, answer_to
 from openlineage_pyspark.workbench.store.soundness import damage_of
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
@@ -85,6 +85,7 @@ class Database:
     ) -> None:
         self.path = path
         self._patience = patience
+        self.damage = ""
         self._is_old = False
         self._copying: _Copying | None = None
         try:
@@ -172,19 +173,22 @@ class Database:
         Args:
             sql: the query. It may only read the store's tables; the names of the proposal's tables mean the views here.
             seconds: how long it may take.
-            streamed: as `own_queries.answered` takes them.
+            streamed: as `own_queries.answer_to` takes them.
 
         Raises:
-            StoreError: the query is wrong, reads something else, or takes too long.
+            QueryError: the query is wrong, reads something else, or takes too long.
         """
-        return answered(self._connection, sql, seconds, streamed)
+        return answer_to(self._connection, sql, seconds, streamed)
 
-    def damage(self) -> str:
+    def look(self) -> None:
         """
-        Return what is wrong with the file, as far as a short look finds it; empty if it finds nothing.
+        Look for a short while whether the file is damaged, for `damage`.
 
         It looks at how the pages of the tables that are asked hang together, and not at what stands in them.
         """
+        self.damage = self._damage_of_pages()
+
+    def _damage_of_pages(self) -> str:
         end = time.monotonic() + _LOOK_SECONDS
         self._connection.set_progress_handler(lambda: time.monotonic() > end, _LOOK_STEPS)
         try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
+from openlineage_pyspark.errors import StoreError, TransportConfigError, TransportError
+from openlineage_pyspark.transport.base import Transport
 from openlineage_pyspark.transport.options import OURS, Option, text
-from openlineage_pyspark.workbench.errors import StoreError
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 

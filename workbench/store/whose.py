@@ -12,7 +12,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.tables import schema
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _head_of(path: Path, patience: float) -> bytes:
     """
     end = time.monotonic() + patience
     while True:
-        beside = [name for sign in _BESIDE if _size(name := path.with_name(f"{path.name}{sign}"))]
+        beside = [name for name in _beside(path) if _size(name)]
         is_there = path.exists()
         if is_there and not path.is_file() and not path.is_dir():
             raise NoDatabaseError(f"{path} is no file")
@@ -97,6 +97,11 @@ def _head_of(path: Path, patience: float) -> bytes:
         time.sleep(_PAUSE_SECONDS)
 
 
+def _beside(path: Path) -> list[Path]:
+    """Return what SQLite has beside a file: its log and its journal."""
+    return [type(path)(f"{path}{sign}") for sign in _BESIDE]
+
+
 def _begin_of(path: Path) -> bytes:
     with path.open("rb") as opened:
         return opened.read(_HEAD_BYTES)
@@ -109,7 +114,7 @@ def _size(path: Path) -> int:
 def _is_unmarked_store(path: Path, patience: float) -> bool:
     """Return whether a database without a mark is an older store, an empty one, or one that was marked just now."""
     # Without a log and a journal, nobody writes it at this moment, and nothing is left beside it.
-    is_whole = not any(_size(path.with_name(f"{path.name}{sign}")) for sign in _BESIDE)
+    is_whole = not any(map(_size, _beside(path)))
     how = "mode=ro&immutable=1" if is_whole else "mode=ro"
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience)) as connection:
         if is_marked(connection):

@@ -132,7 +132,7 @@ def test_show_validate_view_and_ingest_take_each_form_alike(
             counts = [line for line in printed.out.splitlines() if " in 2 events of 1 run" in line]
             found.append(counts[0] if counts else "".join(printed.out.split()).replace(str(store), "STORE"))
         with Store.open(store) as opened:
-            found.append(str(opened.graph().to_dict()["edges"]))
+            found.append(str(opened.graph().result.to_dict()["edges"]))
         shown[form] = found if form != "stdin" else [*found[:3], shown["lines.ndjson"][3], found[3]]
 
     assert len(shown) == 8
@@ -147,7 +147,7 @@ def test_a_file_that_is_none_of_events_is_one_row_of_rejected(tmp_path: Path) ->
 
     assert main(["ingest", str(path), "--store", str(store)]) == 1
     with Store.open(store) as opened:
-        _, rows = opened.sql("SELECT source, reason FROM rejected")
+        _, rows = opened.sql("SELECT source, reason FROM rejected").table()
     assert rows == [(f"{path}:1", "not JSON: Expecting value: line 1 column 1 (char 0)")]
 
 

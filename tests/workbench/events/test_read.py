@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.facts import (
     BatchOfRun,
     EventDiagnostic,
@@ -26,14 +27,7 @@ from openlineage_pyspark.workbench.events.facts import (
     StatedPath,
     SubmittedAs,
 )
-from openlineage_pyspark.workbench.events.read import (
-    EventFacts,
-    InvalidEventError,
-    Role,
-    dataset_facts,
-    facts,
-    sides_of,
-)
+from openlineage_pyspark.workbench.events.read import EventFacts, Role, dataset_facts, facts, sides_of
 
 ROOT = Path(__file__).parents[3]
 SCENARIOS = ROOT.parent / "shared" / "compat" / "scenarios"

@@ -8,8 +8,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from openlineage_pyspark.errors import NameNotFoundError
 from openlineage_pyspark.workbench.answer import answer_of_graph, schema
-from openlineage_pyspark.workbench.errors import NameNotFoundError
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
@@ -22,6 +22,7 @@ from openlineage_pyspark.workbench.model.graph import (
     node_id,
 )
 from openlineage_pyspark.workbench.model.kinds import Kind
+from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import company, dataset, run_event, taken
 from support.lineage_paths import hows, path
@@ -44,7 +45,7 @@ def first_day(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     path = tmp_path_factory.mktemp("first") / "store.db"
     taken(path, shop())
     with Store.open(path) as opened:
-        return opened.graph()
+        return with_diagnostics(opened.graph())
 
 
 def edges_to(graph: Graph, target: str) -> list[tuple[str, ...]]:
@@ -96,6 +97,7 @@ def test_an_operator_that_was_not_understood_lowers_the_certainty_and_is_a_diagn
             "code": "unknown-operator",
             "level": "warning",
             "message": "no rule for this operator",
+            "missing": True,
             "node": "job|jobs|shop.guess",
             "run": "run|r3",
             "operator": "MapInPandas",
@@ -115,7 +117,7 @@ def test_failed_and_unfinished_runs_say_so(first_day: Graph) -> None:
 
 
 def test_a_graph_holds_for_a_time(store: Store, first_day: Graph) -> None:
-    now, then = store.graph(), store.graph(as_of="2026-01-01T12:00:00Z")
+    now, then = store.graph().result, store.graph(as_of="2026-01-01T12:00:00Z").result
 
     assert ids_of(then, DatasetNode) == ids_of(first_day, DatasetNode)
     assert ids_of(then, ColumnNode) == ids_of(first_day, ColumnNode)
@@ -123,29 +125,29 @@ def test_a_graph_holds_for_a_time(store: Store, first_day: Graph) -> None:
     assert "dataset|lake|new" in ids_of(now, DatasetNode)
     assert edges_to(then, column_id(CLEAN, "day")) == [(column_id(ORDERS, "day"), "IDENTITY")]
     assert edges_to(now, column_id(CLEAN, "day")) == []
-    assert edges_to(store.graph(ever=True), column_id(CLEAN, "day")) == [(column_id(ORDERS, "day"), "IDENTITY")]
+    assert edges_to(store.graph(ever=True).result, column_id(CLEAN, "day")) == [(column_id(ORDERS, "day"), "IDENTITY")]
     assert (then.time, now.time) == ("2026-01-01T12:00:00Z", "")
 
 
 def test_around_a_thing_stands_what_is_upstream_and_downstream_and_nothing_else(store: Store) -> None:
-    graph = store.graph("guessed", as_of="2026-01-01T12:00:00Z")
+    graph = store.graph("guessed", as_of="2026-01-01T12:00:00Z").result
 
     assert sorted(ids_of(graph, DatasetNode)) == [ORDERS, CLEAN, DAILY, GUESSED]
     assert sorted(ids_of(graph, JobNode)) == ["job|jobs|shop.clean", "job|jobs|shop.daily", "job|jobs|shop.guess"]
-    assert sorted(ids_of(store.graph("guessed", depth=1), DatasetNode)) == [DAILY, GUESSED]
+    assert sorted(ids_of(store.graph("guessed", depth=1).result, DatasetNode)) == [DAILY, GUESSED]
     with pytest.raises(NameNotFoundError, match="nothing is called 'nowhere'"):
         store.graph("nowhere")
 
 
 def test_direct_leaves_out_what_decides_about_rows(store: Store) -> None:
-    assert {how for edge in store.graph(direct=True).edges for how in hows(edge)} == {
+    assert {how for edge in store.graph(direct=True).result.edges for how in hows(edge)} == {
         *("IDENTITY", "TRANSFORMATION", "AGGREGATION", "READ", "WRITE"),
     }
 
 
 @pytest.mark.parametrize("around", ["", "guessed", "clean.amount"])
 def test_the_json_is_as_its_schema_says_and_each_end_of_an_edge_is_a_node(store: Store, around: str) -> None:
-    document = answer_of_graph(store.graph(around)).to_dict()
+    document = store.graph(around).to_dict()
 
     jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
     ids = [node["id"] for node in document["result"]["nodes"]]
@@ -158,7 +160,7 @@ def test_any_company_gives_a_graph_with_the_edges_of_its_events(tmp_path: Path, 
     events = company(seed)
     taken(tmp_path / "store.db", events)
     with Store.open(tmp_path / "store.db") as made:
-        graph = made.graph()
+        graph = made.graph().result
 
     jsonschema.validate(answer_of_graph(graph).to_dict(), schema(), cls=jsonschema.Draft202012Validator)
     said = {

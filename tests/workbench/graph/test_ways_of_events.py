@@ -12,6 +12,7 @@ from openlineage_pyspark.workbench.model.graph import Edge, Graph, OperatorNode,
 from openlineage_pyspark.workbench.model.graph import Path as EdgePath
 from openlineage_pyspark.workbench.model.kinds import Kind
 from openlineage_pyspark.workbench.pictures.words import reason_of
+from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, lineage, run_event, symlink, taken
 
@@ -50,7 +51,7 @@ def graph_of(path: Path, facet: Any, **facets: Any) -> Graph:
     read = dataset("s", symlinks=symlink("db.s"))
     taken(path / "a.db", [run_event("load", "COMPLETE", 1, run="r", inputs=(read,), outputs=(made,), **facets)])
     with Store.open(path / "a.db") as store:
-        return store.graph()
+        return with_diagnostics(store.graph())
 
 
 def facet(*edges: dict[str, Any]) -> dict[str, Any]:
@@ -99,15 +100,16 @@ def test_an_earlier_time_is_told_by_the_runs_until_then(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db") as store:
         times = (at(1), at(5), "")
         shown = [
-            [(edge.source[-1], edge.certainty, edge.run) for edge in to_x(store.graph(as_of=time))] for time in times
+            [(edge.source[-1], edge.certainty, edge.run) for edge in to_x(store.graph(as_of=time).result)]
+            for time in times
         ]
-        answers = [store.upstream("t.x", as_of=time).links for time in times]
+        answers = [store.upstream("t.x", as_of=time).result.links for time in times]
         assert [{link.edge for link in links} for links in answers] == [
-            set(to_x(store.graph(as_of=time))) for time in times
+            set(to_x(store.graph(as_of=time).result)) for time in times
         ]
     taken(tmp_path / "then.db", events[:2])
     with Store.open(tmp_path / "then.db") as store:
-        assert [(edge.source[-1], edge.certainty, edge.run) for edge in to_x(store.graph())] == shown[1]
+        assert [(edge.source[-1], edge.certainty, edge.run) for edge in to_x(store.graph().result)] == shown[1]
     run = "run|r{}".format
     assert shown == [
         [("b", "exact", run(1)), ("a", "opaque", run(1))],
@@ -136,7 +138,11 @@ def test_an_answer_tells_of_its_edges_what_the_graph_tells(tmp_path: Path) -> No
     """As values, as a graph, and as a table."""
     graph = graph_of(tmp_path, facet(told("a", "opaque"), told("b", "exact")))
     with Store.open(tmp_path / "a.db") as store:
-        answers = [store.upstream("t.x"), store.downstream("s", by="column"), store.between("s.a", "t")]
+        answers = [
+            store.upstream("t.x").result,
+            store.downstream("s", by="column").result,
+            store.between("s.a", "t").result,
+        ]
         shown = [{edge for edge in to_x(answer.graph()) if edge.source == "column|lake|s|a"} for answer in answers]
         assert shown == [{edge for edge in to_x(graph) if edge.source == "column|lake|s|a"}] * 3
         upstream = answers[0]
@@ -147,8 +153,8 @@ def test_an_answer_tells_of_its_edges_what_the_graph_tells(tmp_path: Path) -> No
         columns, rows = upstream.table()
         assert [row[columns.index("certainty")] for row in rows] == ["opaque", "exact", "exact"]
         assert ">certainty</th>" in upstream._repr_html_()
-        assert ">certainty</th>" not in store.upstream("t")._repr_html_()
-        assert {link.certainty for link in store.upstream("t").links} == {""}
+        assert ">certainty</th>" not in store.upstream("t").result._repr_html_()
+        assert {link.certainty for link in store.upstream("t").result.links} == {""}
 
 
 def test_a_run_with_a_remark_makes_its_other_edges_doubtful(tmp_path: Path) -> None:
@@ -200,8 +206,8 @@ def test_an_edge_shows_the_texts_of_all_its_paths_and_is_as_sure_as_the_least_su
     made = dataset("t", columnLineage=edges, pyspark_lineage_steps=facet)
     taken(tmp_path / "a.db", [run_event("load", "COMPLETE", 1, run="r", inputs=(dataset("s"),), outputs=(made,))])
     with Store.open(tmp_path / "a.db") as store:
-        found = [(path.expression, path.certainty) for edge in store.graph().edges for path in edge.paths]
-        answer = store.upstream("t.x")
+        found = [(path.expression, path.certainty) for edge in store.graph().result.edges for path in edge.paths]
+        answer = store.upstream("t.x").result
     assert found == [("a + 1; f(a)", "opaque")]
     assert [link.expressions for link in answer.links] == [("a + 1; f(a)",)]
 

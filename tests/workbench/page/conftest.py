@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from openlineage_pyspark.workbench.model.graph import Graph
 from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.store_api import Store
 from support import browser
 from support.lineage_events import taken
@@ -158,7 +159,7 @@ def of_events(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Graph]:
         path = tmp_path_factory.mktemp("store") / "store.db"
         taken(path, events)
         with Store.open(path) as store:
-            return store.graph()
+            return with_diagnostics(store.graph())
 
     return made
 

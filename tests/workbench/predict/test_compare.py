@@ -6,7 +6,14 @@ from collections.abc import Callable
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
-from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge, OutputColumn, Transformation, Way
+from openlineage_pyspark.facets.model.lineage import (
+    Certainty,
+    ColumnLineage,
+    InputField,
+    OutputColumn,
+    Transformation,
+    Way,
+)
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
 from openlineage_pyspark.workbench.predict.scripts import StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
@@ -27,7 +34,7 @@ def statement(target: str, source: str, text: str = "", **columns: str) -> State
     reads = table(source)
     kind = "TRANSFORMATION" if text else "IDENTITY"
     edges = tuple(
-        OutputColumn(name, (Edge(reads.identifier, of, (Transformation("DIRECT", kind, text, way=Way()),)),))
+        OutputColumn(name, (InputField(reads.identifier, of, (Transformation("DIRECT", kind, text, way=Way()),)),))
         for name, of in columns.items()
     )
     written = (table(target, *columns), ColumnLineage(edges))

@@ -7,11 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict import cache
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
-from openlineage_pyspark.workbench.predict.errors import FilesError
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer
 from openlineage_pyspark.workbench.predict.session import Analyzed
@@ -61,20 +61,20 @@ def test_files_in_folders_keep_their_order(repository: Path) -> None:
 
 @pytest.mark.parametrize("revision", ["nowhere", "--all", "base:sql"])
 def test_a_revision_that_git_does_not_know_is_named(repository: Path, revision: str) -> None:
-    with pytest.raises(FilesError, match=revision):
+    with pytest.raises(TextError, match=revision):
         scripts_at(revision, [Path("sql")])
 
 
 def test_git_and_a_repository_are_needed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FilesError, match="git"):
+    with pytest.raises(TextError, match="git"):
         scripts_at("base", [repository.parent / "elsewhere.sql"])
     monkeypatch.setenv("PATH", str(repository))
-    with pytest.raises(FilesError, match="--diff needs git, which is not installed"):
+    with pytest.raises(TextError, match="--diff needs git, which is not installed"):
         scripts_at("base", [Path("sql")])
 
 
 def test_a_file_that_is_not_there_is_named(repository: Path) -> None:
-    with pytest.raises(FilesError, match=r"sql.b\.sql can't be read"):
+    with pytest.raises(TextError, match=r"sql.b\.sql can't be read"):
         scripts_now([Path("sql/b.sql")])
 
 

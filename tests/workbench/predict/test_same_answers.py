@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.predict.statements import statements_of
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Dataset
-    from openlineage_pyspark.facets.model.lineage import Edge
+    from openlineage_pyspark.facets.model.lineage import InputField
 
 SHARED = Path(__file__).parents[4] / "shared" / "conformance"
 EACH = 1 if os.environ.get("SAME_ANSWERS") == "all" else 15
@@ -67,7 +67,7 @@ def score() -> Any:
 def as_event(found: StatementLineage) -> dict[str, Any]:
     """Return a lineage in the form of an event."""
 
-    def edges(given: tuple[Edge, ...]) -> list[dict[str, Any]]:
+    def edges(given: tuple[InputField, ...]) -> list[dict[str, Any]]:
         return [
             {
                 "namespace": edge.dataset.namespace,

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 from openlineage_pyspark.facets.model.dataset import Field
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.testing import assert_golden_lineage, assert_lineage
 from openlineage_pyspark.workbench.predict.text import named_table
@@ -16,8 +16,8 @@ from openlineage_pyspark.workbench.report import Lineage
 ORDERS = named_table(("spark_catalog", "default", "orders"))
 
 
-def edge(field: str, subtype: str, type_: str = "DIRECT") -> Edge:
-    return Edge(ORDERS.identifier, field, (Transformation(type_, subtype),))
+def edge(field: str, subtype: str, type_: str = "DIRECT") -> InputField:
+    return InputField(ORDERS.identifier, field, (Transformation(type_, subtype),))
 
 
 NET = OutputColumn("net", (edge("amount", "AGGREGATION"), edge("paid", "CONDITIONAL", "INDIRECT")))

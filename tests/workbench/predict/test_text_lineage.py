@@ -7,7 +7,7 @@ import sys
 import attrs
 import pytest
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
 from openlineage_pyspark.workbench.predict.text import TEXT, lineage_of_text, named_table, read_statement, unknown_table
 from openlineage_pyspark.workbench.report import Lineage
 
@@ -16,7 +16,9 @@ WHY = "the table nope is not known"
 
 def column(name: str, *edges: tuple[str, str, str]) -> OutputColumn:
     """Return a column with edges, each a table with a column and a subtype."""
-    made = (Edge(named_table(("c", "d", t)).identifier, f, (Transformation("DIRECT", how),)) for t, f, how in edges)
+    made = (
+        InputField(named_table(("c", "d", t)).identifier, f, (Transformation("DIRECT", how),)) for t, f, how in edges
+    )
     return OutputColumn(name, tuple(made))
 
 
@@ -34,7 +36,7 @@ KNOWN = {
                 None,
                 ColumnLineage(
                     (column("K", ("base", "id", "IDENTITY")), column("total", ("base", "amount", "AGGREGATION"))),
-                    (Edge(BASE.identifier, "day", (Transformation("INDIRECT", "FILTER", "(base.day > 1)"),)),),
+                    (InputField(BASE.identifier, "day", (Transformation("INDIRECT", "FILTER", "(base.day > 1)"),)),),
                 ),
             ),
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
 from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId
@@ -204,3 +204,35 @@ def test_after_a_step_its_version_is_like_the_one_that_it_repeats(new: LiveVersi
     problems = list(after_problem(step, {"ice.db.t": "3"}, Held({TABLE: after})))
     assert len(problems) == len(said)
     assert all(words in problem for words, problem in zip(said, problems, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("known", "operation", "said"),
+    [
+        (("2", "3"), "append", []),
+        (("3",), "append", ["ice.db.t has versions between others that the store does not know"]),
+        # A compaction changes no row.
+        (("3",), "replace", []),
+    ],
+)
+def test_a_version_between_others_of_unknown_origin_stops_the_plan(
+    known: tuple[str, ...], operation: str, said: list[str]
+) -> None:
+    check = TableCheck("newest", TABLE, "3", "1", known)
+    step = attrs.evolve(back(), before=(check, TableCheck("there", TABLE, "1")))
+
+    problems = found(Held({TABLE: line("1", "2", "3", operation=operation)}), step).problems
+
+    assert [(each.message.partition(",")[0], each.newer) for each in problems] == [(text, "ice.db.t") for text in said]
+
+
+@pytest.mark.parametrize(("minutes", "stops"), [(1, False), (60, True)])
+def test_a_version_that_was_committed_after_its_run_is_of_another_table(minutes: int, stops: bool) -> None:  # noqa: FBT001
+    live = line("1", "2", "3")
+    later = attrs.evolve(live.versions["3"], micros=(1_000 + 60 * minutes) * 1_000_000)
+    live = attrs.evolve(live, versions={**live.versions, "3": later})
+    check = TableCheck("newest", TABLE, "3", "1", ("2", "3"), 1_000_000_000)
+
+    problems = found(Held({TABLE: live}), attrs.evolve(back(), before=(check,))).problems
+
+    assert [(each.newer, "it is another table" in each.message) for each in problems] == [("ice.db.t", True)] * stops

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import RecoveryError
 from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry, journal_of
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 
@@ -50,7 +50,7 @@ def test_a_kill_at_any_byte_costs_at_most_the_last_line_and_the_next_line_is_who
 def test_one_process_applies_a_plan_at_a_time(tmp_path: Path) -> None:
     first, second = Journal(tmp_path / "plan.jsonl"), Journal(tmp_path / "plan.jsonl")
 
-    with first.held(), pytest.raises(StoreError, match="another process applies this plan"), second.held():
+    with first.held(), pytest.raises(RecoveryError, match="another process applies this plan"), second.held():
         pass
     with second.held():
         pass
@@ -69,5 +69,5 @@ def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "file" / "plan.jsonl")
     (tmp_path / "file").touch()
 
-    with pytest.raises(StoreError, match="can't be written"):
+    with pytest.raises(RecoveryError, match="can't be written"):
         journal.write(JournalEntry(1, 0, "begun"))

@@ -37,9 +37,9 @@ def plain(id_: str) -> str:
 
 
 def test_columns_are_nodes_and_jobs_stand_between_them(store: Store) -> None:
-    graph = store.upstream("daily.total").graph()
+    graph = store.upstream("daily.total").result.graph()
 
-    assert edges(store.upstream("daily.total")) == [
+    assert edges(store.upstream("daily.total").result) == [
         ("column clean|amount", "column daily|total", "AGGREGATION"),
         ("column clean|day", "dataset daily", "GROUP_BY"),
         ("column /lake/orders|amount", "column clean|amount", "IDENTITY"),
@@ -52,33 +52,33 @@ def test_columns_are_nodes_and_jobs_stand_between_them(store: Store) -> None:
 
 
 def test_between_tables_jobs_read_and_write(store: Store) -> None:
-    assert edges(store.upstream("clean")) == [
+    assert edges(store.upstream("clean").result) == [
         ("dataset /lake/orders", "job shop.clean", "READ"),
         ("job shop.clean", "dataset clean", "WRITE"),
     ]
 
 
 def test_jobs_follow_jobs(store: Store) -> None:
-    assert edges(store.upstream("daily", by="job")) == [
+    assert edges(store.upstream("daily", by="job").result) == [
         ("job shop.daily", "dataset daily", "WRITE"),
         ("job shop.clean", "job shop.daily", "READ"),
     ]
 
 
 def test_a_version_is_a_part_of_its_table_and_less_sure_if_no_event_names_it(store: Store) -> None:
-    graph = store.upstream("daily@latest").graph()
+    graph = store.upstream("daily@latest").result.graph()
 
     assert [node.name for node in graph.nodes if isinstance(node, VersionNode)] == [
         *("@r2", "@r1", "before the first version"),
     ]
     assert {how for edge in graph.edges for how in hows(edge)} == {"READ", "WRITE"}
     assert {edge.certainty for edge in graph.edges} == {"guessed"}
-    read = [edge for edge in store.history_graph("daily").edges if not edge.is_flow]
+    read = [edge for edge in store.history("daily").result.graph().edges if not edge.is_flow]
     assert [(edge.paths, edge.certainty) for edge in read] == [((), "guessed")]
 
 
 def test_a_run_stands_as_its_job(store: Store) -> None:
-    assert edges(store.upstream("run:r2")) == [
+    assert edges(store.upstream("run:r2").result) == [
         ("version clean|r1", "job shop.daily", "READ"),
         ("version /lake/orders|", "job shop.clean", "READ"),
         ("job shop.clean", "version clean|r1", "WRITE"),
@@ -86,7 +86,7 @@ def test_a_run_stands_as_its_job(store: Store) -> None:
 
 
 def test_a_notebook_shows_the_graph_and_the_edges(store: Store) -> None:
-    shown = store.upstream("daily.total")._repr_html_()
+    shown = store.upstream("daily.total").result._repr_html_()
 
     assert re.findall('<svg class="(table[^"]*)" role="group" aria-label="([^"]*)"', shown) == [
         ("table start", "Table daily, every row: GROUP_BY of clean.day"),
@@ -94,7 +94,7 @@ def test_a_notebook_shows_the_graph_and_the_edges(store: Store) -> None:
         ("table", "Table shop.orders"),
     ]
     assert re.findall('<g class="row start" role="img" aria-label="([^"]*)"', shown) == [
-        "Column total, AGGREGATION of clean.amount",
+        "Column total int, AGGREGATION of clean.amount",
     ]
     assert re.findall("<caption[^>]*>(.*?)</caption>", shown) == ["upstream of daily.total"]
     assert re.findall("<th [^>]*>(.*?)</th>", shown) == [
@@ -104,13 +104,13 @@ def test_a_notebook_shows_the_graph_and_the_edges(store: Store) -> None:
 
 
 def test_columns_of_the_table_that_say_nothing_are_left_out(store: Store) -> None:
-    shown = store.upstream("clean")._repr_html_()
+    shown = store.upstream("clean").result._repr_html_()
 
     assert re.findall("<th [^>]*>(.*?)</th>", shown) == ["depth", "source", "target", "job"]
 
 
 def test_an_answer_of_nothing_says_so(store: Store) -> None:
-    shown = store.upstream("shop.orders")._repr_html_()
+    shown = store.upstream("shop.orders").result._repr_html_()
 
     assert "<p>nothing in the store is upstream of shop.orders</p>" in shown
     assert "<table" not in shown

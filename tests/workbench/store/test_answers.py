@@ -9,11 +9,9 @@ from typing import Any
 
 import networkx
 import pytest
-from openlineage_pyspark.workbench.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.times import microseconds, time_of
-from openlineage_pyspark.workbench.page.formats import text_of_graph
-from openlineage_pyspark.workbench.questions.pictures import table_of_csv
-from openlineage_pyspark.workbench.questions.reached import LinkedNodes, reach_of
+from openlineage_pyspark.workbench.questions.reached import LinkedNodes
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink
 
@@ -107,10 +105,10 @@ def test_tables_up_and_down_are_those_of_a_plain_graph(filled: Callable[..., Sto
     for table in sorted(graph):
         down = networkx.single_source_shortest_path_length(graph, table)
         up = networkx.single_source_shortest_path_length(graph.reverse(), table)
-        assert tables_of(store.downstream(table)) == {key: depth for key, depth in down.items() if key != table}
-        assert tables_of(store.upstream(table)) == {key: depth for key, depth in up.items() if key != table}
+        assert tables_of(store.downstream(table).result) == {key: depth for key, depth in down.items() if key != table}
+        assert tables_of(store.upstream(table).result) == {key: depth for key, depth in up.items() if key != table}
         near = {key: depth for key, depth in down.items() if 0 < depth <= 2}
-        assert tables_of(store.downstream(table, depth=2)) == near
+        assert tables_of(store.downstream(table, depth=2).result) == near
 
 
 @pytest.mark.parametrize("direct", [False, True])
@@ -123,8 +121,8 @@ def test_columns_up_and_down_are_those_of_a_plain_graph(
     # Each second column, for every answer takes its time.
     for table, column in sorted(place for place in graph if place[1])[seed % 2 :: 2]:
         name = f"{table}.{column}"
-        assert columns_of(store.downstream(name, direct=direct)) == downstream_of(graph, (table, column)), name
-        assert columns_of(store.upstream(name, direct=direct)) == upstream_of(graph, (table, column)), name
+        assert columns_of(store.downstream(name, direct=direct).result) == downstream_of(graph, (table, column)), name
+        assert columns_of(store.upstream(name, direct=direct).result) == upstream_of(graph, (table, column)), name
 
 
 def test_between_keeps_what_lies_on_a_way_and_nothing_else(filled: Callable[..., Store]) -> None:
@@ -133,14 +131,14 @@ def test_between_keeps_what_lies_on_a_way_and_nothing_else(filled: Callable[...,
     ends = [(a, b) for a in sorted(graph) for b in sorted(graph) if a != b and networkx.has_path(graph, a, b)]
     for source, target in ends[::7]:
         on_a_way = (networkx.descendants(graph, source) | {source}) & (networkx.ancestors(graph, target) | {target})
-        answer = store.between(source, target)
+        answer = store.between(source, target).result
         assert {node.dataset for node in answer.nodes} | {source} == on_a_way
         kept = {(link.source.dataset, link.target.dataset) for link in answer.links}
         assert kept == set(graph.subgraph(on_a_way).edges)
 
 
 def test_the_closest_come_first(filled: Callable[..., Store]) -> None:
-    answer = filled(*company(1)).downstream("t1")
+    answer = filled(*company(1)).downstream("t1").result
     assert [node.depth for node in answer.nodes] == sorted(node.depth for node in answer.nodes)
     assert [max(link.source.depth, link.target.depth) for link in answer.links] == sorted(
         max(link.source.depth, link.target.depth) for link in answer.links
@@ -153,10 +151,10 @@ def test_a_job_does_what_its_last_complete_run_did(filled: Callable[..., Store])
         run_event("load", "COMPLETE", 5, inputs=(dataset("new"),), outputs=(dataset("t"),)),
         run_event("load", "FAIL", 9),
     )
-    assert tables_of(store.upstream("t")) == {"new": 1}
-    assert tables_of(store.upstream("t", as_of=at(3))) == {"old": 1}
-    assert tables_of(store.upstream("t", ever=True)) == {"new": 1, "old": 1}
-    assert tables_of(store.upstream("t", as_of=at(0))) == {}
+    assert tables_of(store.upstream("t").result) == {"new": 1}
+    assert tables_of(store.upstream("t", as_of=at(3)).result) == {"old": 1}
+    assert tables_of(store.upstream("t", ever=True).result) == {"new": 1, "old": 1}
+    assert tables_of(store.upstream("t", as_of=at(0)).result) == {}
 
 
 def test_two_runs_of_one_job_in_one_application_both_count(filled: Callable[..., Store]) -> None:
@@ -165,20 +163,20 @@ def test_two_runs_of_one_job_in_one_application_both_count(filled: Callable[...,
         run_event("app.append.t", "COMPLETE", 1, inputs=(dataset("a"),), outputs=(dataset("t"),), parent=parent),
         run_event("app.append.t", "COMPLETE", 2, inputs=(dataset("b"),), outputs=(dataset("t"),), parent=parent),
     )
-    assert tables_of(store.upstream("t")) == {"a": 1, "b": 1}
+    assert tables_of(store.upstream("t").result) == {"a": 1, "b": 1}
 
 
 def test_a_stream_that_never_ends_has_lineage(filled: Callable[..., Store]) -> None:
     store = filled(run_event("stream", "START", 1, inputs=(dataset("a"),), outputs=(dataset("b"),)))
-    assert tables_of(store.downstream("a")) == {"b": 1}
+    assert tables_of(store.downstream("a").result) == {"b": 1}
 
 
 def test_a_struct_and_its_fields_belong_together(filled: Callable[..., Store]) -> None:
     made = dataset("t", columnLineage=lineage(x=[("s", "who.name", "IDENTITY")], y=[("s", "who", "IDENTITY")]))
     store = filled(run_event("load", "COMPLETE", 1, inputs=(dataset("s"),), outputs=(made,)))
-    assert columns_of(store.downstream("s.who")) == {("t", "x"): 1, ("t", "y"): 1}
-    assert columns_of(store.downstream("s.who.name")) == {("t", "x"): 1, ("t", "y"): 1}
-    assert columns_of(store.upstream("t.x")) == {("s", "who.name"): 1}
+    assert columns_of(store.downstream("s.who").result) == {("t", "x"): 1, ("t", "y"): 1}
+    assert columns_of(store.downstream("s.who.name").result) == {("t", "x"): 1, ("t", "y"): 1}
+    assert columns_of(store.upstream("t.x").result) == {("s", "who.name"): 1}
 
 
 def test_a_way_between_columns_leads_over_rows_that_a_filter_chose(filled: Callable[..., Store]) -> None:
@@ -187,16 +185,16 @@ def test_a_way_between_columns_leads_over_rows_that_a_filter_chose(filled: Calla
     store = filled(
         run_event("first", "COMPLETE", 1, outputs=(middle,)), run_event("second", "COMPLETE", 2, outputs=(last,))
     )
-    links = [(link.source.label, link.target.label) for link in store.between("s.a", "u.x").links]
+    links = [(link.source.label, link.target.label) for link in store.between("s.a", "u.x").result.links]
     assert links == [("s.a", "t"), ("t.c", "u.x")]
-    assert store.between("s.a", "u.x", direct=True).links == ()
+    assert store.between("s.a", "u.x", direct=True).result.links == ()
 
 
 def test_a_facet_of_an_older_version_has_kinds_too(filled: Callable[..., Store]) -> None:
     source = {"namespace": "lake", "name": "s", "field": "a"}
     field = {"inputFields": [source], "transformationType": "MASKED", "transformationDescription": "hashed"}
     made = dataset("t", columnLineage={"fields": {"x": field}})
-    (link,) = filled(run_event("load", "COMPLETE", 1, outputs=(made,))).upstream("t.x").links
+    (link,) = filled(run_event("load", "COMPLETE", 1, outputs=(made,))).upstream("t.x").result.links
     assert (link.kinds, link.expressions) == (("MASKED",), ("hashed",))
 
 
@@ -211,8 +209,8 @@ def test_a_name_is_found_as_people_type_it(filled: Callable[..., Store]) -> None
         "s3://bucket/lake/sales/orders",
         "ORDERS",
     ):
-        assert store.downstream(name).start.name == "/lake/sales/orders", name
-    assert store.downstream("orders.id").start.column == "id"
+        assert store.downstream(name).result.start.name == "/lake/sales/orders", name
+    assert store.downstream("orders.id").result.start.column == "id"
 
 
 def test_a_name_that_several_have_lists_them(filled: Callable[..., Store]) -> None:
@@ -254,15 +252,13 @@ def test_the_history_tells_runs_rows_inputs_and_changed_columns(filled: Callable
         run_event("load", "START", 3, run="r3", outputs=(out(9, "a", "b"),)),
         run_event("load", "FAIL", 4, run="r3", outputs=(out(9, "a", "b"),)),
     )
-    found = store.history("t")
+    found = store.history("t").result
     assert [(each.version, each.rows, each.change) for each in found] == [("r2", 7, "OVERWRITE"), ("r1", 5, "")]
     assert [each.columns_added for each in found] == [("b",), ()]
     assert [[read.label for read in each.inputs] for each in found] == [[], ["s@41"]]
 
 
-@pytest.mark.parametrize(
-    "ask", [Store.history, Store.history_graph, lambda store, name: store.upstream(f"{name}@latest")]
-)
+@pytest.mark.parametrize("ask", [Store.history, lambda store, name: store.upstream(f"{name}@latest")])
 def test_what_only_a_dataset_has_is_not_told_of_a_column(filled: Callable[..., Store], ask: Callable[..., Any]) -> None:
     store = filled(run_event("load", "COMPLETE", 1, outputs=(dataset("a/t", columns=("c",)),)))
     with pytest.raises(StoreError, match=r"^t\.c is a column: name its dataset, a/t$"):
@@ -277,16 +273,17 @@ def test_lists_tell_what_is_there(filled: Callable[..., Store]) -> None:
         run_event("load", "FAIL", 6, run="r2", errorMessage={"message": "no space"}),
         run_event("other", "START", 7, run="r3"),
     )
-    assert [(job.name, job.runs, job.last_state) for job in store.jobs()] == [
+    assert [(job.name, job.runs, job.last_state) for job in store.jobs().result] == [
         ("load", 2, "FAIL"),
         ("other", 1, "START"),
     ]
-    assert [job.name for job in store.jobs(containing="OTH")] == ["other"]
-    assert [run.run_id for run in store.runs()] == ["r3", "r2", "r1"]
-    assert [(run.run_id, run.error) for run in store.runs(states=["FAIL"])] == [("r2", "no space")]
-    assert [run.run_id for run in store.runs(job="load", limit=1)] == ["r2"]
-    assert [run.run_id for run in store.runs(since=at(4))] == ["r3", "r2"]
-    lines = [(line.label, line.readers, line.writers, line.last_written is not None) for line in store.datasets()]
+    assert [job.name for job in store.jobs(containing="OTH").result] == ["other"]
+    assert [run.run_id for run in store.runs().result] == ["r3", "r2", "r1"]
+    assert [(run.run_id, run.error) for run in store.runs(state=("FAIL",)).result] == [("r2", "no space")]
+    assert [run.run_id for run in store.runs(job="load", limit=1).result] == ["r2"]
+    assert [run.run_id for run in store.runs(since=at(4)).result] == ["r3", "r2"]
+    rows = store.datasets().result
+    lines = [(row.label, row.readers, row.writers, row.last_written is not None) for row in rows]
     assert lines == [("a", 1, 0, False), ("b", 0, 1, True)]
 
 
@@ -299,35 +296,33 @@ def hostile() -> str:
 def test_each_format_shows_each_edge_and_takes_hostile_names(filled: Callable[..., Store], format_: str) -> None:
     made = dataset(hostile(), columnLineage=lineage(x=[("s", "a", "IDENTITY")]))
     store = filled(run_event("load", "COMPLETE", 1, run="r1", inputs=(dataset("s"),), outputs=(made,)))
-    answer = store.downstream("s.a")
-    shown = table_of_csv(answer) if format_ == "csv" else text_of_graph(store.graph_of(answer), format_)
-    assert shown == EXPECTED[format_]
+    assert store.downstream("s.a").to_text(format_) == EXPECTED[format_]
 
 
 EXPECTED = {
     "mermaid": """\
 flowchart LR
-  subgraph d0["a#quot;]; #lt;script#gt;alert(1)#lt;/script#gt;  #96;#35;#amp;\\"]
-    n0["x"]
+  subgraph d0["s"]
+    n0["a"]
   end
-  subgraph d1["s"]
-    n1["a"]
+  subgraph d1["a#quot;]; #lt;script#gt;alert(1)#lt;/script#gt;  #96;#35;#amp;\\"]
+    n1["x"]
   end
-  n1 -->|"IDENTITY"| n0
+  n0 -->|"IDENTITY"| n1
 """,
     "dot": """\
 digraph lineage {
   rankdir=LR;
   node [shape=box];
   subgraph cluster_0 {
-    label="a\\"]; <script>alert(1)</script>  `#&amp;\\\\";
-    n0 [label="x"];
+    label="s";
+    n0 [label="a"];
   }
   subgraph cluster_1 {
-    label="s";
-    n1 [label="a"];
+    label="a\\"]; <script>alert(1)</script>  `#&amp;\\\\";
+    n1 [label="x"];
   }
-  n1 -> n0 [label="IDENTITY"];
+  n0 -> n1 [label="IDENTITY"];
 }
 """,
     "csv": "depth,source,source_column,target,target_column,kinds,expression,job,last_run,certainty\n"
@@ -339,8 +334,7 @@ digraph lineage {
 def test_an_answer_as_json_names_its_nodes_in_its_edges(filled: Callable[..., Store]) -> None:
     made = dataset("t", columnLineage=lineage(x=[("s", "a", "IDENTITY")]))
     store: Store = filled(run_event("load", "COMPLETE", 1, run="r1", inputs=(dataset("s"),), outputs=(made,)))
-    found = store.upstream("t.x")
-    result = json.loads(json.dumps(reach_of(found, found.graph()).to_dict()))
+    result = json.loads(store.upstream("t.x").to_text("json"))["result"]
     target, source = "column|lake|t|x", "column|lake|s|a"
     assert (result["type"], result["start"], result["depths"]) == ("reach", [target], {target: 0, source: 1})
     assert {target, source} < {node["id"] for node in result["nodes"]}
@@ -376,9 +370,10 @@ def test_a_run_is_late_if_it_takes_much_longer_than_the_runs_before_it(filled: C
         *_runs_of("quick", (0, 0.01), (1, 1.01), (2, 2.01), (3, 3.9)),
     )
     # A third of an hour is twice the usual time, and a run of which too few came before is not late.
-    assert [(run.run_id, run.usual_seconds) for run in store.runs(late=True, as_of=at(390))] == [("slow-4", 600.0)]
-    assert [run.run_id for run in store.runs(late=True, as_of=at(391))] == ["slow-6", "slow-4"]
-    assert [run.late for run in store.runs(limit=1)] == [False]
+    late = store.runs(late=True, as_of=at(390)).result
+    assert [(run.run_id, run.usual_seconds) for run in late] == [("slow-4", 600.0)]
+    assert [run.run_id for run in store.runs(late=True, as_of=at(391)).result] == ["slow-6", "slow-4"]
+    assert [run.late for run in store.runs(limit=1).result] == [False]
 
 
 def test_a_job_is_late_if_it_pauses_much_longer_than_usual(filled: Callable[..., Store]) -> None:
@@ -386,9 +381,9 @@ def test_a_job_is_late_if_it_pauses_much_longer_than_usual(filled: Callable[...,
         *_runs_of("hourly", *((hour * 60, hour * 60 + 1) for hour in range(5))),
         *_runs_of("rare", (0, 1), (60, 61)),
     )
-    lines = {job.name: (job.usual_pause, job.late) for job in store.jobs(as_of=at(360))}
+    lines = {job.name: (job.usual_pause, job.late) for job in store.jobs(as_of=at(360)).result}
     assert lines == {"hourly": (3600.0, False), "rare": (None, False)}
-    assert {job.name: job.late for job in store.jobs(as_of=at(361))} == {"hourly": True, "rare": False}
+    assert {job.name: job.late for job in store.jobs(as_of=at(361)).result} == {"hourly": True, "rare": False}
 
 
 def test_the_history_tells_types_that_changed_and_versions_that_were_inferred(filled: Callable[..., Store]) -> None:
@@ -398,7 +393,7 @@ def test_the_history_tells_types_that_changed_and_versions_that_were_inferred(fi
         return run_event("load", "COMPLETE", minute, run=f"r{minute}", inputs=(dataset("s"),), outputs=(out,))
 
     first = run_event("fill", "COMPLETE", 0, run="w", outputs=(dataset("s"),))
-    newest, oldest = filled(first, made(1, "int"), made(2, "bigint")).history("t")
+    newest, oldest = filled(first, made(1, "int"), made(2, "bigint")).history("t").result
     assert (newest.columns_changed, oldest.columns_changed) == ((("x", "int", "bigint"),), ())
     assert (newest.parent, newest.kind, newest.batch) == ("1", "storage", None)
     assert [read.label for read in newest.inputs] == ["s@w?"]

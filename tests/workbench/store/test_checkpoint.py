@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.command.main import main
+from openlineage_pyspark.errors import CheckpointError
 from openlineage_pyspark.workbench.recovery import checkpoint as checkpoints
-from openlineage_pyspark.workbench.recovery.checkpoint import CheckpointError, problem_of_move, set_back
+from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move, set_back
 from openlineage_pyspark.workbench.recovery.plan import CheckpointMove
 
 OFFSET = {"sourceVersion": 1, "reservoirId": "a", "reservoirVersion": 4, "index": 2, "isStartingVersion": True}

@@ -12,7 +12,9 @@ from support.lineage_events import company, taken, text_of_events
 
 _DRIVER = """
 import json, sys
-from openlineage_pyspark.transport import Delivery, Event, open_transport
+from openlineage_pyspark.transport.delivery.worker import Delivery
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
 delivery = Delivery(open_transport("store", {"path": sys.argv[1]}))
 for line in open(sys.argv[2]):
     event = json.loads(line)
@@ -34,7 +36,7 @@ from openlineage_pyspark.workbench.store_api import Store
 asked = 0
 while asked < 5 or not Path(sys.argv[2]).exists():
     with Store.open(sys.argv[1]) as store:
-        for line in store.datasets()[:5]:
+        for line in store.datasets().result.rows[:5]:
             store.downstream(line.name)
             store.history(line.name)
         store.runs(limit=10)
@@ -62,5 +64,5 @@ def test_two_writers_and_five_readers_use_one_file_without_an_error(tmp_path: Pa
     assert ends == [("", 0)] * 7
     taken(tmp_path / "straight.db", events)
     with Store.open(store) as found, Store.open(tmp_path / "straight.db") as straight:
-        assert found.runs() == straight.runs()
-        assert found.datasets() == straight.datasets()
+        assert found.runs().result == straight.runs().result
+        assert found.datasets().result == straight.datasets().result

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.change import difference
 from openlineage_pyspark.workbench.questions.diff import ChangeRow, diff_of_files, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.store_api import Store
@@ -36,19 +36,19 @@ USE = run_event(
 
 def test_two_times_differ_in_columns_edges_and_expressions(filled: Fill) -> None:
     store = filled(load(1, "a + 1", "x"), USE, load(3, "a + 2", "x"), load(5, "b", "x", "z", source="b"))
-    changed = store.diff(at(2), at(3))
+    changed = store.diff(at(2), at(3)).result
     assert changed.changes == (
         ChangeRow("edge", "changed", "raw.a -> s.x", "TRANSFORMATION a + 1", "TRANSFORMATION a + 2"),
     )
     assert changed.downstream == (("t.y", 1),)
-    later = store.diff(at(3), "now")
+    later = store.diff(at(3), "now").result
     assert [(each.what, each.sign, each.name) for each in later.changes] == [
         ("column", "added", "s.z"),
         ("edge", "removed", "raw.a -> s.x"),
         ("edge", "added", "raw.b -> s.x"),
     ]
-    assert store.diff(at(3), at(4)).changes == ()
-    assert {(each.what, each.sign) for each in store.diff(at(0), at(2)).changes} == {
+    assert store.diff(at(3), at(4)).result.changes == ()
+    assert {(each.what, each.sign) for each in store.diff(at(0), at(2)).result.changes} == {
         ("column", "added"),
         ("edge", "added"),
         ("table edge", "added"),
@@ -105,7 +105,7 @@ def test_a_change_of_the_second_path_is_found(
 ) -> None:
     before = both(1, "a * 2")
     store = filled(before, later)
-    assert store.diff(at(2), "now").changes == (change,)
+    assert store.diff(at(2), "now").result.changes == (change,)
     for name, event in (("before", before), ("after", later)):
         Path(tmp_path, name).write_text(text_of_events([event]), encoding="utf-8")
     assert diff_of_files(tmp_path / "before", tmp_path / "after").changes == (change,)
@@ -129,8 +129,8 @@ def test_an_edge_that_is_no_longer_sure_has_changed(filled: Fill, tmp_path: Path
     said = [f"TRANSFORMATION{doubt} f(a)" for doubt in ("", ", opaque", ", guessed")]
     for before, after in ((0, 1), (1, 2), (0, 2)):
         change = ChangeRow("edge", "changed", "raw.a -> s.x", said[before], said[after])
-        assert store.diff(at(before + 1), at(after + 1)).changes == (change,)
-        assert store.diff(f"run:r{before + 1}", f"run:r{after + 1}").changes == (change,)
+        assert store.diff(at(before + 1), at(after + 1)).result.changes == (change,)
+        assert store.diff(f"run:r{before + 1}", f"run:r{after + 1}").result.changes == (change,)
         paths = [tmp_path / f"{each}.ndjson" for each in (before, after)]
         for path, run in zip(paths, (runs[before], runs[after]), strict=True):
             path.write_text(text_of_events([run]))
@@ -142,14 +142,14 @@ def test_a_type_that_changed_is_shown_with_both(filled: Fill) -> None:
         schema = {"fields": [{"name": "x", "type": type_}]}
         return run_event("load", "COMPLETE", minute, outputs=(dataset("s", schema=schema),))
 
-    diff = filled(made(1, "int"), made(2, "bigint")).diff(at(1), at(2))
+    diff = filled(made(1, "int"), made(2, "bigint")).diff(at(1), at(2)).result
     assert diff.changes == (ChangeRow("column", "changed", "s.x", "int", "bigint"),)
     assert text_of_diff(diff) == "~ column s.x: int => bigint\n"
 
 
 def test_two_runs_of_a_job_are_compared(filled: Fill) -> None:
     store = filled(load(1, "a + 1", "x", run="run-one"), load(2, "a + 2", "x", run="run-two"), USE)
-    diff = store.diff("run:run-one", "run:run-t")
+    diff = store.diff("run:run-one", "run:run-t").result
     assert [(each.sign, each.before, each.after) for each in diff.changes] == [
         ("changed", "TRANSFORMATION a + 1", "TRANSFORMATION a + 2")
     ]
@@ -226,9 +226,9 @@ def test_a_comparison_of_graphs_finds_what_a_diff_of_the_same_times_finds(filled
         events.append(run_event(f"job{job}", state, number * 10, inputs=inputs, outputs=(output,)))
     store = filled(*events)
     for times in ((at(35), at(95)), (at(55), at(115)), (at(5), at(200))):
-        changes = difference(*(store.graph(as_of=time) for time in times))
+        changes = difference(*(store.graph(as_of=time).result for time in times))
         graphs = sorted((each.what, each.sign, *each.texts) for each in changes if each.what == "edge")
-        found = store.diff(*times).changes
+        found = store.diff(*times).result.changes
         assert graphs == sorted(
             (each.what, each.sign, each.before, each.after) for each in found if each.what == "edge"
         )

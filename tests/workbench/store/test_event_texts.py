@@ -69,6 +69,7 @@ def cut(texts: list[str], seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))])
+@pytest.mark.slow
 def test_each_text_comes_back_as_it_arrived(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "_MOST_LINES", 30)
     texts = [*golden_texts(), *generated(seed)]
@@ -83,6 +84,7 @@ def test_each_text_comes_back_as_it_arrived(tmp_path: Path, seed: int, monkeypat
     assert kept(tmp_path / "s.db") == {text for text in whole if text[:10_000] not in refused}
 
 
+@pytest.mark.slow
 def test_each_text_comes_back_from_a_store_that_was_rebuilt(tmp_path: Path) -> None:
     texts = [*golden_texts(), *generated(1)]
     with Database(tmp_path / "s.db") as database:
@@ -140,6 +142,7 @@ def _company() -> list[str]:
 
 
 @pytest.mark.parametrize("texts", [_recorded, _company])
+@pytest.mark.slow
 def test_a_store_of_runs_that_repeat_is_a_quarter_of_their_text(tmp_path: Path, texts: Callable[[], list[str]]) -> None:
     every = repeated(texts(), 50)
     with Database(tmp_path / "s.db") as database:

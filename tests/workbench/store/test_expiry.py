@@ -102,7 +102,7 @@ def test_of_a_job_that_never_completed_the_last_run_and_those_of_its_edges_stay(
     ]
     assert kept(tmp_path / "s.db", events, 50) == {"r0", "r2"}
     with Store.open(tmp_path / "s.db") as store:
-        assert [node.label for node in store.upstream("t.a").nodes] == ["raw.x"]
+        assert [node.label for node in store.upstream("t.a").result.nodes] == ["raw.x"]
 
 
 def test_a_run_that_goes_on_for_long_stays_as_a_whole(tmp_path: Path) -> None:
@@ -142,8 +142,8 @@ def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answere
     random.Random(seed).shuffle(events)  # noqa: S311 (a test's choice)
     taken(tmp_path / "s.db", events)
     with Store.open(tmp_path / "s.db") as store:
-        names = [line.label for line in store.datasets()]
-        before = {name: [node.label for node in store.upstream(name).nodes] for name in names}
+        names = [line.label for line in store.datasets().result]
+        before = {name: [node.label for node in store.upstream(name).result.nodes] for name in names}
     with Database(tmp_path / "s.db") as database:
         found = expire(database, microseconds(at(320)))
         texts = [text for (text,) in database.query("SELECT json FROM event")]
@@ -153,7 +153,7 @@ def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answere
         take(database, [EventLine("test", text) for text in texts])
     assert tables(tmp_path / "s.db") == tables(tmp_path / "again.db")
     with Store.open(tmp_path / "s.db") as store:
-        assert {name: [node.label for node in store.upstream(name).nodes] for name in before} == before
+        assert {name: [node.label for node in store.upstream(name).result.nodes] for name in before} == before
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing_and_a_second_one_finds_nothing(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_what_was_said_since_the_last_complete_run_holds_afterwards_too(tmp_path
 
     def sources() -> set[str]:
         with Store.open(str(tmp_path / "s.db")) as store:
-            return {node.dataset for node in store.upstream("t").nodes}
+            return {node.dataset for node in store.upstream("t").result.nodes}
 
     assert sources() == {"a", "b", "c"}
     assert kept(tmp_path / "s.db", [], 100) == {"first", "between", "last", "failed-5"}

@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.from_plan import graph_of_plan
 from openlineage_pyspark.workbench.model.graph import ColumnNode, Graph, RunNode, Step
 from openlineage_pyspark.workbench.page.formats import GRAPH_FORMATS
 from openlineage_pyspark.workbench.pictures.svg import svg
+from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.store.events.ingest import rows_of_events
 from openlineage_pyspark.workbench.store.events.rows import Rows
 from openlineage_pyspark.workbench.store_api import Store
@@ -46,7 +47,7 @@ def graph(tmp_path: Path, event: dict[str, Any]) -> Graph:
     path = tmp_path / "store.db"
     assert taken(path, [event]).events == 1
     with Store.open(path) as store:
-        return store.graph()
+        return with_diagnostics(store.graph())
 
 
 def steps_of_edges(graph: Graph) -> list[Step]:

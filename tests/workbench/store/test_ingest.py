@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store import sqlite
 from openlineage_pyspark.workbench.store.events import ingest
@@ -346,7 +346,7 @@ def test_a_rename_continues_each_column_under_the_new_name(filled: Callable[...,
         ),
         run_event("rename", "COMPLETE", 2, outputs=(renamed,)),
     )
-    assert [node.label for node in store.upstream("new.a").nodes] == ["old.a", "raw.x"]
+    assert [node.label for node in store.upstream("new.a").result.nodes] == ["old.a", "raw.x"]
 
 
 def _query(folder: Path, sql: str) -> list[tuple[Any, ...]]:
@@ -520,7 +520,7 @@ def test_a_store_of_an_older_version_is_made_anew_from_its_events(tmp_path: Path
     whole = contents(tmp_path / "new.db")
     assert made == {table: rows for table, rows in whole.items() if table != "rejected"}
     with Store.open(tmp_path / "s.db") as store:
-        assert store.sql("SELECT count(*) FROM dataset_version")[1] == [(40,)]
+        assert store.sql("SELECT count(*) FROM dataset_version").table()[1] == [(40,)]
 
 
 def test_a_store_of_an_older_version_may_be_migrated_when_it_is_first_written(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema
@@ -146,12 +146,12 @@ def told_apart(jobs: int) -> list[dict[str, Any]]:
 def test_a_table_comes_from_what_the_run_read_that_wrote_it(tmp_path: Path) -> None:
     taken(tmp_path / "s.db", told_apart(3))
     with Store.open(tmp_path / "s.db") as store:
-        assert [[node.label for node in store.upstream(f"t{each}").nodes] for each in range(3)] == [
+        assert [[node.label for node in store.upstream(f"t{each}").result.nodes] for each in range(3)] == [
             ["s0"],
             ["s1"],
             ["s2"],
         ]
-        assert store.sql("SELECT source_table, target_table FROM table_lineage ORDER BY 1")[1] == [
+        assert store.sql("SELECT source_table, target_table FROM table_lineage ORDER BY 1").table()[1] == [
             ("s0", "t0"),
             ("s1", "t1"),
             ("s2", "t2"),
@@ -169,7 +169,7 @@ def test_what_the_start_of_a_run_reads_and_what_its_end_writes_belong_together(t
         for event in order:
             taken(path, [event])
         with Store.open(path) as store:
-            assert [[node.label for node in store.upstream(f"t{each}").nodes] for each in range(2)] == [
+            assert [[node.label for node in store.upstream(f"t{each}").result.nodes] for each in range(2)] == [
                 ["s0"],
                 ["s1"],
             ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store import own_queries
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema
@@ -21,8 +21,8 @@ Fill: TypeAlias = "Callable[..., Store]"
 @pytest.mark.parametrize("name", [*(table.name for table in schema.TABLES), *(view.name for view in VIEWS)])
 def test_each_table_and_view_that_is_documented_can_be_read(filled: Fill, name: str) -> None:
     store = filled(*company(1, tables=5, jobs=5))
-    assert len(store.sql(f"SELECT * FROM {name}")[0]) > 1
-    assert len(store.sql(f"SELECT count(*) FROM {name}")[1]) == 1
+    assert len(store.sql(f"SELECT * FROM {name}").table()[0]) > 1
+    assert len(store.sql(f"SELECT count(*) FROM {name}").table()[1]) == 1
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_nothing_but_the_stores_tables_is_read(tmp_path: Path, query: str) -> No
         with pytest.raises(StoreError, match="the query can't be answered: "):
             store.sql(query, dialect="sqlite")
         # What one query is refused, no later question lacks.
-        assert len(store.datasets()) > 0
+        assert len(store.datasets().result.rows) > 0
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_statement_that_is_no_query_is_refused_by_the_connection_too(tmp_path:
 def test_a_part_of_a_query_may_have_any_name(filled: Fill) -> None:
     store = filled(*company(1, tables=5, jobs=5))
     parts = "mine AS (SELECT name FROM dataset), other AS (SELECT 1 AS x FROM mine)"
-    assert store.sql(f"WITH {parts} SELECT count(*) > 0 FROM other, mine")[1] == [(1,)]
+    assert store.sql(f"WITH {parts} SELECT count(*) > 0 FROM other, mine").table()[1] == [(1,)]
 
 
 def test_a_query_without_an_end_is_ended(filled: Fill) -> None:
@@ -77,7 +77,7 @@ def test_a_query_without_an_end_is_ended(filled: Fill) -> None:
     endless = "WITH RECURSIVE n AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM n) SELECT count(*) FROM n"
     with pytest.raises(StoreError, match=r"^the query takes longer than 0.2 seconds"):
         store.sql(endless, seconds=0.2)
-    assert len(store.datasets()) > 0
+    assert len(store.datasets().result.rows) > 0
 
 
 def test_an_answer_without_an_end_is_ended(filled: Fill, monkeypatch: pytest.MonkeyPatch) -> None:

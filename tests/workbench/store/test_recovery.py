@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
 from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
@@ -59,7 +59,7 @@ SUM_AGAIN = "INSERT OVERWRITE TABLE ice.db.total SELECT SUM(v) FROM ice.db.clean
 
 
 def test_an_incremental_plan_rolls_back_and_repeats_only_what_holds_bad_data(filled: Fill) -> None:
-    found = filled(*three_layers()).recover("db.raw", version="12")
+    found = filled(*three_layers()).recover("db.raw", version="12").result
 
     assert [(each.dataset, each.bad, each.last_good) for each in found.datasets] == [
         ("db.raw", ("12", "13"), "11"),
@@ -77,7 +77,7 @@ def test_an_incremental_plan_rolls_back_and_repeats_only_what_holds_bad_data(fil
 
 
 def test_a_full_plan_makes_the_datasets_downstream_again_from_their_first_run(filled: Fill) -> None:
-    found = filled(*three_layers()).recover("db.raw", version="12", mode="full")
+    found = filled(*three_layers()).recover("db.raw", version="12", mode="full").result
 
     assert code_of(found) == [
         "CALL ice.system.rollback_to_snapshot('db.raw', 11)",
@@ -91,7 +91,7 @@ def test_a_full_plan_makes_the_datasets_downstream_again_from_their_first_run(fi
 
 
 def test_a_full_plan_leaves_a_table_as_it_is_that_its_first_run_replaces(filled: Fill) -> None:
-    found = filled(*three_layers()).recover("db.raw", version="12", mode="full")
+    found = filled(*three_layers()).recover("db.raw", version="12", mode="full").result
 
     assert [step.title for step in found.steps if step.action in ("roll back", "empty")] == [
         "Roll db.raw back to version 11.",
@@ -100,7 +100,7 @@ def test_a_full_plan_leaves_a_table_as_it_is_that_its_first_run_replaces(filled:
 
 
 def test_the_newest_version_is_bad_if_none_is_named(filled: Fill) -> None:
-    found = filled(*three_layers()).recover("db.raw")
+    found = filled(*three_layers()).recover("db.raw").result
 
     assert (found.version, [each.dataset for each in found.datasets]) == ("13", ["db.raw"])
     assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.raw', 12)", "(correct)"]
@@ -117,11 +117,11 @@ def test_the_newest_version_is_bad_if_none_is_named(filled: Fill) -> None:
     ],
 )
 def test_a_version_is_named_by_itself_by_its_run_or_by_a_time(filled: Fill, which: dict[str, Any]) -> None:
-    assert filled(*three_layers()).recover("raw", **which).version == "12"
+    assert filled(*three_layers()).recover("raw", **which).result.version == "12"
 
 
 def test_the_latest_version_has_a_name(filled: Fill) -> None:
-    assert filled(*three_layers()).recover("db.raw", version="latest").version == "13"
+    assert filled(*three_layers()).recover("db.raw", version="latest").result.version == "13"
 
 
 @pytest.mark.parametrize(
@@ -145,12 +145,20 @@ def test_a_version_that_is_not_there_is_named_with_the_latest_ones(
 
 def test_in_a_diamond_each_side_is_made_before_what_joins_them(filled: Fill) -> None:
     join = "INSERT OVERWRITE ice.db.d SELECT b.v, c.w FROM ice.db.b JOIN ice.db.c"
-    found = filled(
-        *statement("a", 1, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "1")),
-        *statement("b", 2, "INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.a", (table("a", "1"),), _whole("b", "2")),
-        *statement("c", 3, "INSERT OVERWRITE ice.db.c SELECT * FROM ice.db.a", (table("a", "1"),), _whole("c", "3")),
-        *statement("d", 4, join, (table("b", "2"), table("c", "3")), _whole("d", "4")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("a", 1, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "1")),
+            *statement(
+                "b", 2, "INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.a", (table("a", "1"),), _whole("b", "2")
+            ),
+            *statement(
+                "c", 3, "INSERT OVERWRITE ice.db.c SELECT * FROM ice.db.a", (table("a", "1"),), _whole("c", "3")
+            ),
+            *statement("d", 4, join, (table("b", "2"), table("c", "3")), _whole("d", "4")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert [step.again[0].job for step in found.steps if step.again] == ["b", "c", "d"]
     assert [(pin.dataset, pin.affected) for pin in found.steps[-1].inputs] == [("db.b", True), ("db.c", True)]
@@ -169,11 +177,15 @@ def _whole(name: str, version: str) -> dict[str, Any]:
     ],
 )
 def test_an_overwrite_of_the_whole_table_from_clean_data_ends_it(filled: Fill, sql: str, bad: tuple[str, ...]) -> None:
-    found = filled(
-        *statement("a", 1, "", (), table("a", "11")),
-        *statement("b", 2, "INSERT INTO ice.db.b SELECT * FROM ice.db.a", (table("a", "11"),), table("b", "21")),
-        *statement("b2", 3, sql, (table("clean", "91"),), _whole("b", "22")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("b", 2, "INSERT INTO ice.db.b SELECT * FROM ice.db.a", (table("a", "11"),), table("b", "21")),
+            *statement("b2", 3, sql, (table("clean", "91"),), _whole("b", "22")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets][1:] == [("db.b", bad, len(bad) == 1)]
     assert len([step for step in found.steps if step.again]) == len(bad) * (len(bad) > 1)
@@ -183,11 +195,15 @@ def test_an_overwrite_of_the_whole_table_from_clean_data_ends_it(filled: Fill, s
 def test_an_overwrite_of_some_partitions_is_repeated_as_one_and_ends_no_bad_data(filled: Fill, operator: str) -> None:
     """In a session of its own, the same text would empty all other partitions."""
     daily = "INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.a"
-    found = filled(
-        *statement("a", 1, "", (), table("a", "11")),
-        *statement(f"app.{operator}.b", 2, daily, (table("a", "11"),), _whole("b", "21")),
-        *statement(f"app.{operator}.b", 3, daily, (table("clean", "91"),), _whole("b", "22")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement(f"app.{operator}.b", 2, daily, (table("a", "11"),), _whole("b", "21")),
+            *statement(f"app.{operator}.b", 3, daily, (table("clean", "91"),), _whole("b", "22")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     mode = "spark.sql.sources.partitionOverwriteMode"
     repeated = [step for step in found.steps if step.again]
@@ -204,11 +220,15 @@ def test_an_overwrite_of_some_partitions_is_repeated_as_one_and_ends_no_bad_data
 
 def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> None:
     merge = "MERGE INTO ice.db.b USING ice.db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v"
-    found = filled(
-        *statement("a", 1, "", (), table("a", "11")),
-        *statement("m", 2, merge, (table("a", "11"), table("b", "20")), table("b", "21", parent="20")),
-        *statement("u", 3, "UPDATE ice.db.b SET v = 0", (table("b", "21"),), table("b", "22", parent="21")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("m", 2, merge, (table("a", "11"), table("b", "20")), table("b", "21", parent="20")),
+            *statement("u", 3, "UPDATE ice.db.b SET v = 0", (table("b", "21"),), table("b", "22", parent="21")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert found.datasets[1].bad == ("21", "22")
     assert found.cycles == (("db.b",),)
@@ -222,12 +242,16 @@ def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> N
 
 def test_tables_that_are_made_from_each_other_are_named_and_repeated_as_they_ran(filled: Fill) -> None:
     there, back = "INSERT INTO ice.db.b SELECT * FROM ice.db.a", "INSERT INTO ice.db.a SELECT * FROM ice.db.b"
-    found = filled(
-        *statement("there", 1, there, (table("a", "10"),), table("b", "21")),
-        *statement("back", 2, back, (table("b", "21"),), table("a", "11", parent="10")),
-        *statement("there", 3, there, (table("a", "11"),), table("b", "22", parent="21")),
-        *statement("back", 4, back, (table("b", "22"),), table("a", "12", parent="11")),
-    ).recover("db.a", version="11")
+    found = (
+        filled(
+            *statement("there", 1, there, (table("a", "10"),), table("b", "21")),
+            *statement("back", 2, back, (table("b", "21"),), table("a", "11", parent="10")),
+            *statement("there", 3, there, (table("a", "11"),), table("b", "22", parent="21")),
+            *statement("back", 4, back, (table("b", "22"),), table("a", "12", parent="11")),
+        )
+        .recover("db.a", version="11")
+        .result
+    )
 
     assert found.cycles == (("db.a", "db.b"),)
     assert [each.run_id for step in found.steps for each in step.again] == ["there-3", "back-4"]
@@ -263,7 +287,7 @@ def _offsets(lake: str, number: int) -> tuple[str, str]:
 
 
 def test_a_stream_goes_back_to_the_micro_batch_before_the_first_bad_one(filled: Fill) -> None:
-    found = filled(*streams()).recover("db.raw", version="2")
+    found = filled(*streams()).recover("db.raw", version="2").result
 
     assert code_of(found) == [
         "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
@@ -283,7 +307,7 @@ def test_a_stream_goes_back_to_the_micro_batch_before_the_first_bad_one(filled: 
 
 
 def test_a_stream_from_delta_goes_on_after_the_restore_of_its_source(filled: Fill) -> None:
-    found = filled(*streams("delta")).recover("db.raw", version="2")
+    found = filled(*streams("delta")).recover("db.raw", version="2").result
 
     assert code_of(found)[:4] == [
         "RESTORE TABLE spark_catalog.db.raw TO VERSION AS OF 1",
@@ -302,14 +326,18 @@ def test_a_wrong_version_of_a_table_that_a_stream_joins_is_in_the_micro_batches_
         sink = table("clean", f"{number + 50}", parent=f"{number + 49}", lake=lake)
         return batch(number - 1, minute, table("raw", str(number), lake=lake), sink, *_offsets(lake, number))
 
-    found = filled(
-        *application("app", 0.5, "python", "app.py"),
-        *statement("rate", 1, "", (), table("rates", "71", lake=lake)),
-        *stream("s", 2, raw, clean, each(1, 2), parent="app", joined=(rates,)),
-        *statement("rate", 3, "", (), table("rates", "72", parent="71", lake=lake)),
-        *stream("s", 4, raw, clean, each(2, 4), parent="app", joined=(rates,)),
-        *statement("sum", 6, "INSERT INTO db.total SELECT 1", (clean,), table("total", "9", lake=lake)),
-    ).recover("db.rates", version="72")
+    found = (
+        filled(
+            *application("app", 0.5, "python", "app.py"),
+            *statement("rate", 1, "", (), table("rates", "71", lake=lake)),
+            *stream("s", 2, raw, clean, each(1, 2), parent="app", joined=(rates,)),
+            *statement("rate", 3, "", (), table("rates", "72", parent="71", lake=lake)),
+            *stream("s", 4, raw, clean, each(2, 4), parent="app", joined=(rates,)),
+            *statement("sum", 6, "INSERT INTO db.total SELECT 1", (clean,), table("total", "9", lake=lake)),
+        )
+        .recover("db.rates", version="72")
+        .result
+    )
 
     assert [(each.dataset, each.bad) for each in found.datasets] == [
         ("db.rates", ("72",)),
@@ -329,7 +357,7 @@ def test_a_wrong_version_of_a_table_that_a_stream_joins_is_in_the_micro_batches_
 
 
 def test_a_full_plan_starts_a_stream_with_an_empty_checkpoint(filled: Fill) -> None:
-    found = filled(*streams()).recover("db.raw", version="2", mode="full")
+    found = filled(*streams()).recover("db.raw", version="2", mode="full").result
 
     assert code_of(found) == [
         "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
@@ -345,7 +373,9 @@ def test_a_checkpoint_that_may_be_gone_is_named(filled: Fill) -> None:
     events = streams()
     late = batch(200, 9, table("raw", "3"), table("clean", "99", parent="53"), *_offsets("iceberg", 4))
     events += stream("s", 9, table("raw"), table("clean"), late, parent="app")
-    (step,) = [step for step in filled(*events).recover("db.raw", version="2").steps if step.action == "checkpoint"]
+    (step,) = [
+        step for step in filled(*events).recover("db.raw", version="2").result.steps if step.action == "checkpoint"
+    ]
 
     (note,) = [note for note in step.notes if "minBatchesToRetain" in note]
     assert note == (
@@ -359,22 +389,24 @@ def test_a_stream_that_has_not_ended_is_stopped_first(filled: Fill) -> None:
     late = batch(3, 9, table("raw", "3"), table("clean", "54", parent="53"), *_offsets("iceberg", 4))
     events += stream("s", 9, table("raw"), table("clean"), late, parent="app", ends=False)
 
-    step = filled(*events).recover("db.raw", version="2").steps[0]
+    step = filled(*events).recover("db.raw", version="2").result.steps[0]
     assert (step.action, step.title) == ("stop", "Stop the streaming query of s, if it still runs.")
 
 
 def test_an_expired_version_is_replaced_by_the_nearest_before_it(filled: Fill) -> None:
     events = three_layers()
-    found = filled(*events).recover("db.raw", version="13", expired=["12"])
+    found = filled(*events).recover("db.raw", version="13", expired=["12"]).result
 
-    assert code_of(found)[:2] == ["CALL ice.system.rollback_to_snapshot('db.raw', 11)", "(correct)"]
+    # What is made again of the versions between comes before the correction, as it came before the bad version.
+    again = "INSERT INTO ice.db.raw SELECT * FROM files"
+    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.raw', 11)", again, "(correct)"]
     assert found.steps[0].notes == ("Version 12 expired; version 11 is the nearest before it.",)
     assert [each.run_id for step in found.steps for each in step.again] == ["load-3"]
 
 
 def test_an_expired_input_is_said_with_the_nearest_version(filled: Fill) -> None:
     events = [*statement("rate", 0, "", (), table("rates", "90")), *three_layers()]
-    found = filled(*events).recover("db.raw", version="12", expired=["91"])
+    found = filled(*events).recover("db.raw", version="12", expired=["91"]).result
 
     assert doubts_of(found) == [
         "version 91 of db.rates expired: it reads version 90, the nearest",
@@ -396,12 +428,16 @@ def test_a_table_without_versions_is_made_again_from_its_first_run(filled: Fill)
         return table(name, lake="parquet")
 
     copy = "INSERT INTO db.b SELECT * FROM db.a"
-    found = filled(
-        *statement("a", 1, "", (), plain("a")),
-        *statement("b", 2, copy, (plain("a"),), plain("b")),
-        *statement("a", 3, "", (), plain("a")),
-        *statement("b", 4, copy, (plain("a"),), plain("b")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("a", 1, "", (), plain("a")),
+            *statement("b", 2, copy, (plain("a"),), plain("b")),
+            *statement("a", 3, "", (), plain("a")),
+            *statement("b", 4, copy, (plain("a"),), plain("b")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     again = "INSERT INTO spark_catalog.db.b SELECT * FROM spark_catalog.db.a"
     assert code_of(found) == [KEEP_B, *EMPTY_B, "(correct)", again, again]
@@ -428,7 +464,7 @@ def _created(lake: str, sql: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("mode", ["incremental", "full"])
 def test_a_table_that_can_not_be_replaced_is_dropped_before_it_is_created_again(filled: Fill, mode: str) -> None:
-    found = filled(*_created("parquet", CTAS.format("parquet"))).recover("db.a", mode=mode)
+    found = filled(*_created("parquet", CTAS.format("parquet"))).recover("db.a", mode=mode).result
 
     assert code_of(found) == [
         KEEP_B,
@@ -440,7 +476,7 @@ def test_a_table_that_can_not_be_replaced_is_dropped_before_it_is_created_again(
 
 @pytest.mark.parametrize(("lake", "catalog"), [("iceberg", "ice"), ("delta", "spark_catalog")])
 def test_a_table_of_a_format_that_can_replace_it_is_replaced(filled: Fill, lake: str, catalog: str) -> None:
-    found = filled(*_created(lake, CTAS.format(lake))).recover("db.a")
+    found = filled(*_created(lake, CTAS.format(lake))).recover("db.a").result
 
     assert code_of(found)[-1] == (
         f"CREATE OR REPLACE TABLE {catalog}.db.b USING {lake.upper()} AS SELECT * FROM {catalog}.db.a"
@@ -449,7 +485,7 @@ def test_a_table_of_a_format_that_can_replace_it_is_replaced(filled: Fill, lake:
 
 def test_side_by_side_drops_only_the_copy_and_leaves_it_without_the_location_of_the_table(filled: Fill) -> None:
     sql = CTAS.format("parquet LOCATION '/lake/db/b'")
-    found = filled(*_created("parquet", sql)).recover("db.a", mode="side-by-side")
+    found = filled(*_created("parquet", sql)).recover("db.a", mode="side-by-side").result
 
     assert code_of(found)[3:5] == [
         "DROP TABLE IF EXISTS spark_catalog.db.b_s1",
@@ -458,7 +494,7 @@ def test_side_by_side_drops_only_the_copy_and_leaves_it_without_the_location_of_
 
 
 def test_files_that_a_dropped_table_leaves_are_named(filled: Fill) -> None:
-    found = filled(*_created("parquet", CTAS.format("parquet LOCATION '/lake/db/b'"))).recover("db.a")
+    found = filled(*_created("parquet", CTAS.format("parquet LOCATION '/lake/db/b'"))).recover("db.a").result
 
     assert "DROP TABLE leaves the files in /lake/db/b: remove them before the table is created" in doubts_of(found)
 
@@ -468,13 +504,17 @@ def test_what_an_application_creates_again_is_dropped_before(filled: Fill) -> No
         made = table("c", lake="parquet", change="".join(change))
         return statement("c", minute, sql, (table("a", lake="parquet"),), made, application="app")
 
-    found = filled(
-        *application("app", 0, "python", "app.py"),
-        *statement("a", 1, "", (), table("a", lake="parquet")),
-        *statement("b", 2, "", (table("a", lake="parquet"),), _plain("b"), application="app"),
-        *written(3, "", "CREATE"),
-        *written(4, ""),
-    ).recover("db.a")
+    found = (
+        filled(
+            *application("app", 0, "python", "app.py"),
+            *statement("a", 1, "", (), table("a", lake="parquet")),
+            *statement("b", 2, "", (table("a", lake="parquet"),), _plain("b"), application="app"),
+            *written(3, "", "CREATE"),
+            *written(4, ""),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert code_of(found) == [
         KEEP_B,
@@ -490,11 +530,15 @@ def test_what_an_application_creates_again_is_dropped_before(filled: Fill) -> No
 def test_a_table_of_a_database_that_an_application_creates_again_is_dropped_by_a_person(filled: Fill) -> None:
     made: dict[str, Any] = {"namespace": "postgres://host:5432", "name": "shop.public.b"}
     made["facets"] = {"lifecycleStateChange": {"lifecycleStateChange": "CREATE"}}
-    found = filled(
-        *application("app", 0, "python", "app.py"),
-        *statement("a", 1, "", (), table("a", lake="parquet")),
-        *statement("b", 2, "", (table("a", lake="parquet"),), made, application="app"),
-    ).recover("db.a")
+    found = (
+        filled(
+            *application("app", 0, "python", "app.py"),
+            *statement("a", 1, "", (), table("a", lake="parquet")),
+            *statement("b", 2, "", (table("a", lake="parquet"),), made, application="app"),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert code_of(found) == ["(empty)", "(correct)", "python app.py"]
     assert found.steps[0].notes == ("app creates it again.", "No event says that it is a table of Spark.")
@@ -507,9 +551,13 @@ def test_a_table_that_may_be_external_is_truncated_or_emptied_by_hand(filled: Fi
         return made
 
     a = table("a", lake="parquet")
-    found = filled(
-        *statement("a", 1, "", (), a), *statement("b", 2, "INSERT INTO db.b SELECT * FROM db.a", (a,), of_hive())
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("a", 1, "", (), a), *statement("b", 2, "INSERT INTO db.b SELECT * FROM db.a", (a,), of_hive())
+        )
+        .recover("db.a")
+        .result
+    )
 
     files = "INSERT OVERWRITE DIRECTORY 'file:/lake/db/b' USING text SELECT '' WHERE false"
     kept = "CREATE TABLE spark_catalog.db.b_before_recovery AS SELECT * FROM spark_catalog.db.b"
@@ -522,11 +570,15 @@ def test_a_table_that_may_be_external_is_truncated_or_emptied_by_hand(filled: Fi
 
 
 def test_a_table_with_versions_that_an_application_creates_again_is_named(filled: Fill) -> None:
-    found = filled(
-        *application("app", 0, "python", "app.py"),
-        *statement("a", 1, "", (), table("a", "1")),
-        *statement("b", 2, "", (table("a", "1"),), table("b", "2", change="CREATE"), application="app"),
-    ).recover("db.a")
+    found = (
+        filled(
+            *application("app", 0, "python", "app.py"),
+            *statement("a", 1, "", (), table("a", "1")),
+            *statement("b", 2, "", (table("a", "1"),), table("b", "2", change="CREATE"), application="app"),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert code_of(found) == ["(correct)", "python app.py"]
     assert "it created db.b: if it fails because db.b is there, drop that first" in found.steps[-1].doubts
@@ -536,12 +588,18 @@ def test_a_table_that_was_created_empty_by_a_run_without_a_text_is_emptied_and_f
     filled: Fill,
 ) -> None:
     created = "app.execute_create_data_source_table_command.default_b"
-    found = filled(
-        *application("app", 0, "python", "app.py"),
-        *statement("a", 1, "", (), table("a", lake="parquet")),
-        *statement(created, 2, "", (), _plain("b"), application="app"),
-        *statement("b", 3, "INSERT INTO b SELECT * FROM a", (table("a", lake="parquet"),), _of_b(), application="app"),
-    ).recover("db.a")
+    found = (
+        filled(
+            *application("app", 0, "python", "app.py"),
+            *statement("a", 1, "", (), table("a", lake="parquet")),
+            *statement(created, 2, "", (), _plain("b"), application="app"),
+            *statement(
+                "b", 3, "INSERT INTO b SELECT * FROM a", (table("a", lake="parquet"),), _of_b(), application="app"
+            ),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert code_of(found) == [
         KEEP_B,
@@ -556,7 +614,7 @@ def _of_b() -> dict[str, Any]:
 
 
 def test_a_version_that_no_recorded_run_made_is_bad_for_all_that_read_it(filled: Fill) -> None:
-    found = filled(*three_layers()).recover("rates")
+    found = filled(*three_layers()).recover("rates").result
 
     assert [(each.dataset, each.bad) for each in found.datasets] == [
         ("db.rates", ("91",)),
@@ -568,10 +626,14 @@ def test_a_version_that_no_recorded_run_made_is_bad_for_all_that_read_it(filled:
 
 def test_a_dataset_that_no_run_wrote_is_bad_since_the_time_that_is_named(filled: Fill) -> None:
     copy, files = "INSERT INTO ice.db.a SELECT * FROM db.files", table("files", lake="parquet")
-    found = filled(
-        *statement("a", 1, copy, (files,), table("a", "11")),
-        *statement("a", 5, copy, (files,), table("a", "12", parent="11")),
-    ).recover("files", time="2026-01-01T00:03:00Z")
+    found = (
+        filled(
+            *statement("a", 1, copy, (files,), table("a", "11")),
+            *statement("a", 5, copy, (files,), table("a", "12", parent="11")),
+        )
+        .recover("files", time="2026-01-01T00:03:00Z")
+        .result
+    )
 
     assert [(each.dataset, each.bad) for each in found.datasets] == [("db.files", ("",)), ("db.a", ("12",))]
     assert found.doubts == ("No run that wrote db.files is recorded: all that read it since counts as bad.",)
@@ -579,20 +641,24 @@ def test_a_dataset_that_no_run_wrote_is_bad_since_the_time_that_is_named(filled:
 
 
 def test_what_is_not_sure_is_said_where_it_matters(filled: Fill) -> None:
-    found = filled(
-        *statement("a", 1, "", (), table("a", "11")),
-        *statement(
-            "b",
-            2,
-            "INSERT INTO ice.db.b SELECT f(v), now() FROM ice.db.a JOIN news",
-            (table("a", "11"),),
-            table("b", "21", parent="20"),
-            gaps=("f: a foreign function",),
-        ),
-        *statement("b", 3, "INSERT INTO ice.db.b SELECT * FROM ice.db.a", (table("a", "11"),), table("b"), ends=""),
-        *statement("c", 4, "THIS is (no SQL", (table("b", "21"),), table("c", "31", parent="30")),
-        *statement("d", 5, "", (table("b", "21"),), table("d", "41", parent="40")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement(
+                "b",
+                2,
+                "INSERT INTO ice.db.b SELECT f(v), now() FROM ice.db.a JOIN news",
+                (table("a", "11"),),
+                table("b", "21", parent="20"),
+                gaps=("f: a foreign function",),
+            ),
+            *statement("b", 3, "INSERT INTO ice.db.b SELECT * FROM ice.db.a", (table("a", "11"),), table("b"), ends=""),
+            *statement("c", 4, "THIS is (no SQL", (table("b", "21"),), table("c", "31", parent="30")),
+            *statement("d", 5, "", (table("b", "21"),), table("d", "41", parent="40")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert found.doubts == ("db.b: the run b-3 of b never reported an end. It may have written there.",)
     by_job = {step.again[0].job: step for step in found.steps if step.again}
@@ -615,16 +681,21 @@ def test_what_is_not_sure_is_said_where_it_matters(filled: Fill) -> None:
     ],
 )
 def test_a_statement_on_which_the_parser_itself_fails_is_shown(filled: Fill, query: str, reason: str) -> None:
-    found = filled(
-        *statement("a", 1, "", (), table("a", "11")),
-        *statement("b", 2, f"INSERT INTO ice.db.b {query}", (table("a", "11"),), table("b", "21", parent="20")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("b", 2, f"INSERT INTO ice.db.b {query}", (table("a", "11"),), table("b", "21", parent="20")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     (doubts,) = [step.doubts for step in found.steps if step.again and step.again[0].job == "b"]
     assert doubts[0].startswith(f"its statement can't be parsed to pin what it reads ({reason}")
     assert doubts[1].startswith("it ran this: INSERT INTO ice.db.b SELECT")
 
 
+@pytest.mark.slow
 def test_a_statement_of_any_depth_is_written_again_or_refused() -> None:
     """The parser may read what is too deep for it to write."""
     made = [
@@ -640,12 +711,16 @@ def test_a_statement_of_any_depth_is_written_again_or_refused() -> None:
 
 
 def test_a_command_with_secrets_is_shown_and_not_run(filled: Fill) -> None:
-    found = filled(
-        *application("app", 0, "spark-submit", "--conf", "k=[REDACTED]", "app.py", redacted=True),
-        *statement("a", 1, "", (), table("a", "11")),
-        *statement("b", 2, "", (table("a", "11"),), table("b", "21"), application="app"),
-        *statement("x", 3, "", (), table("x", "91"), application="app"),
-    ).recover("db.a")
+    found = (
+        filled(
+            *application("app", 0, "spark-submit", "--conf", "k=[REDACTED]", "app.py", redacted=True),
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("b", 2, "", (table("a", "11"),), table("b", "21"), application="app"),
+            *statement("x", 3, "", (), table("x", "91"), application="app"),
+        )
+        .recover("db.a")
+        .result
+    )
 
     step = found.steps[-1]
     assert (step.language, step.title) == ("", "Run app again.")
@@ -673,12 +748,14 @@ def test_only_the_datasets_that_a_column_reaches_are_bad(filled: Fill) -> None:
         *statement("d", 4, "", (table("a", "1"),), table("d", "2")),
     )
 
-    reached = {column: [e.dataset for e in store.recover("db.a", column=column).datasets] for column in ("p", "q")}
+    reached = {
+        column: [e.dataset for e in store.recover("db.a", column=column).result.datasets] for column in ("p", "q")
+    }
     assert reached == {"p": ["db.a", "db.b", "db.d"], "q": ["db.a", "db.c", "db.d"]}
 
 
 def test_side_by_side_works_on_copies_and_switches_at_the_end(filled: Fill) -> None:
-    found = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side")
+    found = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side").result
 
     clean = CLEAN_AGAIN.format("").replace("ice.db.clean", "ice.db.clean_s1").replace("db.raw ", "db.raw_s1 ")
     assert code_of(found) == [
@@ -734,7 +811,7 @@ def test_a_long_chain_is_planned_in_order_and_nothing_beside_it() -> None:
 
 
 def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
-    found = filled(*streams()).recover("db.raw", version="2")
+    found = filled(*streams()).recover("db.raw", version="2").result
 
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
     assert [step["number"] for step in found.to_dict()["steps"]] == [1, 2, 3, 4, 5, 6]
@@ -761,8 +838,9 @@ def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
 TEXT = """\
 Recovery of db.raw from its version 2 (incremental)
 
-2 datasets with 4 bad versions. 6 steps: 2 roll backs, 1 correction, 1
-checkpoint to set back, 2 runs to repeat. By a person: 2. With doubts: 0.
+2 datasets with 4 bad versions since 2026-01-01 00:04:30 UTC. 6 steps: 2 roll
+backs, 1 correction, 1 checkpoint to set back, 2 runs to repeat. Last time the
+runs took 30 seconds. By a person: 2. With doubts: 0.
 
 These hold or held its data, the first one first:
 
@@ -791,7 +869,7 @@ def test_the_command_shows_a_plan_and_does_nothing(
 
 def test_the_text_of_a_plan_has_one_blank_between_words_and_one_full_stop(filled: Fill) -> None:
     sql = "INSERT INTO db.a\n        SELECT *\n        FROM files"
-    text = PLAN_FORMATS["text"](filled(*statement("a", 1, sql, (), table("a", lake="parquet"))).recover("db.a"))
+    text = PLAN_FORMATS["text"](filled(*statement("a", 1, sql, (), table("a", lake="parquet"))).recover("db.a").result)
 
     assert "   - Its statement was: INSERT INTO db.a SELECT * FROM files\n" in text
     assert "   - Not sure: db.a can't be rolled back: remove the bad data by hand.\n" in text
@@ -799,7 +877,7 @@ def test_the_text_of_a_plan_has_one_blank_between_words_and_one_full_stop(filled
 
 def test_a_plan_is_the_same_from_its_plain_values(filled: Fill) -> None:
     for events in (three_layers(), streams("delta")):
-        found = filled(*events).recover("db.raw", version="2" if len(events) > 14 else "12")
+        found = filled(*events).recover("db.raw", version="2" if len(events) > 14 else "12").result
         assert RecoveryPlan.of_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
@@ -837,7 +915,7 @@ def test_what_was_rolled_back_already_is_not_repeated(filled: Fill) -> None:
         *statement("load", 8, "INSERT INTO ice.db.raw SELECT * FROM files", (), table("raw", "14", parent="11")),
         *statement("clean", 9, CLEAN, (table("raw", "14"), table("rates", "91")), table("clean", "23", parent="21")),
     ]
-    found = filled(*events).recover("db.raw", version="12")
+    found = filled(*events).recover("db.raw", version="12").result
 
     assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets] == [
         ("db.raw", ("12", "13"), True),
@@ -851,24 +929,28 @@ def test_the_page_shows_the_plan_of_its_example(filled: Fill) -> None:
     page = (Path(__file__).parents[3] / "docs" / "recovery.md").read_text("utf-8")
     shown = page.split("<!-- The plan of the test `three_layers`. -->\n```\n")[1].split("```")[0]
 
-    assert shown == PLAN_FORMATS["text"](filled(*three_layers()).recover("db.raw", version="12"))
+    assert shown == PLAN_FORMATS["text"](filled(*three_layers()).recover("db.raw", version="12").result)
 
 
 def test_a_micro_batch_of_iceberg_that_ends_before_a_snapshot_did_not_read_it(filled: Fill) -> None:
     places = [json.dumps({"version": 1, "snapshot_id": number, "position": 0}) for number in (2, 3)]
     raw, clean = table("raw"), table("clean")
-    found = filled(
-        *statement("load", 1, "", (), table("raw", "1")),
-        *statement("load", 2, "", (), table("raw", "2", parent="1")),
-        *stream(
-            "s",
-            3,
-            raw,
-            clean,
-            batch(0, 3, raw, table("clean", "51"), "null", places[0]),
-            batch(1, 3.1, raw, table("clean", "52", parent="51"), *places),
-        ),
-    ).recover("db.raw", version="2")
+    found = (
+        filled(
+            *statement("load", 1, "", (), table("raw", "1")),
+            *statement("load", 2, "", (), table("raw", "2", parent="1")),
+            *stream(
+                "s",
+                3,
+                raw,
+                clean,
+                batch(0, 3, raw, table("clean", "51"), "null", places[0]),
+                batch(1, 3.1, raw, table("clean", "52", parent="51"), *places),
+            ),
+        )
+        .recover("db.raw", version="2")
+        .result
+    )
 
     assert [(each.dataset, each.bad) for each in found.datasets] == [("db.raw", ("2",)), ("db.clean", ("52",))]
     assert "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw" in code_of(found)
@@ -880,7 +962,11 @@ def test_a_delta_table_that_is_named_by_its_path_is_so_in_statements(filled: Fil
         found["facets"]["symlinks"]["identifiers"][0]["name"] = "delta./lake/d.b/a"
         return found
 
-    found = filled(*statement("a", 1, "", (), made("0")), *statement("a", 2, "", (), made("1", "0"))).recover("d.b/a")
+    found = (
+        filled(*statement("a", 1, "", (), made("0")), *statement("a", 2, "", (), made("1", "0")))
+        .recover("d.b/a")
+        .result
+    )
     assert code_of(found)[0] == "RESTORE TABLE delta.`/lake/d.b/a` TO VERSION AS OF 0"
 
 
@@ -891,7 +977,7 @@ def test_what_was_written_after_the_bad_version_is_not_written_twice_if_it_can_n
     events = [
         event for minute in (1, 2, 3) for event in statement("a", minute, "INSERT INTO db.a VALUES (1)", (), _of(lake))
     ]
-    found = filled(*events).recover("db.a", run="a-2")
+    found = filled(*events).recover("db.a", run="a-2").result
 
     assert code_of(found) == ["(correct)"]
     assert doubts_of(found) == ["db.a can't be rolled back: remove the bad data by hand"]
@@ -899,3 +985,121 @@ def test_what_was_written_after_the_bad_version_is_not_written_twice_if_it_can_n
 
 def _of(lake: str) -> dict[str, Any]:
     return table("a", lake=lake)
+
+
+@pytest.mark.parametrize("lake", ["iceberg", "delta"])
+def test_a_table_that_began_empty_and_got_bad_rows_first_is_emptied(filled: Fill, lake: str) -> None:
+    create = "CREATE TABLE db.raw (k INT)"
+    insert = "INSERT INTO db.raw SELECT * FROM db.files"
+    files = table("files", lake="parquet")
+    began = table("raw", "0" if lake == "delta" else "", change="CREATE", lake=lake)
+    events = [
+        *statement("begin", 1, create, (), began),
+        *statement("load", 2, insert, (files,), table("raw", "1", parent="0" if lake == "delta" else "", lake=lake)),
+        *statement("load", 3, insert, (files,), table("raw", "2", parent="1", lake=lake)),
+    ]
+    catalog = "ice" if lake == "iceberg" else "spark_catalog"
+    begin = f"RESTORE TABLE {catalog}.db.raw TO VERSION AS OF 0" if lake == "delta" else f"DELETE FROM {catalog}.db.raw"
+
+    found = filled(*events).recover("db.raw", version="1", correction=("INSERT INTO db.raw VALUES (1)",))
+
+    again = f"INSERT INTO {catalog}.db.raw SELECT * FROM spark_catalog.db.files"
+    assert code_of(found) == [begin, "INSERT INTO db.raw VALUES (1)", again]
+
+
+def test_a_stream_whose_source_goes_back_is_set_back_too_if_its_rows_are_right() -> None:
+    raw = DatasetFacts(1, "raw", "ice.db.raw", "iceberg", "file:///lake/raw")
+    out = DatasetFacts(2, "out", "ice.db.out", "iceberg", "file:///lake/out")
+    facts = Facts(
+        {1: raw, 2: out},
+        {
+            1: tuple(MadeVersion(1, f"l{n}", -1, str(n), n, str(n - 1) if n > 1 else "") for n in (1, 2, 3)),
+            2: tuple(MadeVersion(2, "q", n, str(n + 10), n + 1, str(n + 9) if n else "") for n in (0, 1, 2)),
+        },
+        tuple(ReadFacts(1, "q", n, str(n + 1), offset_from="{}", is_source=True) for n in (0, 1, 2)),
+        {
+            **{f"l{n}": RunFacts(f"l{n}", "load", 1, sql=f"INSERT INTO db.raw VALUES ({n})") for n in (1, 2, 3)},
+            "q": RunFacts("q", "copy", 2, query="q", checkpoint="file:///state/q"),
+        },
+    )
+
+    found = plan(facts, RecoveryRequest((1, 1), Mode.INCREMENTAL, lambda _job, _source, target: target != 2))
+
+    assert [each.dataset for each in found.datasets] == ["raw"]
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
+        "CALL ice.system.rollback_to_snapshot('db.out', 10)",
+        "(correct)",
+        "openlineage-pyspark checkpoint /state/q --back-to 0 --restored /lake/raw",
+        "INSERT INTO ice.db.raw VALUES (3)",
+        "(run)",
+    ]
+
+
+def test_the_name_of_a_restored_table_may_have_spaces(filled: Fill) -> None:
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "", lake="delta") for n in (1, 2, 3)]
+    events = [
+        *statement("load", 1, "INSERT INTO db.raw VALUES (1)", (), raw[0]),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (2)", (), raw[1]),
+        *statement("back", 3, "RESTORE TABLE delta.`/lake/two words` TO VERSION AS OF 1", (), raw[2]),
+    ]
+
+    assert filled(*events).recover("db.raw", version="2").steps == ()
+
+
+def made_by_an_application(*reads: str) -> list[dict[str, Any]]:
+    """Return loads of `raw`, the second one bad, and an application that fills a table without versions from each."""
+    insert = "INSERT INTO db.raw SELECT * FROM db.files"
+    files, out = table("files", lake="parquet"), table("out", lake="parquet")
+    events = application("app", 0, "python", "app.py")
+    for place, minute in ((1, 1), (2, 5), (3, 9)):
+        before = str(place - 1) if place > 1 else ""
+        events += statement("load", minute, insert, (files,), table("raw", str(place), parent=before))
+        if str(place) in reads:
+            name = f"app{place}"
+            events += application(name, minute + 2, "python", "app.py", str(place))
+            events += statement("fill", minute + 3, "", (table("raw", str(place)),), out, application=name)
+    return events
+
+
+def test_an_application_that_read_clean_data_runs_before_they_are_corrected(filled: Fill) -> None:
+    found = filled(*made_by_an_application("1", "2", "3")).recover("db.raw", version="2")
+
+    runs = [step.title for step in found.steps if step.action in ("roll back", "correct", "run")]
+    assert runs == [
+        "Roll db.raw back to version 1.",
+        "Run app1 again.",
+        "Put the right data of version 2 into db.raw.",
+        "Run app2 again.",
+        "Run the statement of load again.",
+        "Run app3 again.",
+    ]
+    assert [step.doubts for step in found.steps if step.language == "shell"] == [(), (), ()]
+
+
+def test_an_application_that_read_data_before_those_that_are_clean_is_not_sure(filled: Fill) -> None:
+    found = filled(*made_by_an_application("1", "2", "3")).recover("db.raw", version="3")
+
+    assert [(step.title, step.doubts) for step in found.steps if step.action in ("correct", "run")] == [
+        ("Run app1 again.", ("it reads what db.raw holds then, and read version 1",)),
+        ("Run app2 again.", ()),
+        ("Put the right data of version 3 into db.raw.", ()),
+        ("Run app3 again.", ()),
+    ]
+
+
+def test_an_application_that_changes_its_own_table_finds_it_as_it_was(filled: Fill) -> None:
+    out = [table("out", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    merge = "MERGE INTO db.out USING rows ON true WHEN MATCHED THEN UPDATE SET *"
+    events = [
+        *statement("load", 1, "INSERT INTO db.raw VALUES (1)", (), raw[0]),
+        *statement("begin", 2, "INSERT INTO db.out VALUES (1)", (), out[0]),
+        *statement("load", 3, "INSERT INTO db.raw VALUES (2)", (), raw[1]),
+        *application("app2", 4, "python", "app.py"),
+        *statement("fill", 5, merge, (raw[1], out[0]), out[1], application="app2"),
+    ]
+
+    found = filled(*events).recover("db.raw", version="2")
+
+    assert [(step.title, step.doubts) for step in found.steps if step.action == "run"] == [("Run app2 again.", ())]

@@ -160,7 +160,7 @@ def test_a_plan_that_is_carried_out_gives_what_right_data_make(
     chance.shuffle(events)
     wrong = chance.choice([each for each in history if each.kind in _WRITING and each.parent] or history[:1])
     (lake, bad), (right, good) = played(history, None), played(history, wrong)
-    plan = filled(*events).recover(f"db.{wrong.table}", version=wrong.version, mode=mode)
+    plan = filled(*events).recover(f"db.{wrong.table}", version=wrong.version, mode=mode).result
 
     affected: dict[str, list[str]] = {}
     for each, before, after in zip(history, bad, good, strict=True):

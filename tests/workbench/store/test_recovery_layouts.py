@@ -49,7 +49,7 @@ def plain(name: str, **facets: Any) -> Event:
 def test_a_creation_that_finds_the_table_there_does_not_end_bad_data(filled: Fill, sql: str) -> None:
     created = statement("app.create_table.db_b", 3, sql, (), table("b", change="CREATE"))
     last = statement("b", 4, COPY, (table("a", "1"),), table("b", "12", parent="11"))
-    found = filled(*ROOT, *BAD_B, *created, *last).recover("db.a")
+    found = filled(*ROOT, *BAD_B, *created, *last).recover("db.a").result
 
     assert (found.datasets[1].bad, found.datasets[1].is_clean) == (("11", "12"), False)
     assert code_of(found) == [BACK, "(correct)", COPY, COPY]
@@ -64,7 +64,7 @@ def test_a_full_plan_goes_back_behind_a_creation_that_finds_the_table_there(fill
     events += statement("b", 6, copy, (table("a", "2"),), plain("b"))
 
     for mode in ("incremental", "full"):
-        found = filled(*events).recover("db.a", version="2", mode=mode)
+        found = filled(*events).recover("db.a", version="2", mode=mode).result
         runs = [again.run_id for step in found.steps for again in step.again]
         assert [run for run in runs if run.startswith("b-")] == ["b-3", "b-6"], mode
         assert doubts_of(found) == [], mode
@@ -73,7 +73,7 @@ def test_a_full_plan_goes_back_behind_a_creation_that_finds_the_table_there(fill
 def test_a_replacement_of_a_table_by_clean_data_ends_bad_data(filled: Fill) -> None:
     sql = "CREATE OR REPLACE TABLE ice.db.b AS SELECT * FROM ice.db.c"
     replaced = statement("r", 3, sql, (table("c", "7"),), table("b", "12", change="OVERWRITE"))
-    found = filled(*ROOT, *BAD_B, *replaced).recover("db.a")
+    found = filled(*ROOT, *BAD_B, *replaced).recover("db.a").result
 
     assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets][1:] == [("db.b", ("11",), True)]
     assert code_of(found) == ["(correct)"]
@@ -83,13 +83,17 @@ def test_a_table_of_delta_that_was_restored_is_clean(filled: Fill) -> None:
     def of(name: str, *version: str, **facets: Any) -> Event:
         return table(name, *version, lake="delta", **facets)
 
-    found = filled(
-        *statement("a", 1, "INSERT INTO db.a VALUES (1)", (), of("a", "1")),
-        *statement("b", 2, "INSERT INTO db.b VALUES (1)", (), of("b", "1", parent="0")),
-        *statement("b", 3, "INSERT INTO db.b SELECT * FROM db.a", (of("a", "1"),), of("b", "2", parent="1")),
-        *statement("r", 4, "RESTORE TABLE db.b TO VERSION AS OF 1", (), of("b", "3", parent="2")),
-        *statement("b", 5, "INSERT INTO db.b VALUES (2)", (), of("b", "4", parent="3")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("a", 1, "INSERT INTO db.a VALUES (1)", (), of("a", "1")),
+            *statement("b", 2, "INSERT INTO db.b VALUES (1)", (), of("b", "1", parent="0")),
+            *statement("b", 3, "INSERT INTO db.b SELECT * FROM db.a", (of("a", "1"),), of("b", "2", parent="1")),
+            *statement("r", 4, "RESTORE TABLE db.b TO VERSION AS OF 1", (), of("b", "3", parent="2")),
+            *statement("b", 5, "INSERT INTO db.b VALUES (2)", (), of("b", "4", parent="3")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets][1:] == [("db.b", ("2",), True)]
     assert code_of(found) == ["(correct)"]
@@ -100,8 +104,8 @@ def test_what_was_written_to_a_branch_last_does_not_hide_what_is_bad_in_the_main
     branch["facets"]["pyspark_snapshot"]["branch"] = "audit"
     store = filled(*ROOT, *BAD_B, *statement("x", 3, "INSERT INTO ice.db.b.branch_audit VALUES (1)", (), branch))
 
-    assert code_of(store.recover("db.a")) == [BACK, "(correct)", COPY]
-    found = store.recover("db.b", version="12")
+    assert code_of(store.recover("db.a").result) == [BACK, "(correct)", COPY]
+    found = store.recover("db.b", version="12").result
     assert found.steps == ()
     assert " ".join(found.doubts) == (
         "The version was written to the branch audit. This plan is about the main branch: it holds the version only if "
@@ -112,7 +116,7 @@ def test_what_was_written_to_a_branch_last_does_not_hide_what_is_bad_in_the_main
 def test_a_renamed_table_is_recovered_under_its_new_name(filled: Fill) -> None:
     events = [*ROOT, *BAD_B, *_renamed(3, "b", "c")]
     events += statement("d", 4, "INSERT INTO ice.db.d SELECT * FROM ice.db.c", (table("c", "11"),), table("d", "21"))
-    found = filled(*events).recover("db.a")
+    found = filled(*events).recover("db.a").result
 
     assert code_of(found) == [
         "CALL ice.system.rollback_to_snapshot('db.c', 10)",
@@ -131,13 +135,17 @@ def _renamed(minute: int, old: str, new: str, lake: str = "iceberg") -> list[Eve
 
 def test_a_renamed_table_without_versions_gets_the_rows_of_its_old_name_again(filled: Fill) -> None:
     fill = "INSERT INTO db.{} SELECT * FROM {}"
-    found = filled(
-        *ROOT,
-        *statement("create", 2, "CREATE TABLE db.b (v INT)", (), plain("b", change="CREATE")),
-        *statement("b", 3, fill.format("b", "ice.db.z"), (table("z", "5"),), plain("b")),
-        *_renamed(4, "b", "c", lake="parquet"),
-        *statement("c", 5, fill.format("c", "ice.db.a"), (table("a", "1"),), plain("c")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *ROOT,
+            *statement("create", 2, "CREATE TABLE db.b (v INT)", (), plain("b", change="CREATE")),
+            *statement("b", 3, fill.format("b", "ice.db.z"), (table("z", "5"),), plain("b")),
+            *_renamed(4, "b", "c", lake="parquet"),
+            *statement("c", 5, fill.format("c", "ice.db.a"), (table("a", "1"),), plain("c")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert [each for each in code_of(found) if each.startswith("INSERT INTO")] == [
         "INSERT INTO spark_catalog.db.c SELECT * FROM ice.db.z VERSION AS OF 5",
@@ -147,12 +155,16 @@ def test_a_renamed_table_without_versions_gets_the_rows_of_its_old_name_again(fi
 
 
 def test_a_table_that_was_dropped_is_created_again_for_what_was_made_of_it(filled: Fill) -> None:
-    found = filled(
-        *ROOT,
-        *statement("b", 2, COPY, (table("a", "1"),), table("b", "11", parent="10")),
-        *statement("d", 3, "INSERT INTO ice.db.d SELECT * FROM ice.db.b", (table("b", "11"),), table("d", "21")),
-        *statement("drop", 4, "DROP TABLE ice.db.b", (), table("b", change="DROP")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *ROOT,
+            *statement("b", 2, COPY, (table("a", "1"),), table("b", "11", parent="10")),
+            *statement("d", 3, "INSERT INTO ice.db.d SELECT * FROM ice.db.b", (table("b", "11"),), table("d", "21")),
+            *statement("drop", 4, "DROP TABLE ice.db.b", (), table("b", change="DROP")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert [step.title for step in found.steps][:2] == ["Create db.b again, without rows.", "Empty db.d."]
     assert code_of(found) == [
@@ -166,14 +178,18 @@ def test_a_table_that_was_dropped_is_created_again_for_what_was_made_of_it(fille
 
 
 def test_a_table_is_not_rolled_back_behind_its_drop(filled: Fill) -> None:
-    found = filled(
-        *ROOT,
-        *statement("b", 2, "INSERT INTO ice.db.b VALUES (1)", (), table("b", "10")),
-        *statement("b", 3, COPY, (table("a", "1"),), table("b", "11", parent="10")),
-        *statement("d", 4, "INSERT INTO ice.db.d SELECT * FROM ice.db.b", (table("b", "11"),), table("d", "21")),
-        *statement("drop", 5, "DROP TABLE ice.db.b", (), table("b", change="DROP")),
-        *statement("new", 6, "CREATE TABLE ice.db.b AS SELECT 5 AS v", (), table("b", "31", change="CREATE")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *ROOT,
+            *statement("b", 2, "INSERT INTO ice.db.b VALUES (1)", (), table("b", "10")),
+            *statement("b", 3, COPY, (table("a", "1"),), table("b", "11", parent="10")),
+            *statement("d", 4, "INSERT INTO ice.db.d SELECT * FROM ice.db.b", (table("b", "11"),), table("d", "21")),
+            *statement("drop", 5, "DROP TABLE ice.db.b", (), table("b", change="DROP")),
+            *statement("new", 6, "CREATE TABLE ice.db.b AS SELECT 5 AS v", (), table("b", "31", change="CREATE")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert code_of(found) == [
         "DELETE FROM ice.db.b",
@@ -190,13 +206,17 @@ def test_a_table_is_not_rolled_back_behind_its_drop(filled: Fill) -> None:
 
 def test_a_table_that_replaced_its_bad_version_gets_that_again(filled: Fill) -> None:
     whole = {"change": "OVERWRITE"}
-    found = filled(
-        *statement("a", 1, "INSERT OVERWRITE ice.db.a SELECT 1", (), table("a", "1", **whole)),
-        *statement("a", 2, "INSERT OVERWRITE ice.db.a SELECT 2", (), table("a", "2", **whole)),
-        *statement("b", 3, COPY, (table("a", "2"),), table("b", "11", parent="10")),
-        *statement("a", 4, "INSERT OVERWRITE ice.db.a SELECT 3", (), table("a", "3", **whole)),
-        *statement("b", 5, COPY, (table("a", "3"),), table("b", "12", parent="11")),
-    ).recover("db.a", version="2")
+    found = (
+        filled(
+            *statement("a", 1, "INSERT OVERWRITE ice.db.a SELECT 1", (), table("a", "1", **whole)),
+            *statement("a", 2, "INSERT OVERWRITE ice.db.a SELECT 2", (), table("a", "2", **whole)),
+            *statement("b", 3, COPY, (table("a", "2"),), table("b", "11", parent="10")),
+            *statement("a", 4, "INSERT OVERWRITE ice.db.a SELECT 3", (), table("a", "3", **whole)),
+            *statement("b", 5, COPY, (table("a", "3"),), table("b", "12", parent="11")),
+        )
+        .recover("db.a", version="2")
+        .result
+    )
 
     assert code_of(found) == [
         "CALL ice.system.rollback_to_snapshot('db.a', 1)",
@@ -209,11 +229,15 @@ def test_a_table_that_replaced_its_bad_version_gets_that_again(filled: Fill) -> 
 
 
 def test_a_table_without_versions_that_was_replaced_since_is_named(filled: Fill) -> None:
-    found = filled(
-        *statement("a", 2, "INSERT OVERWRITE db.a SELECT 2", (), plain("a", change="OVERWRITE")),
-        *statement("b", 3, "INSERT INTO ice.db.b SELECT * FROM db.a", (plain("a"),), table("b", "11", parent="10")),
-        *statement("a", 4, "INSERT OVERWRITE db.a SELECT 3", (), plain("a", change="OVERWRITE")),
-    ).recover("db.a", run="a-2")
+    found = (
+        filled(
+            *statement("a", 2, "INSERT OVERWRITE db.a SELECT 2", (), plain("a", change="OVERWRITE")),
+            *statement("b", 3, "INSERT INTO ice.db.b SELECT * FROM db.a", (plain("a"),), table("b", "11", parent="10")),
+            *statement("a", 4, "INSERT OVERWRITE db.a SELECT 3", (), plain("a", change="OVERWRITE")),
+        )
+        .recover("db.a", run="a-2")
+        .result
+    )
 
     assert found.steps[1].doubts == (
         "db.a can't be rolled back: remove the bad data by hand",
@@ -223,37 +247,49 @@ def test_a_table_without_versions_that_was_replaced_since_is_named(filled: Fill)
 
 def test_a_table_without_versions_is_made_again_with_all_that_a_later_overwrite_replaced(filled: Fill) -> None:
     fill = "INSERT INTO db.b SELECT * FROM ice.db.{}"
-    found = filled(
-        *ROOT,
-        *statement("create", 2, "CREATE TABLE db.b (v INT)", (), plain("b", change="CREATE")),
-        *statement("b", 3, fill.format("z"), (table("z", "5"),), plain("b")),
-        *statement("b", 4, fill.format("a"), (table("a", "1"),), plain("b")),
-        *statement("d", 5, "INSERT INTO ice.db.d SELECT * FROM db.b", (plain("b"),), table("d", "21")),
-        *statement("b", 6, "INSERT OVERWRITE db.b SELECT 1", (), plain("b", change="OVERWRITE")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *ROOT,
+            *statement("create", 2, "CREATE TABLE db.b (v INT)", (), plain("b", change="CREATE")),
+            *statement("b", 3, fill.format("z"), (table("z", "5"),), plain("b")),
+            *statement("b", 4, fill.format("a"), (table("a", "1"),), plain("b")),
+            *statement("d", 5, "INSERT INTO ice.db.d SELECT * FROM db.b", (plain("b"),), table("d", "21")),
+            *statement("b", 6, "INSERT OVERWRITE db.b SELECT 1", (), plain("b", change="OVERWRITE")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert [again.run_id for step in found.steps for again in step.again] == ["b-3", "b-4", "d-5", "b-6"]
 
 
 def test_a_statement_that_names_a_bad_version_reads_what_is_corrected(filled: Fill) -> None:
     sql = "INSERT INTO ice.db.b SELECT * FROM ice.db.a VERSION AS OF 2"
-    found = filled(
-        *ROOT,
-        *statement("a", 2, "INSERT INTO ice.db.a VALUES (2)", (), table("a", "2", parent="1")),
-        *statement("b", 3, sql, (table("a", "2"),), table("b", "11", parent="10")),
-    ).recover("db.a", version="2")
+    found = (
+        filled(
+            *ROOT,
+            *statement("a", 2, "INSERT INTO ice.db.a VALUES (2)", (), table("a", "2", parent="1")),
+            *statement("b", 3, sql, (table("a", "2"),), table("b", "11", parent="10")),
+        )
+        .recover("db.a", version="2")
+        .result
+    )
 
     assert code_of(found)[-1] == COPY
     assert doubts_of(found) == ["it named a version of db.a, and now reads what is there then"]
 
 
 def test_an_application_that_read_an_older_version_is_named(filled: Fill) -> None:
-    found = filled(
-        *application("app", 0, "python", "app.py"),
-        *ROOT,
-        *statement("a", 2, "INSERT INTO ice.db.a VALUES (2)", (), table("a", "2", parent="1")),
-        *statement("b", 3, "", (table("a", "1"),), table("b", "11", parent="10"), application="app"),
-    ).recover("db.a", version="1")
+    found = (
+        filled(
+            *application("app", 0, "python", "app.py"),
+            *ROOT,
+            *statement("a", 2, "INSERT INTO ice.db.a VALUES (2)", (), table("a", "2", parent="1")),
+            *statement("b", 3, "", (table("a", "1"),), table("b", "11", parent="10"), application="app"),
+        )
+        .recover("db.a", version="1")
+        .result
+    )
 
     assert doubts_of(found) == [
         "it read version 1 of db.a when a later one was there: if its code names it, let it read what is there then"
@@ -262,11 +298,15 @@ def test_an_application_that_read_an_older_version_is_named(filled: Fill) -> Non
 
 def test_the_source_of_a_merge_is_pinned_within_a_query(filled: Fill) -> None:
     sql = "MERGE INTO ice.db.b USING db.r ON b.k = r.k WHEN NOT MATCHED THEN INSERT *"
-    found = filled(
-        *ROOT,
-        *BAD_B,
-        *statement("m", 3, sql, (table("r", "7"), table("b", "11")), table("b", "12", parent="11")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *ROOT,
+            *BAD_B,
+            *statement("m", 3, sql, (table("r", "7"), table("b", "11")), table("b", "12", parent="11")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert code_of(found)[-1] == (
         "MERGE INTO ice.db.b USING (SELECT * FROM ice.db.r VERSION AS OF 7) AS r ON b.k = r.k "
@@ -275,9 +315,13 @@ def test_the_source_of_a_merge_is_pinned_within_a_query(filled: Fill) -> None:
 
 
 def test_a_run_that_began_to_read_bad_data_and_never_ended_is_named(filled: Fill) -> None:
-    found = filled(
-        *ROOT, *statement("y", 2, "INSERT INTO ice.db.y SELECT * FROM a", (table("a", "1"),), table("y"), ends="")
-    ).recover("db.a")
+    found = (
+        filled(
+            *ROOT, *statement("y", 2, "INSERT INTO ice.db.y SELECT * FROM a", (table("a", "1"),), table("y"), ends="")
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert found.doubts == (
         "db.y: the run y-2 of y began to read db.a and never reported an end. It may have written there.",
@@ -297,9 +341,9 @@ def test_what_a_task_says_that_a_statement_in_it_wrote_is_repeated_once(filled: 
         run_event("dag.task", "COMPLETE", 4, run="task", **ends),
     )
 
-    assert [each.version for each in store.history("db.b")] == ["11"]
-    assert {node.label for node in store.downstream("run:task").nodes} == {"db.b@11"}
-    found = store.recover("db.a")
+    assert [each.version for each in store.history("db.b").result] == ["11"]
+    assert {node.label for node in store.downstream("run:task").result.nodes} == {"db.b@11"}
+    found = store.recover("db.a").result
     assert (found.datasets[1].bad, code_of(found)) == (("11",), [BACK, "(correct)", COPY])
 
 
@@ -310,26 +354,30 @@ def test_runs_that_name_each_other_as_their_parents_keep_their_versions(filled: 
         events.append(run_event(run, "COMPLETE", 1, run=run, outputs=(dataset("t"),), parent=parent))
     store = filled(*events)
 
-    assert sorted(each.version for each in store.history("t")) == ["x", "y"]
+    assert sorted(each.version for each in store.history("t").result) == ["x", "y"]
 
 
 def test_a_table_of_a_database_is_emptied_by_a_person(filled: Fill) -> None:
     made = {"namespace": "postgres://host:5432", "name": "shop.public.t", "facets": {}}
     store = filled(*ROOT, *statement("t", 2, "", (table("a", "1"),), made))
 
-    assert code_of(store.recover("db.a")) == ["(empty)", "(correct)", "(run)"]
-    assert store.recover("db.a").steps[0].notes[-1] == "No event says that it is a table of Spark."
-    assert code_of(store.recover("db.a", mode="side-by-side"))[1] == "(copy)"
+    assert code_of(store.recover("db.a").result) == ["(empty)", "(correct)", "(run)"]
+    assert store.recover("db.a").result.steps[0].notes[-1] == "No event says that it is a table of Spark."
+    assert code_of(store.recover("db.a", mode="side-by-side").result)[1] == "(copy)"
 
 
 def test_what_came_after_a_truncation_that_is_repeated_comes_again(filled: Fill) -> None:
-    found = filled(
-        *ROOT,
-        *BAD_B,
-        *statement("c", 3, "INSERT INTO ice.db.c SELECT * FROM ice.db.b", (table("b", "11"),), table("c", "21")),
-        *statement("t", 4, "TRUNCATE TABLE ice.db.b", (), table("b", "12", parent="11", change="TRUNCATE")),
-        *statement("b", 5, "INSERT INTO ice.db.b VALUES (7)", (), table("b", "13", parent="12")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *ROOT,
+            *BAD_B,
+            *statement("c", 3, "INSERT INTO ice.db.c SELECT * FROM ice.db.b", (table("b", "11"),), table("c", "21")),
+            *statement("t", 4, "TRUNCATE TABLE ice.db.b", (), table("b", "12", parent="11", change="TRUNCATE")),
+            *statement("b", 5, "INSERT INTO ice.db.b VALUES (7)", (), table("b", "13", parent="12")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert code_of(found)[-3:] == [
         "INSERT INTO ice.db.c SELECT * FROM ice.db.b",
@@ -349,13 +397,17 @@ def test_what_is_read_after_a_statement_without_rows_is_the_version_before_it(
     filled: Fill, sql: str, change: str
 ) -> None:
     join = "INSERT INTO ice.db.b SELECT * FROM ice.db.a JOIN ice.db.r"
-    found = filled(
-        *statement("r", 0, "INSERT INTO ice.db.r VALUES (1)", (), table("r", "70")),
-        *ROOT,
-        *statement("x", 2, sql, (), table("r", change=change)),
-        *statement("b", 3, join, (table("a", "1"), table("r")), table("b", "11", parent="10")),
-        *statement("r", 4, "INSERT INTO ice.db.r VALUES (2)", (), table("r", "71", parent="70")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("r", 0, "INSERT INTO ice.db.r VALUES (1)", (), table("r", "70")),
+            *ROOT,
+            *statement("x", 2, sql, (), table("r", change=change)),
+            *statement("b", 3, join, (table("a", "1"), table("r")), table("b", "11", parent="10")),
+            *statement("r", 4, "INSERT INTO ice.db.r VALUES (2)", (), table("r", "71", parent="70")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert code_of(found)[-1] == ("INSERT INTO ice.db.b SELECT * FROM ice.db.a JOIN ice.db.r VERSION AS OF 70 ON TRUE")
 
@@ -367,12 +419,16 @@ def test_other_columns_are_given_again_only_where_a_restore_takes_them_back(
     def of(name: str, *version: str, **facets: Any) -> Event:
         return table(name, *version, lake=lake, **facets)
 
-    found = filled(
-        *statement("a", 1, "INSERT INTO db.a VALUES (1)", (), of("a", "1")),
-        *statement("b", 2, "INSERT INTO db.b SELECT * FROM db.a", (of("a", "1"),), of("b", "11", parent="10")),
-        *statement("x", 3, "ALTER TABLE db.b ADD COLUMNS (w INT)", (), of("b", "12", parent="11", change="ALTER")),
-        *statement("b", 4, "INSERT INTO db.b VALUES (1, 2)", (), of("b", "13", parent="12")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("a", 1, "INSERT INTO db.a VALUES (1)", (), of("a", "1")),
+            *statement("b", 2, "INSERT INTO db.b SELECT * FROM db.a", (of("a", "1"),), of("b", "11", parent="10")),
+            *statement("x", 3, "ALTER TABLE db.b ADD COLUMNS (w INT)", (), of("b", "12", parent="11", change="ALTER")),
+            *statement("b", 4, "INSERT INTO db.b VALUES (1, 2)", (), of("b", "13", parent="12")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert ("x-3" in {again.run_id for step in found.steps for again in step.again}) is is_repeated
     assert found.datasets[1].bad == (("11", "12", "13") if is_repeated else ("11", "13"))
@@ -380,23 +436,31 @@ def test_other_columns_are_given_again_only_where_a_restore_takes_them_back(
 
 def test_a_version_that_went_with_the_drop_of_its_table_is_named(filled: Fill) -> None:
     join = "INSERT INTO ice.db.b SELECT * FROM ice.db.a JOIN ice.db.r"
-    found = filled(
-        *statement("r", 0, "INSERT INTO ice.db.r VALUES (1)", (), table("r", "70")),
-        *ROOT,
-        *statement("b", 3, join, (table("a", "1"), table("r", "70")), table("b", "11", parent="10")),
-        *statement("x", 4, "DROP TABLE ice.db.r", (), table("r", change="DROP")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *statement("r", 0, "INSERT INTO ice.db.r VALUES (1)", (), table("r", "70")),
+            *ROOT,
+            *statement("b", 3, join, (table("a", "1"), table("r", "70")), table("b", "11", parent="10")),
+            *statement("x", 4, "DROP TABLE ice.db.r", (), table("r", change="DROP")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert doubts_of(found) == ["version 70 of db.r went with its drop: it reads what is there now"]
 
 
 def test_files_that_a_stream_wrote_are_emptied_with_its_list_of_them(filled: Fill) -> None:
     sink = plain("b")
-    found = filled(
-        *application("app", 0, "python", "app.py"),
-        *ROOT,
-        *stream("s", 2, table("a"), sink, batch(0, 2, table("a", "1"), sink), parent="app"),
-    ).recover("db.a")
+    found = (
+        filled(
+            *application("app", 0, "python", "app.py"),
+            *ROOT,
+            *stream("s", 2, table("a"), sink, batch(0, 2, table("a", "1"), sink), parent="app"),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert found.steps[1].doubts[1] == (
         "a stream writes it: if file:/lake/db/b has a folder _spark_metadata, remove that too, for the stream skips "
@@ -420,7 +484,7 @@ def test_the_current_catalog_is_taken_where_no_event_tells_another(filled: Fill)
     raw = [table("r", "1"), table("r", "2", parent="1")]
     for each in raw:
         del each["facets"]["catalog"]
-    found = filled(*statement("r", 1, "", (), raw[0]), *statement("r", 2, "", (), raw[1])).recover("r")
+    found = filled(*statement("r", 1, "", (), raw[0]), *statement("r", 2, "", (), raw[1])).recover("r").result
 
     assert found.steps[0].doubts == ("no event tells the catalog of db.r: the current one is taken",)
 
@@ -435,32 +499,38 @@ def test_a_version_that_is_no_number_gets_into_no_statement(filled: Fill) -> Non
     )
 
     for mode in ("incremental", "full", "side-by-side"):
-        assert not any("DROP TABLE x" in each for each in code_of(found.recover("db.a", mode=mode)))
-    assert not any("DROP TABLE x" in each for each in code_of(found.recover("db.c", version="2")))
+        assert not any("DROP TABLE x" in each for each in code_of(found.recover("db.a", mode=mode).result))
+    assert not any("DROP TABLE x" in each for each in code_of(found.recover("db.c", version="2").result))
 
 
 def test_a_dataset_without_a_recorded_version_is_said_so(filled: Fill) -> None:
     store = filled(*statement("b", 2, COPY, (plain("a"),), table("b", "11", parent="10")))
 
-    assert "- db.a: no version is recorded\n" in PLAN_FORMATS["text"](store.recover("db.a"))
+    assert "- db.a: no version is recorded\n" in PLAN_FORMATS["text"](store.recover("db.a").result)
 
 
 def test_a_truncation_of_a_partition_does_not_end_bad_data(filled: Fill) -> None:
     sql = "TRUNCATE TABLE ice.db.b PARTITION (day = 1)"
-    found = filled(
-        *ROOT, *BAD_B, *statement("t", 3, sql, (), table("b", "12", parent="11", change="TRUNCATE"))
-    ).recover("db.a")
+    found = (
+        filled(*ROOT, *BAD_B, *statement("t", 3, sql, (), table("b", "12", parent="11", change="TRUNCATE")))
+        .recover("db.a")
+        .result
+    )
 
     assert found.datasets[1].bad == ("11", "12")
     assert code_of(found)[-1].startswith("TRUNCATE TABLE ice.db.b PARTITION")
 
 
 def test_an_overwrite_that_may_be_of_some_partitions_is_named(filled: Fill) -> None:
-    found = filled(
-        *ROOT,
-        *statement("b", 2, "INSERT INTO db.b SELECT * FROM ice.db.a", (table("a", "1"),), plain("b")),
-        *statement("b", 3, "INSERT OVERWRITE db.b SELECT 1", (), plain("b", change="OVERWRITE")),
-    ).recover("db.a")
+    found = (
+        filled(
+            *ROOT,
+            *statement("b", 2, "INSERT INTO db.b SELECT * FROM ice.db.a", (table("a", "1"),), plain("b")),
+            *statement("b", 3, "INSERT OVERWRITE db.b SELECT 1", (), plain("b", change="OVERWRITE")),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert found.datasets[1].is_clean
     assert " ".join(found.doubts) == (
@@ -477,7 +547,9 @@ def test_an_overwrite_that_may_be_of_some_partitions_is_named(filled: Fill) -> N
     ],
 )
 def test_a_text_that_does_not_write_what_its_run_wrote_is_run_by_a_person(filled: Fill, sql: str, doubt: str) -> None:
-    found = filled(*ROOT, *statement("b", 2, sql, (table("a", "1"),), table("b", "11", parent="10"))).recover("db.a")
+    found = (
+        filled(*ROOT, *statement("b", 2, sql, (table("a", "1"),), table("b", "11", parent="10"))).recover("db.a").result
+    )
 
     assert (found.steps[-1].language, found.steps[-1].code) == ("", ())
     assert found.steps[-1].doubts[0].startswith(doubt)
@@ -487,20 +559,24 @@ def test_a_text_that_does_not_write_what_its_run_wrote_is_run_by_a_person(filled
 def test_a_statement_of_another_database_is_not_run_by_spark(filled: Fill) -> None:
     made = {"namespace": "postgres://host:5432", "name": "shop.public.t", "facets": {}}
     sql = "INSERT INTO public.t SELECT * FROM a"
-    step = filled(*ROOT, *statement("t", 2, sql, (table("a", "1"),), made)).recover("db.a").steps[-1]
+    step = filled(*ROOT, *statement("t", 2, sql, (table("a", "1"),), made)).recover("db.a").result.steps[-1]
 
     assert step.language == ""
     assert step.doubts == ("no event says that shop.public.t is a table of Spark: run it where it ran",)
 
 
 def test_what_an_application_does_with_a_query_is_done_by_the_application(filled: Fill) -> None:
-    found = filled(
-        *application("app", 0, "python", "app.py"),
-        *ROOT,
-        *statement(
-            "b", 2, "SELECT * FROM ice.db.a", (table("a", "1"),), table("b", "11", parent="10"), application="app"
-        ),
-    ).recover("db.a")
+    found = (
+        filled(
+            *application("app", 0, "python", "app.py"),
+            *ROOT,
+            *statement(
+                "b", 2, "SELECT * FROM ice.db.a", (table("a", "1"),), table("b", "11", parent="10"), application="app"
+            ),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert code_of(found) == [BACK, "(correct)", "python app.py"]
 
@@ -508,11 +584,15 @@ def test_what_an_application_does_with_a_query_is_done_by_the_application(filled
 def test_columns_that_name_their_table_find_its_copy(filled: Fill) -> None:
     merge = "MERGE INTO ice.db.b USING db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v"
     select = "INSERT INTO ice.db.c SELECT db.b.v, r.v FROM db.b JOIN ice.db.r ON b.k = r.k"
-    found = filled(
-        *ROOT,
-        *statement("b", 2, merge, (table("a", "1"), table("b", "10")), table("b", "11", parent="10")),
-        *statement("c", 3, select, (table("b", "11"), table("r", "7")), table("c", "21", parent="20")),
-    ).recover("db.a", mode="side-by-side")
+    found = (
+        filled(
+            *ROOT,
+            *statement("b", 2, merge, (table("a", "1"), table("b", "10")), table("b", "11", parent="10")),
+            *statement("c", 3, select, (table("b", "11"), table("r", "7")), table("c", "21", parent="20")),
+        )
+        .recover("db.a", mode="side-by-side")
+        .result
+    )
 
     assert [code for step in found.steps if step.again for code in step.code] == [
         "MERGE INTO ice.db.b_s1 AS b USING ice.db.a_s1 AS a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v",
@@ -521,7 +601,7 @@ def test_columns_that_name_their_table_find_its_copy(filled: Fill) -> None:
 
 
 def test_a_copy_that_begins_with_bad_data_is_named(filled: Fill) -> None:
-    found = filled(*ROOT, *BAD_B).recover("db.a", mode="side-by-side")
+    found = filled(*ROOT, *BAD_B).recover("db.a", mode="side-by-side").result
 
     (step,) = [step for step in found.steps if step.action == "correct"]
     assert step.doubts == ("ice.db.a_s1 begins with all rows of db.a: remove the bad data by hand",)
@@ -531,7 +611,7 @@ def test_an_empty_version_is_no_last_good_one(filled: Fill) -> None:
     emptied = statement("t", 2, "TRUNCATE TABLE ice.db.b", (), table("b", "10", change="TRUNCATE"))
     copy = statement("b", 3, COPY, (table("a", "1"),), table("b", "11"))
 
-    assert filled(*ROOT, *emptied, *copy).recover("db.a").datasets[1].last_good == ""
+    assert filled(*ROOT, *emptied, *copy).recover("db.a").result.datasets[1].last_good == ""
 
 
 def _of_columns(name: str, source: str, column: str) -> Event:
@@ -553,7 +633,7 @@ def test_a_column_goes_on_through_what_tells_no_columns(filled: Fill) -> None:
     )
 
     reached = {
-        column: {each.dataset for each in store.recover("db.a", column=column).datasets} for column in ("q", "v")
+        column: {each.dataset for each in store.recover("db.a", column=column).result.datasets} for column in ("q", "v")
     }
     every = {"db.a", "db.b", "db.c", "db.e"}
     assert reached == {"q": {*every, "db.d"}, "v": every}
@@ -567,25 +647,29 @@ def test_a_column_may_have_gone_where_the_events_name_a_gap(filled: Fill) -> Non
         *statement("g", 6, "", (table("a", "1"),), _of_columns("g", "a", "p")),
     )
 
-    assert {each.dataset for each in store.recover("db.a", column="q").datasets} == {"db.a", "db.d", "db.f"}
+    assert {each.dataset for each in store.recover("db.a", column="q").result.datasets} == {"db.a", "db.d", "db.f"}
 
 
 def test_the_newest_version_is_the_last_one_that_rows_were_written_to(filled: Fill) -> None:
     altered = statement("x", 3, "ALTER TABLE ice.db.b ADD COLUMNS (w INT)", (), table("b", change="ALTER"))
     used = statement("c", 2.5, "INSERT INTO ice.db.c SELECT * FROM ice.db.b", (table("b", "11"),), table("c", "21"))
-    found = filled(*ROOT, *BAD_B, *used, *altered).recover("db.b")
+    found = filled(*ROOT, *BAD_B, *used, *altered).recover("db.b").result
 
     assert [(each.dataset, each.bad) for each in found.datasets] == [("db.b", ("11",)), ("db.c", ("21",))]
     assert code_of(found)[0] == BACK
 
 
 def test_an_application_is_told_of_the_new_name_of_what_it_writes(filled: Fill) -> None:
-    found = filled(
-        *application("app", 0, "python", "app.py"),
-        *ROOT,
-        *statement("b", 2, "", (table("a", "1"),), table("b", "11", parent="10"), application="app"),
-        *_renamed(3, "b", "c"),
-    ).recover("db.a")
+    found = (
+        filled(
+            *application("app", 0, "python", "app.py"),
+            *ROOT,
+            *statement("b", 2, "", (table("a", "1"),), table("b", "11", parent="10"), application="app"),
+            *_renamed(3, "b", "c"),
+        )
+        .recover("db.a")
+        .result
+    )
 
     assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.c', 10)", "(correct)", "python app.py"]
     assert doubts_of(found) == ["ice.db.b is called ice.db.c now: change that in its code"]

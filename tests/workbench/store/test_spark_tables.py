@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import networkx
 import pytest
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
@@ -205,7 +205,7 @@ def questions() -> list[tuple[str, Callable[[Store], Any]]]:
     found.append(("diff of runs", methodcaller("diff", f"run:{of_versions[0]}", f"run:{of_versions[1]}")))
     lists = [
         ("jobs", methodcaller("jobs", containing="JOB1")),
-        ("failed runs", methodcaller("runs", states=["FAIL"])),
+        ("failed runs", methodcaller("runs", state=("FAIL",))),
         ("runs", methodcaller("runs", job="job", since=at(3), limit=9)),
         ("late jobs", methodcaller("jobs", as_of=at(900))),
         ("late runs", methodcaller("runs", late=True, as_of=at(900))),
@@ -263,7 +263,7 @@ def test_view_shows_a_store_in_a_catalog_as_it_shows_one_in_a_file(
     assert main(["view", *name, *around, "--format", "json", "-o", str(graph)]) == 0
     assert main(["view", *name, *around, "--compare", at(12), "-o", str(page)]) == 0
 
-    expected = json.loads(text_of_graph(Store(lite).graph("t3", depth=1), "json"))
+    expected = json.loads(text_of_graph(Store(lite).graph("t3", depth=1).result, "json"))
     found = json.loads(graph.read_text())
     assert {**found["result"], "time": ""} == {**expected["result"], "time": ""}
     assert found["diagnostics"] == expected["diagnostics"]
@@ -328,7 +328,7 @@ def test_answers_of_this_lineage_are_those_of_a_plain_graph(lite: Database) -> N
     )
     for table in sorted(graph):
         depths = networkx.single_source_shortest_path_length(graph, table)
-        found = {node.name: node.depth for node in Store(lite).downstream(table).nodes}
+        found = {node.name: node.depth for node in Store(lite).downstream(table).result.nodes}
         assert found == {name: depth for name, depth in depths.items() if depth}, table
 
 
@@ -418,7 +418,7 @@ def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Da
     tables = filled("parquet")
     tables.make_views()
     edges = {(row.source_name, row.target_name) for row in session.table("lineage.table_edges").collect()}
-    near = {(link.source.name, link.target.name) for link in Store(lite).downstream("t5", depth=1).links}
+    near = {(link.source.name, link.target.name) for link in Store(lite).downstream("t5", depth=1).result.links}
     assert {edge for edge in edges if edge[0] == "t5"} == near
 
 
@@ -442,9 +442,9 @@ def test_table_functions_have_the_answers_of_python(
 
     store = Store(lite)
     for table in ("t2", "t5", "u1", "lake/t0"):
-        assert told("upstream_tables", table) == expected(store.upstream(table)), table
-        assert told("downstream_tables", table) == expected(store.downstream(table)), table
-    assert told("downstream_tables", "t5", 1) == expected(store.downstream("t5", depth=1))
+        assert told("upstream_tables", table) == expected(store.upstream(table).result), table
+        assert told("downstream_tables", table) == expected(store.downstream(table).result), table
+    assert told("downstream_tables", "t5", 1) == expected(store.downstream("t5", depth=1).result)
     with pytest.raises(Exception, match="nothing is called none"):
         told("downstream_tables", "none")
 
@@ -457,9 +457,11 @@ def test_table_functions_have_the_answers_of_python(
 
     for table, column in (("t2", "a"), ("lake/t0", "b")):
         thing = f"{table}.{column}"
-        assert columns_told("upstream_columns", table, column) == columns_expected(store.upstream(thing)), thing
-        assert columns_told("downstream_columns", table, column) == columns_expected(store.downstream(thing)), thing
-    near, direct = store.downstream("t5.a", depth=1), store.upstream("t2.a", direct=True)
+        assert columns_told("upstream_columns", table, column) == columns_expected(store.upstream(thing).result), thing
+        assert columns_told("downstream_columns", table, column) == columns_expected(store.downstream(thing).result), (
+            thing
+        )
+    near, direct = store.downstream("t5.a", depth=1).result, store.upstream("t2.a", direct=True).result
     assert columns_told("downstream_columns", "t5", "a", ", 1") == columns_expected(near)
     assert columns_told("upstream_columns", "t2", "a", ", direct => true") == columns_expected(direct)
     with pytest.raises(Exception, match="t5 has no column none"):

@@ -312,9 +312,9 @@ def test_a_commit_that_did_not_happen_is_no_version(filled: Callable[..., Store]
         run_event("insert", "COMPLETE", 2, outputs=(dataset("d", **version("1", "0")),)),
         run_event("update", "COMPLETE", 3, inputs=(dataset("d", **version("1")),), outputs=(update,)),
     )
-    assert [line.version for line in store.history("d")] == ["1", "0"]
-    assert store.sql("SELECT snapshot_id FROM sink_snapshot_lineage ORDER BY 1")[1] == [("0",), ("1",)]
-    assert store.sql("SELECT version FROM dataset_version ORDER BY 1")[1] == [("0",), ("1",)]
+    assert [line.version for line in store.history("d").result] == ["1", "0"]
+    assert store.sql("SELECT snapshot_id FROM sink_snapshot_lineage ORDER BY 1").table()[1] == [("0",), ("1",)]
+    assert store.sql("SELECT version FROM dataset_version ORDER BY 1").table()[1] == [("0",), ("1",)]
 
 
 def test_a_write_without_a_version_that_wrote_rows_or_read_no_version_is_one(filled: Callable[..., Store]) -> None:
@@ -326,7 +326,7 @@ def test_a_write_without_a_version_that_wrote_rows_or_read_no_version_is_one(fil
         run_event("drop", "COMPLETE", 4, run="r-4", inputs=(dataset("d", **version("0")),),
                   outputs=(dataset("d", lifecycleStateChange={"lifecycleStateChange": "DROP"}),)),
     )  # fmt: skip
-    assert [line.version for line in store.history("d")] == ["r-4", "r-3", "r-2", "0"]
+    assert [line.version for line in store.history("d").result] == ["r-4", "r-3", "r-2", "0"]
 
 
 ENDS = [version("s1"), version("s2", "s1"), version("s3", "s2"), version("s4", "s3"), version("s5", "s4")]
@@ -362,9 +362,11 @@ def test_offsets_tell_what_a_micro_batch_read_to_questions_and_to_sql_alike(
     done = begin == end or '"position":0' not in end
     source = {"version": end.split('"')[5]} if named and done and "snapshot_id" in end else {}
     store = filled(*batch_read(ENDS, **{"from": begin, "to": end}, **source))
-    rows = store.sql("SELECT snapshot_id, inferred FROM source_snapshot_lineage WHERE batch_id = 4 ORDER BY 1")[1]
+    rows = store.sql("SELECT snapshot_id, inferred FROM source_snapshot_lineage WHERE batch_id = 4 ORDER BY 1").table()[
+        1
+    ]
     assert rows == [(each, 0) for each in read]
-    answers = {each.version for each in store.upstream("t@q/4", depth=1).nodes if each.dataset == "s"}
+    answers = {each.version for each in store.upstream("t@q/4", depth=1).result.nodes if each.dataset == "s"}
     assert set(read) <= answers if read else answers == set()
 
 
@@ -387,23 +389,23 @@ def _lives() -> list[dict[str, Any]]:
 
 def test_a_table_that_was_dropped_and_made_again_is_another_one(filled: Callable[..., Store]) -> None:
     store = filled(*_lives())
-    assert [(line.version, line.run_id) for line in store.history("d")] == [
+    assert [(line.version, line.run_id) for line in store.history("d").result] == [
         *[("2", "w22"), ("1", "w21"), ("0", "w20"), ("drop", "drop")],
         *[("2~1", "w12"), ("1~1", "w11"), ("0~1", "w10")],
     ]
-    assert [line.parent for line in store.history("d")] == ["1", "0", "drop", "2~1", "1~1", "0~1", ""]
-    copies = {node.version for node in store.downstream("d@1").nodes if node.dataset == "c"}
+    assert [line.parent for line in store.history("d").result] == ["1", "0", "drop", "2~1", "1~1", "0~1", ""]
+    copies = {node.version for node in store.downstream("d@1").result.nodes if node.dataset == "c"}
     assert copies == {"copy2"}
-    former = {node.version for node in store.downstream("d@1~1").nodes if node.dataset == "c"}
+    former = {node.version for node in store.downstream("d@1~1").result.nodes if node.dataset == "c"}
     assert former == {"copy1"}
-    assert {node.version for node in store.upstream("c@copy1").nodes if node.dataset == "d"} >= {"1~1"}
+    assert {node.version for node in store.upstream("c@copy1").result.nodes if node.dataset == "d"} >= {"1~1"}
 
 
 def test_a_drop_without_a_second_life_renames_no_version(filled: Callable[..., Store]) -> None:
     store = filled(*_lives()[:5])
-    assert [line.version for line in store.history("d")] == ["drop", "2", "1", "0"]
+    assert [line.version for line in store.history("d").result] == ["drop", "2", "1", "0"]
 
 
 def test_a_recovery_looks_at_the_life_of_the_table_that_is_meant(filled: Callable[..., Store]) -> None:
-    plan = filled(*_lives()).recover("d", version="1")
+    plan = filled(*_lives()).recover("d", version="1").result
     assert [each.bad for each in plan.datasets] == [("1", "2"), ("copy2",)]

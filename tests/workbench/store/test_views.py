@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, run_event, symlink
@@ -99,19 +99,24 @@ EVENTS = (
 def test_the_queries_of_the_proposal_run_as_they_stand(
     filled: Fill, query: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
 ) -> None:
-    assert filled(*EVENTS).sql(query) == (columns, rows)
+    assert filled(*EVENTS).sql(query).table() == (columns, rows)
 
 
 def test_the_views_with_names_stand_in_the_file(filled: Fill) -> None:
     store = filled(*EVENTS)
-    assert store.sql("SELECT job, barrier_id, snapshot_id FROM sink_snapshot_lineage_by_name ORDER BY 1, 2")[1] == [
+    assert store.sql("SELECT job, barrier_id, snapshot_id FROM sink_snapshot_lineage_by_name ORDER BY 1, 2").table()[
+        1
+    ] == [
         ("make", microseconds(at(1)), "123"),
         ("make", microseconds(at(4)), "124"),
         ("stream", 0, "501"),
         ("stream", 1, "502"),
     ]
     # Our own tables with ids are there for the other questions of the same store.
-    assert [node.label for node in store.upstream("last").nodes] == ["cat.myDatabase.myTable", "myDatabase.first"]
+    assert [node.label for node in store.upstream("last").result.nodes] == [
+        "cat.myDatabase.myTable",
+        "myDatabase.first",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,14 +133,16 @@ def test_a_name_is_split_into_database_and_table(
     filled: Fill, namespace: str, name: str, database: str, table_name: str
 ) -> None:
     store = filled(run_event("load", "COMPLETE", 1, outputs=(dataset(name, namespace=namespace),)))
-    assert store.sql("SELECT database, `table` FROM dataset_name")[1] == [(database, table_name)]
+    assert store.sql("SELECT database, `table` FROM dataset_name").table()[1] == [(database, table_name)]
 
 
 def test_jobs_of_one_name_are_not_one_job(filled: Fill) -> None:
     other = run_event("make", "COMPLETE", 9, inputs=(dataset("b"),))
     other["job"]["namespace"] = "elsewhere"
     store = filled(run_event("make", "COMPLETE", 1, outputs=(dataset("a"),)), other)
-    jobs = store.sql("SELECT job FROM source_job_lineage UNION ALL SELECT job FROM sink_job_lineage ORDER BY 1")[1]
+    jobs = store.sql(
+        "SELECT job FROM source_job_lineage UNION ALL SELECT job FROM sink_job_lineage ORDER BY 1"
+    ).table()[1]
     assert jobs == [("elsewhere/make",), ("jobs/make",)]
 
 
@@ -147,8 +154,8 @@ def test_a_read_without_a_version_is_of_the_one_that_was_current(filled: Fill) -
         run_event("load", "COMPLETE", 3, run="w3", outputs=(dataset("s"),)),
         run_event("use", "COMPLETE", 4, run="r", inputs=(dataset("s"),), outputs=(dataset("t"),)),
     )
-    assert store.sql("SELECT snapshot_id, inferred FROM source_snapshot_lineage")[1] == [("w1", 1)]
-    assert store.sql("SELECT version, kind FROM dataset_version ORDER BY time")[1] == [
+    assert store.sql("SELECT snapshot_id, inferred FROM source_snapshot_lineage").table()[1] == [("w1", 1)]
+    assert store.sql("SELECT version, kind FROM dataset_version ORDER BY time").table()[1] == [
         ("w1", "run"),
         ("w3", "run"),
         ("r", "run"),
@@ -164,7 +171,7 @@ def test_the_schema_of_a_version_can_be_asked(filled: Fill) -> None:
         run_event("load", "COMPLETE", 1, outputs=(made("1", ("a", "int")),)),
         run_event("load", "COMPLETE", 2, outputs=(made("2", ("a", "bigint"), ("b", "string")),)),
     )
-    assert store.sql("SELECT version, column_name, type FROM version_column ORDER BY 1, 2")[1] == [
+    assert store.sql("SELECT version, column_name, type FROM version_column ORDER BY 1, 2").table()[1] == [
         ("1", "a", "int"),
         ("2", "a", "bigint"),
         ("2", "b", "string"),
@@ -180,12 +187,16 @@ def test_all_tables_upstream_are_found_by_a_recursive_query(filled: Fill) -> Non
     )
     SELECT d.name, min(up.depth) FROM up JOIN dataset_name d ON d.dataset_id = up.id GROUP BY 1 ORDER BY 2
     """
-    assert filled(*EVENTS).sql(query)[1] == [("last", 0), ("cat.myDatabase.myTable", 1), ("myDatabase.first", 2)]
+    assert filled(*EVENTS).sql(query).table()[1] == [
+        ("last", 0),
+        ("cat.myDatabase.myTable", 1),
+        ("myDatabase.first", 2),
+    ]
 
 
 def test_a_query_on_which_the_parser_itself_fails_is_refused(filled: Fill) -> None:
     with pytest.raises(StoreError, match=r"^the query can't be read: sqlglot fails with IndexError"):
-        filled(*EVENTS).sql("SELECT map('a') FROM event", dialect="spark")
+        filled(*EVENTS).sql("SELECT map('a') FROM event", dialect="spark").table()
 
 
 @pytest.mark.parametrize(
@@ -201,5 +212,5 @@ def test_a_query_on_which_the_parser_itself_fails_is_refused(filled: Fill) -> No
 )
 def test_what_is_no_query_is_said(filled: Fill, query: str, reason: str) -> None:
     with pytest.raises(StoreError) as raised:
-        filled(*EVENTS).sql(query)
+        filled(*EVENTS).sql(query).table()
     assert str(raised.value).startswith(reason)

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.transport.base import TransportConfigError
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError, TransportConfigError
 from openlineage_pyspark.workbench.store import whose
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema
@@ -149,6 +148,12 @@ def test_a_store_whose_mark_is_still_in_its_log_is_ours(tmp_path: Path) -> None:
             shutil.copy(tmp_path / f"live.db{sign}", tmp_path / f"f.db{sign}")
     with Database(tmp_path / "f.db", read_only=True) as database:
         assert database.query("SELECT count(*) FROM event") == [(0,)]
+
+
+@pytest.mark.parametrize("name", [".", "/", ".."])
+def test_a_folder_without_a_name_of_its_own_is_a_folder(name: str) -> None:
+    with pytest.raises(StoreError, match="it is a folder"):
+        Database(Path(name), read_only=True)
 
 
 def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:

@@ -15,16 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
+from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.files import why_no_object
-from openlineage_pyspark.workbench.events.read import (
-    ENDS,
-    LONGEST_TEXT,
-    InvalidEventError,
-    Role,
-    Sides,
-    dataset_facts,
-    facts,
-)
+from openlineage_pyspark.workbench.events.read import ENDS, LONGEST_TEXT, Role, Sides, dataset_facts, facts
 from openlineage_pyspark.workbench.model.kinds import rank
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.events.ingest import Ingested
 from openlineage_pyspark.workbench.store.spark.session import package_of_kafka, package_of_s3, told
 from openlineage_pyspark.workbench.store.spark.sql import table_identifier

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.events.files import FILE_ENDINGS
 from openlineage_pyspark.workbench.store.events.ingest import Ingested
 from openlineage_pyspark.workbench.store.spark import functions as spark_functions
@@ -131,6 +131,7 @@ class SparkTables:
             found = answered_rows(self.session.sql(spark_sql.translated(sql, self.schema_name), args=values))
         return [tuple(row) for row in found]
 
+    @property
     def damage(self) -> str:
         """Return nothing: the storage looks after its files itself."""
         return ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.events.read import InvalidEventError, facts
+from openlineage_pyspark.errors import InvalidEventError
+from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 from openlineage_pyspark.workbench.store.told import Told, ToldPath, ToldStep, ToldVersion

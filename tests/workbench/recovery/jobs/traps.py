@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from openlineage_pyspark.workbench.errors import StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry
 from openlineage_pyspark.workbench.recovery.live import LiveSession
@@ -184,6 +184,12 @@ spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
 spark.sql(f"VACUUM {sql_name(table)} RETAIN 0 HOURS")
 newest = live.table(table).version
 applied("delta vacuumed", [back(table, [*versions, newest], 1)], table)
+
+for place in ("two words", "per%20cent"):
+    odd = TableId(("delta", f"{folder}/{place}"), "delta", f"file:{folder}/{place}")
+    for k in (1, 2, 3):
+        spark.range(k, k + 1).selectExpr("CAST(id AS INT) AS k").write.format("delta").mode("append").save(odd.parts[1])
+    applied(f"delta {place}", [back(odd, ["0", "1", "2"])], odd)
 
 plain = TableId(("spark_catalog", "db", "plain"), "parquet")
 spark.sql(f"CREATE TABLE {sql_name(plain)} (k INT) USING parquet")

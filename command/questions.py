@@ -1,0 +1,96 @@
+"""The commands of the questions about a store: each is made of the signature of its question."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.store_option import add_store, asking, whole_number
+from openlineage_pyspark.workbench.model.kinds import ODD_CODES
+from openlineage_pyspark.workbench.questions.registry import question_called
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.answer import Answer
+    from openlineage_pyspark.workbench.questions.registry import Argument, Question
+    from openlineage_pyspark.workbench.store_api import Store
+
+_STANDARD_INPUT = "-"
+
+
+def add_question(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str) -> None:
+    """Add the command of a question to the command line."""
+    asked = question_called(name)
+    parser = commands.add_parser(name, description=asked.description)
+    add_arguments(parser, asked)
+    parser.add_argument(
+        "--format", choices=asked.formats, default=asked.formats[0], help=f"default: {asked.formats[0]}"
+    )
+    add_store(parser)
+    parser.set_defaults(run=asking(partial(_ask, asked)))
+
+
+def add_arguments(parser: argparse._ActionsContainer, asked: Question) -> None:
+    """Add the arguments of a question to those of a command."""
+    for argument in asked.arguments:
+        if not argument.is_option:
+            optional: dict[str, Any] = {} if argument.is_required else {"nargs": "?", "default": argument.default}
+            parser.add_argument(argument.name, metavar=argument.metavar, help=argument.help.text, **optional)
+            continue
+        parser.add_argument(f"--{argument.name.replace('_', '-')}", **_option(argument))
+
+
+def _option(argument: Argument) -> dict[str, Any]:
+    """Return how argparse takes an option."""
+    common: dict[str, Any] = {"help": argument.help.text, "default": argument.default}
+    metavar = {"metavar": argument.metavar}
+    if argument.shape == "flag":
+        return {**common, "action": "store_true"}
+    if argument.shape == "number":
+        return {**common, **metavar, "type": whole_number(argument.help.least or 0)}
+    if argument.shape == "choice":
+        return {**common, "choices": argument.choices}
+    if argument.shape in ("texts", "choices"):
+        several = {**common, "action": "append", "default": [*argument.default]}
+        return {**several, **({"choices": argument.choices} if argument.choices else metavar)}
+    return {**common, **metavar}
+
+
+def given_to(asked: Question, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of a question as the command line gives them."""
+    given: dict[str, Any] = {}
+    for argument in asked.arguments:
+        value = getattr(options, argument.name)
+        if argument.help.reads_input and value == _STANDARD_INPUT:
+            value = sys.stdin.read()
+        given[argument.name] = tuple(value) if argument.shape in ("texts", "choices") else value
+    return given
+
+
+def _ask(asked: Question, store: Store, options: argparse.Namespace) -> int:
+    given = given_to(asked, options)
+    places = [given.pop(argument.name) for argument in asked.arguments if not argument.is_option]
+    answer = asked.ask(store.tables, *places, **given)
+    show(answer, options.format)
+    return asked.status(answer)
+
+
+def show(answer: Answer[Any], format: str) -> None:  # noqa: A002 (the word of the command line)
+    """Print an answer; what it may lack goes to standard error, unless the answer itself says so."""
+    found = answer.written(format)
+    if isinstance(found, str):
+        sys.stdout.write(found)
+    elif found.rows:
+        Screen().table(found.columns, found.rows)
+    else:
+        Screen().line(found.without_rows)
+    if format != "json":
+        sys.stdout.flush()
+        for diagnostic in answer.diagnostics:
+            if diagnostic.missing:
+                operator = f"{diagnostic.operator}: " if diagnostic.operator else ""
+                complain(f"the answer may be incomplete: {operator}{diagnostic.message}")
+            elif diagnostic.code in ODD_CODES:
+                complain(diagnostic.message)

@@ -1,0 +1,1 @@
+"""Proves what the workbench answers by execution: random work in a real Spark, with no expectation by hand."""

@@ -1,0 +1,142 @@
+"""Which columns and tables no recorded job reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from openlineage_pyspark.workbench.answer import Answer
+from openlineage_pyspark.workbench.store_api import Store
+from support.lineage_events import at, dataset, lineage, run_event, symlink
+
+Fill = Callable[..., Store]
+RAW = dataset("raw", columns=("id", "name", "secret"))
+
+
+def orders(**facets: Any) -> dict[str, Any]:
+    return dataset("orders", columns=("id", "name"), **facets)
+
+
+def topic(**facets: Any) -> dict[str, Any]:
+    return {**dataset("orders-out", columns=("key",), **facets), "namespace": "kafka://broker:9092"}
+
+
+def shop() -> tuple[dict[str, Any], ...]:
+    """Raw becomes orders; the id of an order goes to a topic; names and the table of counts are read by nobody."""
+    made = orders(columnLineage=lineage(id=[("raw", "id", "IDENTITY")], name=[("raw", "name", "IDENTITY")]))
+    counts = dataset("counts", columns=("n",), columnLineage=lineage(n=[("orders", "id", "AGGREGATION")]))
+    out = topic(columnLineage=lineage(key=[("raw", "id", "IDENTITY")]))
+    return (
+        run_event("fill", "COMPLETE", 1, run="f", outputs=(RAW,)),
+        run_event("clean", "COMPLETE", 2, run="c", inputs=(RAW,), outputs=(made,)),
+        run_event("count", "COMPLETE", 3, run="n", inputs=(orders(),), outputs=(counts,)),
+        run_event("export", "COMPLETE", 4, run="e", inputs=(RAW,), outputs=(out,)),
+    )
+
+
+def uses(answer: Answer[Any]) -> dict[str, str]:
+    """Return what is listed, with its use."""
+    return {".".join(filter(None, (row.dataset, row.column))): row.use for row in answer.result}
+
+
+def test_columns_that_no_job_reads_are_listed_with_who_writes_them_and_since_when(filled: Fill) -> None:
+    answer = filled(*shop()).unused()
+
+    assert uses(answer) == {
+        "counts.n": "unused",
+        "orders-out.key": "exported",
+        "orders.name": "unused",
+        "raw.secret": "unused",
+    }
+    row = next(row for row in answer.result if row.column == "secret")
+    assert (row.writers, row.since and row.since.isoformat(), row.last_written == row.since) == (("fill",), at(1), True)
+    assert answer.complete
+
+
+def test_tables_that_no_job_reads_are_listed(filled: Fill) -> None:
+    assert uses(filled(*shop()).unused(by="table")) == {"counts": "unused", "orders-out": "exported"}
+
+
+def test_what_is_read_for_sinks_outside_alone_is_exported(filled: Fill) -> None:
+    made = topic(columnLineage=lineage(key=[("raw", "name", "TRANSFORMATION")], _rows=[("raw", "id", "FILTER")]))
+    store = filled(shop()[0], run_event("export", "COMPLETE", 2, inputs=(RAW,), outputs=(made,)))
+
+    found = {row.column: (row.use, row.exported_to) for row in store.unused("raw").result}
+    assert found == {
+        "id": ("exported", ("orders-out",)),
+        "name": ("exported", ("orders-out",)),
+        "secret": ("unused", ()),
+    }
+    [table] = store.unused("raw", by="table").result
+    assert (table.use, table.exported_to) == ("exported", ("orders-out",))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "facets", "use"),
+    [
+        ("postgres://db:5432", {}, "exported"),
+        ("s3://lake", {}, "exported"),
+        ("s3://lake", {"symlinks": symlink("db.t")}, "unused"),
+        ("s3://lake", {"storage": {"storageLayer": "delta"}}, "unused"),
+        ("s3://lake", {"version": {"datasetVersion": "7"}}, "unused"),
+        ("hive://metastore:9083", {}, "unused"),
+        ("lake", {}, "unused"),
+    ],
+)
+def test_a_sink_is_outside_unless_it_is_a_table_of_a_lake(
+    filled: Fill, namespace: str, facets: dict[str, Any], use: str
+) -> None:
+    made = dataset("a/t", namespace=namespace, columns=("c",), **facets)
+    assert [row.use for row in filled(run_event("w", "COMPLETE", 1, outputs=(made,))).unused().result] == [use]
+
+
+def test_a_job_that_only_writes_a_table_again_is_no_reader(filled: Fill) -> None:
+    again = dataset("t", columns=("a",), columnLineage=lineage(a=[("t", "a", "TRANSFORMATION")]))
+    store = filled(run_event("merge", "COMPLETE", 1, inputs=(dataset("t", columns=("a",)),), outputs=(again,)))
+
+    assert uses(store.unused()) == {"t.a": "unused"}
+    assert uses(store.unused(by="table")) == {"t": "unused"}
+
+
+def test_a_job_that_tells_no_columns_may_read_all_of_them_and_the_answer_says_so(filled: Fill) -> None:
+    store = filled(shop()[0], run_event("task", "COMPLETE", 2, inputs=(RAW,), outputs=(dataset("far"),)))
+    answer = store.unused()
+
+    assert (uses(answer), answer.complete) == ({}, False)
+    [diagnostic] = answer.diagnostics
+    assert (diagnostic.code, diagnostic.node) == ("unknown-columns", "dataset|lake|raw")
+    assert diagnostic.message == "no event tells which columns of raw are read by task: none of its columns is listed"
+
+
+def test_what_a_job_reads_no_longer_is_unused_unless_it_is_asked_for(filled: Fill) -> None:
+    def copied(column: str, minute: int) -> dict[str, Any]:
+        made = dataset("copy", columns=("x",), columnLineage=lineage(x=[("raw", column, "IDENTITY")]))
+        return run_event("copy", "COMPLETE", minute, run=f"r{minute}", inputs=(RAW,), outputs=(made,))
+
+    store = filled(shop()[0], copied("name", 2), copied("id", 3))
+
+    assert uses(store.unused("raw")) == {"raw.name": "unused", "raw.secret": "unused"}
+    assert uses(store.unused("raw", ever=True)) == {"raw.secret": "unused"}
+    assert uses(store.unused("raw", since=at(4))) == {"raw.id": "unused", "raw.name": "unused", "raw.secret": "unused"}
+    assert uses(store.unused("raw", by="table", since=at(4))) == {"raw": "unused"}
+
+
+def test_a_struct_stands_for_its_fields_and_a_field_that_is_read_for_its_struct(filled: Fill) -> None:
+    source = dataset("s", columns=("a", "a.b", "a.c", "z", "z.q"))
+    made = dataset("t", columns=("x",), columnLineage=lineage(x=[("s", "a.b", "IDENTITY")]))
+    store = filled(
+        run_event("fill", "COMPLETE", 1, outputs=(source,)),
+        run_event("use", "COMPLETE", 2, inputs=(source,), outputs=(made,)),
+    )
+
+    assert uses(store.unused("s")) == {"s.a.c": "unused", "s.z": "unused"}
+
+
+def test_a_table_for_people_names_the_use_and_the_writers(filled: Fill) -> None:
+    assert filled(*shop()).unused("o").to_text().splitlines() == [
+        "  name            use       since                last written         written by",
+        "  counts.n        unused    2026-01-01 00:03:00  2026-01-01 00:03:00  count",
+        "  orders.name     unused    2026-01-01 00:02:00  2026-01-01 00:02:00  clean",
+        "  orders-out.key  exported  2026-01-01 00:04:00  2026-01-01 00:04:00  export",
+    ]

@@ -1,0 +1,98 @@
+"""A store learns what a recovery did: asked again, nothing is left to do, and no job is new."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, RecoveryStep
+from openlineage_pyspark.workbench.recovery.recording import Recorder
+from openlineage_pyspark.workbench.recovery.statements import sql_name
+from openlineage_pyspark.workbench.store_api import Store
+from support.lineage_events import taken
+from support.recovery_events import statement, table
+
+INSERT = "INSERT INTO db.raw SELECT * FROM db.files"
+MADE = "INSERT INTO db.made SELECT * FROM db.raw"
+
+
+def events(lake: str, *, versions: bool = True) -> list[dict[str, Any]]:
+    """Return three loads of `raw`, the second one bad, and what is made of each."""
+
+    def made(name: str, version: str, parent: str = "") -> dict[str, Any]:
+        kind = lake if versions or name == "raw" else "parquet"
+        has = versions or name == "raw"
+        return table(name, version if has else "", parent=parent if has else "", lake=kind)
+
+    parts = []
+    for place, minute in ((1, 1), (2, 5), (3, 9)):
+        before = str(place - 1) if place > 1 else ""
+        parts += statement("load", minute, INSERT, (table("files", lake="parquet"),), made("raw", str(place), before))
+        parts += statement("make", minute + 2, MADE, (made("raw", str(place)),), made("made", str(place), before))
+    return parts
+
+
+def recovered(plan: RecoveryPlan, store: Path) -> None:
+    """Do all steps of a plan as the storage would: statements make versions, and Iceberg goes back to old ones."""
+    now = {"raw": 3, "made": 3}
+    reached: dict[str, str] = {}
+    recorder = Recorder(plan, store)
+    for number, step in enumerate(plan.steps, 1):
+        before = {sql_name(each): str(now[each.parts[-1]]) for each in step.writes if each.format != "parquet"}
+        for name in before:
+            key = name.rpartition(".")[2]
+            goes_back = step.action == "roll back" and "CALL" in step.code[0]
+            now[key] = 1 if goes_back else max(now[key], 3) + 1
+            reached[name] = str(now[key])
+        assert recorder.record(number, step, before, dict(reached)) == ""
+
+
+def corrected(store: Store) -> RecoveryPlan:
+    """Return the plan for the second load, which SQL corrects."""
+    return store.recover("db.raw", version="2", correction=("INSERT INTO db.raw VALUES (1)",)).result
+
+
+@pytest.mark.parametrize("lake", ["iceberg", "delta"])
+@pytest.mark.parametrize("versions", [True, False])
+def test_asked_again_after_a_recovery_the_plan_is_empty(tmp_path: Path, lake: str, *, versions: bool) -> None:
+    file = tmp_path / "lineage.db"
+    taken(file, events(lake, versions=versions))
+    with Store.open(file) as store:
+        plan = corrected(store)
+        jobs = {line.name for line in store.jobs().result}
+    assert [step.action for step in plan.steps if step.action == "run"] == ["run"] * (3 if versions else 4)
+
+    recovered(plan, file)
+
+    with Store.open(file) as store:
+        assert corrected(store).steps == ()
+        assert {line.name for line in store.jobs().result} == jobs
+        assert store.recover("db.raw").result.version != "3"
+
+
+def test_what_was_told_twice_counts_once(tmp_path: Path) -> None:
+    file = tmp_path / "lineage.db"
+    taken(file, events("iceberg"))
+    with Store.open(file) as store:
+        plan = corrected(store)
+
+    for _ in range(2):
+        recovered(plan, file)
+
+    with Store.open(file) as store:
+        assert corrected(store).steps == ()
+        assert len([line for line in store.runs().result if line.job == "make"]) == 5
+
+
+def test_a_step_of_which_the_store_has_no_run_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "lineage.db"
+    taken(file, events("iceberg"))
+    with Store.open(file) as store:
+        plan = corrected(store)
+    step: RecoveryStep = attrs.evolve(plan.steps[-1], like="gone")
+
+    assert Recorder(plan, file).record(9, step, {}, {}) == (
+        "the store has no event of the run gone, so it does not learn of step 9"
+    )

@@ -1,0 +1,98 @@
+"""A table for people: its columns, its rows, and how it is written where nothing is cut."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.pictures.plain import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_INDENT, _GAP = 2, 2
+
+
+@attrs.frozen
+class TableColumn:
+    """
+    One column of a table.
+
+    Args:
+        title: its header.
+        least: the width in characters below which it is not narrowed in a terminal.
+        right: whether it is right-aligned.
+        wrap: whether a long cell goes on in the next line; otherwise it is cut.
+        cut_end: whether it is cut at its end, not in the middle.
+        cut_start: whether it is cut at its start: the end of a dataset's name tells the most, and can be asked for.
+    """
+
+    title: str
+    least: int = 8
+    right: bool = False
+    wrap: bool = False
+    cut_end: bool = False
+    cut_start: bool = False
+
+
+@attrs.frozen
+class TextTable:
+    """
+    A table.
+
+    Args:
+        columns: its columns.
+        rows: its rows: a text for each column.
+        without_rows: the sentence that stands in its place if it has no rows.
+    """
+
+    columns: Sequence[TableColumn]
+    rows: Sequence[Sequence[str]]
+    without_rows: str = "nothing found"
+
+    def to_text(self) -> str:
+        """Return it as text, in which nothing is cut."""
+        if not self.rows:
+            return f"{plain(self.without_rows)}\n"
+        lines = [[column.title for column in self.columns], *([plain(cell) for cell in row] for row in self.rows)]
+        widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
+        return "".join(f"{_line(line, self.columns, widths)}\n" for line in lines)
+
+    def to_markdown(self) -> str:
+        """Return it as a table of Markdown."""
+        if not self.rows:
+            return f"{plain(self.without_rows)}\n"
+        lines = ["| " + " | ".join(column.title or " " for column in self.columns) + " |"]
+        lines.append("|" + "|".join("---:" if column.right else "---" for column in self.columns) + "|")
+        lines += ["| " + " | ".join(code_of(cell) for cell in row) + " |" for row in self.rows]
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _line(cells: Sequence[str], columns: Sequence[TableColumn], widths: Iterable[int]) -> str:
+    padded = []
+    for cell, column, width in zip(cells, columns, widths, strict=True):
+        gap = " " * (width - cell_len(cell))
+        padded.append(gap + cell if column.right else cell + gap)
+    return f"{' ' * _INDENT}{(' ' * _GAP).join(padded)}".rstrip()
+
+
+def cell_len(text: str) -> int:
+    """Return how many columns of a terminal a text takes: signs of East Asia take two, and combining signs none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.category(sign) in ("Mn", "Me") else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        for sign in text
+    )
+
+
+def code_of(text: str) -> str:
+    """Return a text as code in a cell of a Markdown table."""
+    # A backslash before the one that keeps a bar within the cell would take its effect.
+    shown = plain(text).replace("\\|", "\\ |")
+    if not shown.strip():
+        return ""
+    fence = "`" * (1 + shown.count("`"))
+    padding = " " if "`" in shown else ""
+    return f"{fence}{padding}{shown}{padding}{fence}".replace("|", "\\|")

@@ -1,0 +1,225 @@
+"""`history`: the versions of a dataset, as a list and as a graph with the runs and what these read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.answer import Answer, Rows
+from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, Graph, JobNode, VersionNode, node_id
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.times import time_of_micros
+from openlineage_pyspark.workbench.page.formats import text_of_graph
+from openlineage_pyspark.workbench.pictures.figure import ShownGraph
+from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
+from openlineage_pyspark.workbench.questions.arguments import DatasetRef
+from openlineage_pyspark.workbench.questions.registry import answered, question
+from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
+from openlineage_pyspark.workbench.questions.versions import StoredVersions
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets, find_dataset
+from openlineage_pyspark.workbench.store.tables.ids import id_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openlineage_pyspark.workbench.model.graph import Node
+    from openlineage_pyspark.workbench.model.kinds import Certainty
+
+
+@attrs.frozen
+class InputVersion:
+    """
+    A version that a run read.
+
+    Args:
+        dataset: the dataset.
+        version: the version; empty if none is known.
+        inferred: whether no event names it: it was current when the run began.
+    """
+
+    dataset: str
+    version: str
+    inferred: bool
+
+    @property
+    def label(self) -> str:
+        """Return the dataset with the version, and a question mark if that is inferred."""
+        return f"{self.dataset}@{self.version}{'?' if self.inferred else ''}" if self.version else self.dataset
+
+
+@attrs.frozen
+class VersionRow:
+    """
+    A version of a dataset.
+
+    Args:
+        version: the snapshot, if the format has some; else the run, and with a micro-batch, a slash and its number.
+        kind: `storage` or `run`: which of the two.
+        time: when it was made; of a version that was only read, when that was first.
+        run_id: the run that made it; empty if no event tells it.
+        batch: the micro-batch of that run; None if there is none.
+        job: the job.
+        parent: the version before; empty if none is known.
+        change: such as OVERWRITE or DROP; empty for an append.
+        rows: how many rows were written; None if it is not known.
+        columns_added: columns that it has and the version before had not; of the first one, none.
+        columns_removed: columns that the version before had.
+        columns_changed: columns whose types are others than in the version before, with both types.
+        inputs: what the run read.
+    """
+
+    version: str
+    kind: str
+    time: datetime
+    run_id: str
+    batch: int | None
+    job: str
+    parent: str
+    change: str
+    rows: int | None
+    columns_added: tuple[str, ...]
+    columns_removed: tuple[str, ...]
+    columns_changed: tuple[tuple[str, str, str], ...]
+    inputs: tuple[InputVersion, ...]
+
+
+@attrs.frozen
+class History(Rows[VersionRow]):
+    """
+    The versions of a dataset, the latest first.
+
+    Args:
+        dataset: the dataset.
+    """
+
+    dataset: DatasetNode = attrs.field(kw_only=True)
+
+    def graph(self) -> Graph:
+        """
+        Return the versions as a graph, the latest first: each with its run, and with the versions that this run read.
+
+        A run stands as a job of its own with the name of its job: so each line leads through the run that it belongs
+        to.
+        """
+        made = self.dataset
+        nodes: dict[str, Node] = {made.id: made}
+        edges: dict[Edge, None] = {}
+        for version in self:
+            target = VersionNode(made.id, version.version, _made(version))
+            nodes[target.id] = target
+            run = JobNode(f"run {version.run_id}", version.job) if version.run_id else None
+            if run is None:
+                continue
+            nodes.setdefault(run.id, run)
+            edges[Edge(run.id, target.id, job=run.id)] = None
+            for read in version.inputs:
+                dataset, source = _read(read, made)
+                nodes.setdefault(dataset.id, dataset)
+                nodes.setdefault(source.id, source)
+                certainty: Certainty = "guessed" if read.inferred else "exact"
+                edges[Edge(source.id, target.id, job=run.id, certainty=certainty)] = None
+        return ShownGraph(tuple(nodes.values()), tuple(edges))
+
+
+def _table(answer: Answer[History]) -> TextTable:
+    rows = []
+    for each in answer.result:
+        schema = [*(f"+{name}" for name in each.columns_added), *(f"-{name}" for name in each.columns_removed)]
+        schema += [f"{name}:{old}->{new}" for name, old, new in each.columns_changed]
+        inputs = ", ".join(read.label for read in each.inputs)
+        job = f"{each.job} <- {inputs}" if inputs else each.job
+        count = "" if each.rows is None else f"{each.rows:,}"
+        rows.append((shown_time(each.time), each.version, each.change, count, " ".join(schema), job))
+    columns = (
+        *(TableColumn("time", TIME_WIDTH), TableColumn("version", 9), TableColumn("change")),
+        *(TableColumn("rows", right=True), TableColumn("columns")),
+        TableColumn("job, and what it read", 24, wrap=True),
+    )
+    return TextTable(columns, rows)
+
+
+_WRITERS = {
+    **row_writers(_table),
+    "mermaid": lambda answer: text_of_graph(answer.result.graph(), "mermaid"),
+    "dot": lambda answer: text_of_graph(answer.result.graph(), "dot"),
+    "html": lambda answer: text_of_graph(answer.result.graph(), "html"),
+    "svg": lambda answer: text_of_graph(answer.result.graph(), "svg"),
+}
+
+
+@question(_WRITERS)
+def history(tables: QueriedTables, dataset: DatasetRef) -> Answer[History]:
+    """List the versions of a dataset with the runs that wrote them, the latest first."""
+    named, found = history_of(tables, find_dataset(tables, dataset))
+    node = DatasetNode(named.namespace, named.name, named.label)
+    return answered(History("version", tuple(found), dataset=node), unknown_writers(named, found))
+
+
+def unknown_writers(dataset: DatasetName, versions: Iterable[VersionRow]) -> Iterator[Diagnostic]:
+    """Yield what says which versions of a dataset no known run made."""
+    for each in versions:
+        if not each.run_id:
+            node = VersionNode(node_id("dataset", dataset.namespace, dataset.name), each.version).id
+            message = f"no run is known that made {dataset.label}@{each.version}"
+            yield Diagnostic("unknown-writer", message, missing=True, node=node)
+
+
+def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName, list[VersionRow]]:
+    """Return a dataset, with a label that none has which its runs read, and its versions, the latest first."""
+    versions = StoredVersions(tables)
+    every = versions.of(dataset.id)
+    reads = versions.read_by(version.parts[0] for version in every if version.parts)
+    named = datasets(tables, {dataset.id, *(read.version[0] for found in reads.values() for read in found)})
+    jobs_of: dict[int | None, str] = {}
+    for listed in id_lists(version.job_id for version in every if version.job_id is not None):
+        sql = f"SELECT job_id, name FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
+        jobs_of |= dict(tables.query(sql))
+    columns = tables.query(
+        "SELECT c.column_name, c.type, min(c.first_time), max(c.last_time) FROM dataset_identity i "
+        "JOIN told_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? "
+        "GROUP BY c.name_id, c.column_name, c.type ORDER BY 3",
+        (dataset.id,),
+    )
+    found: list[VersionRow] = []
+    before: dict[str, str] = {}
+    for version in every:
+        now = {column: type_ for column, type_, first, last in columns if first <= version.time <= last}
+        both = sorted(now.keys() & before.keys())
+        inputs = {
+            InputVersion(named[read.version[0]].label, read.version[1], read.inferred)
+            for read in reads.get((version.run_id, version.batch_id), ())
+        }
+        found.append(
+            VersionRow(
+                version=version.id,
+                kind=version.kind.value,
+                time=time_of_micros(version.time),
+                run_id=version.run_id,
+                batch=None if version.batch_id == NO_BATCH else version.batch_id,
+                job=jobs_of.get(version.job_id, ""),
+                parent=version.parent,
+                change=version.change,
+                rows=version.rows,
+                columns_added=tuple(sorted(now.keys() - before.keys())) if before else (),
+                columns_removed=tuple(sorted(before.keys() - now.keys())) if now else (),
+                columns_changed=tuple((each, before[each], now[each]) for each in both if before[each] != now[each]),
+                inputs=tuple(sorted(inputs, key=attrs.astuple)),
+            )
+        )
+        before = now or before
+    return named[dataset.id], found[::-1]
+
+
+def _read(read: InputVersion, own: DatasetNode) -> tuple[DatasetNode, DatasetNode | VersionNode]:
+    """Return a dataset that was read, and its version; the dataset itself if that is not known."""
+    dataset = own if read.dataset == own.label else DatasetNode("", read.dataset, read.dataset)
+    return dataset, VersionNode(dataset.id, read.version) if read.version else dataset
+
+
+def _made(version: VersionRow) -> str:
+    """Return by which run, when and how a version was made."""
+    rows = "" if version.rows is None else f"{version.rows:,} rows"
+    run = f"run {version.run_id}" if version.run_id else ""
+    return ", ".join(filter(None, (run, version.time.strftime("%Y-%m-%d %H:%M:%S"), version.change, rows)))

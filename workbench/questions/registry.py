@@ -1,0 +1,275 @@
+"""
+Questions: each is one typed function, and what asks it is made of its signature.
+
+`@question` registers a function. Its parameters are the arguments of the command line and of the method of `Store`:
+those that are not keywords stand by their place, and the others are options. Their types are `str`, `int`, `bool`, one
+of some words (`Literal`), or several words (`tuple[str, ...]`); `Help` says what they mean.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from functools import wraps
+from importlib import import_module
+from types import MappingProxyType, NoneType
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
+
+import attrs
+from openlineage_pyspark.workbench.answer import Answer, Writer, camel_case
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.times import known_time, time_of_micros
+from openlineage_pyspark.workbench.questions import QUESTIONS
+from openlineage_pyspark.workbench.questions.oddities import oddities
+from openlineage_pyspark.workbench.store.names import QueriedTables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from openlineage_pyspark.workbench.answer import Result
+
+P = ParamSpec("P")
+R = TypeVar("R", bound="Result")
+Shape: TypeAlias = Literal["text", "number", "flag", "choice", "texts", "choices"]
+
+_SHOWN = 3
+
+
+@attrs.frozen
+class Help:
+    """
+    What a parameter means.
+
+    Args:
+        text: for people, as the command line's help shows it.
+        metavar: the word that stands for its value there; by default its name.
+        least: of a number, the least one.
+        reads_input: whether `-` stands for what standard input has.
+    """
+
+    text: str
+    metavar: str = ""
+    least: int | None = None
+    reads_input: bool = False
+
+
+@attrs.frozen
+class Argument:
+    """
+    A parameter of a question.
+
+    Args:
+        name: its name in Python.
+        shape: what its values are.
+        help: what it means.
+        default: its value if it is left out.
+        is_required: whether it can't be left out.
+        is_option: whether it is a keyword: on the command line, an option.
+        choices: the words that it may be; any if there is none.
+    """
+
+    name: str
+    shape: Shape
+    help: Help
+    default: Any
+    is_required: bool
+    is_option: bool
+    choices: tuple[str, ...] = ()
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that stands for its value."""
+        return self.help.metavar or self.name.upper()
+
+
+@attrs.frozen
+class Question:
+    """
+    A question.
+
+    Args:
+        name: its name: that of the command and of the method.
+        ask: answers it: of the tables of a store and of the arguments.
+        description: what it is, for people.
+        writers: the formats of its answer beside JSON, the usual one first -> what writes it.
+        status: gives the exit code of the command for an answer.
+        signature: that of the function.
+    """
+
+    name: str
+    ask: Callable[..., Answer[Any]]
+    description: str
+    writers: Mapping[str, Writer]
+    status: Callable[[Answer[Any]], int]
+    signature: inspect.Signature
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Return the formats of its answer, the usual one first."""
+        return tuple(dict.fromkeys((*self.writers, "json")))
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Return its arguments in their order."""
+        scope = vars(sys.modules[self.ask.__module__])
+        _, *parameters = self.signature.parameters.values()
+        return tuple(_argument(each, scope) for each in parameters)
+
+
+_REGISTERED: dict[str, Question] = {}
+
+
+def question(
+    writers: Mapping[str, Writer], *, name: str = "", status: Callable[[Answer[Any]], int] = lambda _: 0
+) -> Callable[[Callable[Concatenate[QueriedTables, P], Answer[R]]], Callable[Concatenate[QueriedTables, P], Answer[R]]]:
+    """
+    Register a function as a question.
+
+    Args:
+        writers: the formats of its answer beside JSON, the usual one first -> what writes it.
+        name: its name; by default that of the function.
+        status: gives the exit code of the command for an answer; by default 0 for each.
+
+    Returns:
+        The decorator. The function returns an answer with a result, with diagnostics and, if it is for another time
+        than now, with that; what was asked for and what concerns all answers of a store is added.
+    """
+
+    def register(
+        function: Callable[Concatenate[QueriedTables, P], Answer[R]],
+    ) -> Callable[Concatenate[QueriedTables, P], Answer[R]]:
+        signature = inspect.signature(function)
+        called = name or function.__name__
+
+        @wraps(function)
+        def ask(tables: QueriedTables, /, *args: P.args, **kwargs: P.kwargs) -> Answer[R]:
+            given = signature.bind(tables, *args, **kwargs).arguments
+            answer = function(tables, *args, **kwargs)
+            return attrs.evolve(
+                answer,
+                question=called,
+                arguments=dict(_named(given, signature)),
+                last_seen=last_seen(tables),
+                diagnostics=(*answer.diagnostics, *_rejected(tables), *oddities(tables)),
+                writers=writers,
+            )
+
+        description = " ".join((inspect.getdoc(function) or "").split())
+        _REGISTERED[called] = Question(called, ask, description, MappingProxyType(dict(writers)), status, signature)
+        return ask
+
+    return register
+
+
+def asks(
+    asked: Callable[Concatenate[QueriedTables, P], Answer[R]],
+) -> Callable[Concatenate[Any, P], Answer[R]]:
+    """
+    Return a question as a method of a class whose attribute `tables` is what it asks.
+
+    Its documentation names the parameters with their meanings.
+    """
+
+    def method(store: Any, /, *args: P.args, **kwargs: P.kwargs) -> Answer[R]:
+        return asked(store.tables, *args, **kwargs)
+
+    [found] = (each for each in _REGISTERED.values() if each.ask is asked)
+    first, *others = found.signature.parameters.values()
+    own = first.replace(name="self", annotation=inspect.Parameter.empty)
+    described = "".join(f"    {each.name}: {each.help.text}.\n" for each in found.arguments)
+    method.__name__ = found.name
+    method.__qualname__ = f"Store.{found.name}"
+    method.__doc__ = f"{inspect.getdoc(asked)}\n\nArgs:\n{described}" if described else asked.__doc__
+    # `inspect.signature` and `help` take this one.
+    vars(method)["__signature__"] = found.signature.replace(parameters=[own, *others])
+    return method
+
+
+def question_called(name: str) -> Question:
+    """Return the question that has a name in `QUESTIONS`."""
+    module, _ = QUESTIONS[name]
+    import_module(f"{__package__}.{module}")
+    return _REGISTERED[name]
+
+
+def answered(result: R, diagnostics: Iterable[Diagnostic] = (), *, as_of: int | None = None) -> Answer[R]:
+    """
+    Return an answer, for `@question` to complete.
+
+    Args:
+        result: the result.
+        diagnostics: what somebody should know of it.
+        as_of: the time for which it holds, microseconds since 1970; None for now.
+    """
+    time = "" if as_of is None else _iso(time_of_micros(as_of))
+    return Answer("", {}, result, time, "", tuple(dict.fromkeys(diagnostics)))
+
+
+def last_seen(tables: QueriedTables) -> str:
+    """Return the newest time that a store knows of, ISO 8601; empty if it is empty."""
+    [(newest,)] = tables.query("SELECT max(last_time) FROM job")
+    time = known_time(newest)
+    return "" if time is None else _iso(time)
+
+
+def _iso(time: datetime) -> str:
+    return time.isoformat().replace("+00:00", "Z")
+
+
+def _rejected(tables: QueriedTables) -> Iterator[Diagnostic]:
+    """Yield what says which texts were no valid events: nobody knows what they were about."""
+    [(count,)] = tables.query("SELECT count(*) FROM rejected")
+    rows = tables.query(f"SELECT source, reason FROM rejected ORDER BY source, rejected_id LIMIT {_SHOWN:d}")  # noqa: S608
+    for source, reason in rows if count else ():
+        yield Diagnostic(
+            "rejected", f"what {source} holds is no event, and not counted: {reason}", missing=True, place=source
+        )
+    if count > _SHOWN:
+        more = f"{count - _SHOWN:,} more texts are no events; the table `rejected` has all of them"
+        yield Diagnostic("rejected", more, missing=True)
+
+
+def _named(given: Mapping[str, Any], signature: inspect.Signature) -> Iterator[tuple[str, Any]]:
+    """Yield the arguments that were not left out, as JSON names them."""
+    _, *parameters = signature.parameters.values()
+    for parameter in parameters:
+        value = given.get(parameter.name, parameter.default)
+        if value != parameter.default:
+            yield camel_case(parameter.name), list(value) if isinstance(value, (tuple, set, frozenset)) else value
+
+
+def _argument(parameter: inspect.Parameter, scope: dict[str, Any]) -> Argument:
+    """Return a parameter as an argument: its annotation is read from its text."""
+    annotation = parameter.annotation
+    found = eval(annotation, scope) if isinstance(annotation, str) else annotation  # noqa: S307 (our own source)
+    help_ = next((each for each in getattr(found, "__metadata__", ()) if isinstance(each, Help)), Help(""))
+    plain = typing.get_args(found)[0] if hasattr(found, "__metadata__") else found
+    shape, choices = _shape_of(plain)
+    is_required = parameter.default is inspect.Parameter.empty
+    return Argument(
+        parameter.name,
+        shape,
+        help_,
+        None if is_required else parameter.default,
+        is_required,
+        parameter.kind is inspect.Parameter.KEYWORD_ONLY,
+        choices,
+    )
+
+
+def _shape_of(annotation: Any) -> tuple[Shape, tuple[str, ...]]:
+    """Return what the values of a parameter are, and the words that they may be."""
+    kinds = [each for each in typing.get_args(annotation) if each not in (NoneType, ...)]
+    origin = typing.get_origin(annotation)
+    if origin is Literal:
+        return "choice", tuple(kinds)
+    if origin is tuple:
+        _, choices = _shape_of(kinds[0])
+        return ("choices" if choices else "texts"), choices
+    return _shape_of(kinds[0]) if kinds else (_PLAIN[annotation], ())
+
+
+_PLAIN: dict[Any, Shape] = {str: "text", int: "number", bool: "flag"}

@@ -1,0 +1,65 @@
+"""`sql`: a query of one's own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import attrs
+from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.answer import Answer, Rows
+from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
+from openlineage_pyspark.workbench.questions.registry import Help, answered, question
+from openlineage_pyspark.workbench.questions.row_text import row_writers
+from openlineage_pyspark.workbench.questions.versions import StoredVersions
+from openlineage_pyspark.workbench.store.dialect import of_sqlite
+from openlineage_pyspark.workbench.store.names import QueriedTables
+from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS
+from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.tables.schema import SOURCE_SNAPSHOT_LINEAGE
+
+
+@attrs.frozen
+class QueryRows(Rows[tuple[Any, ...]]):
+    """
+    The rows of a query.
+
+    Args:
+        columns: the names of its columns.
+    """
+
+    columns: tuple[str, ...] = attrs.field(kw_only=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        return {"type": "rows", "of": self.of, "rows": [dict(zip(self.columns, row, strict=True)) for row in self]}
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Return the names of the columns, and the rows."""
+        return self.columns, list(self.rows)
+
+
+def _table(answer: Answer[QueryRows]) -> TextTable:
+    rows = [["" if each is None else str(each) for each in row] for row in answer.result]
+    return TextTable([TableColumn(name) for name in answer.result.columns], rows)
+
+
+@question(row_writers(_table))
+def sql(
+    tables: QueriedTables,
+    query: Annotated[str, Help("a SELECT; - is standard input", "QUERY", reads_input=True)],
+    *,
+    dialect: Annotated[str, Help("the dialect of the query, by its name in sqlglot; default: spark")] = "spark",
+    seconds: Annotated[int, Help(f"how long it may take; default: {MOST_SECONDS}", "N", least=1)] = MOST_SECONDS,
+) -> Answer[QueryRows]:
+    """
+    Ask the store's tables and views with a query of your own, written as for Spark.
+
+    The names source_job_lineage, sink_job_lineage, source_snapshot_lineage and sink_snapshot_lineage mean the views
+    with the columns job, barrier_id, database, table and snapshot_id here.
+    """
+    if not isinstance(tables, Database):
+        raise StoreError("this store is in tables of an engine: ask them there")
+    text = of_sqlite(query, dialect)
+    streamed = StoredVersions(tables).streamed() if SOURCE_SNAPSHOT_LINEAGE.name in text else ()
+    columns, rows = tables.ask(text, seconds, streamed)
+    return answered(QueryRows("row", tuple(rows), columns=tuple(columns)))

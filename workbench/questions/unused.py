@@ -1,0 +1,290 @@
+"""`unused`: columns and tables that no recorded job reads."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Annotated, Literal, TypeAlias
+
+import attrs
+from openlineage_pyspark.workbench.answer import Answer, Rows
+from openlineage_pyspark.workbench.model.graph import column_id, node_id
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.times import FOREVER, known_time
+from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
+from openlineage_pyspark.workbench.questions.arguments import Ever, time_or_now
+from openlineage_pyspark.workbench.questions.registry import Help, answered, question
+from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
+from openlineage_pyspark.workbench.store.current import Current
+from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets
+
+_TABLES = ("delta", "iceberg", "hudi", "paimon", "hive")
+
+Use: TypeAlias = Literal["unused", "exported"]
+
+_FILES = ("file", "hdfs", "s3", "gs", "wasb", "wasbs", "abfs", "abfss", "dbfs", "adl", "oss", "cosn", "viewfs")
+
+
+@attrs.frozen
+class UnusedRow:
+    """
+    A table or a column that no recorded job reads, or of which jobs make only what leaves the recorded ones.
+
+    Args:
+        dataset: the dataset's name as people know it.
+        column: the column; empty for the dataset.
+        use: `unused`, or `exported`: it stands in a sink outside, or jobs read it only to write such sinks. A sink is
+            outside if no recorded job reads it and it is no table of a lake: a database, a topic, or files without a
+            table's name. Who reads it there is not recorded.
+        exported_to: the sinks outside that are made of it.
+        writers: the jobs that write it.
+        since: when it was written first; None if no event tells it.
+        last_written: when it was written last; None if no event tells it.
+        namespace: the namespace of the dataset's own name.
+        name: its own name.
+    """
+
+    dataset: str
+    column: str
+    use: Use
+    exported_to: tuple[str, ...]
+    writers: tuple[str, ...]
+    since: datetime | None
+    last_written: datetime | None
+    namespace: str
+    name: str
+
+
+def _table(answer: Answer[Rows[UnusedRow]]) -> TextTable:
+    rows = []
+    for each in answer.result:
+        name = f"{each.dataset}.{each.column}" if each.column else each.dataset
+        use = f"exported to {', '.join(each.exported_to)}" if each.exported_to else each.use
+        times = (shown_time(each.since), shown_time(each.last_written))
+        rows.append((name, use, *times, ", ".join(each.writers)))
+    columns = (
+        *(TableColumn("name", 28, cut_start=True), TableColumn("use", 8), TableColumn("since", TIME_WIDTH)),
+        *(TableColumn("last written", TIME_WIDTH), TableColumn("written by", 12, wrap=True)),
+    )
+    return TextTable(columns, rows, "all that is recorded is read by a recorded job")
+
+
+@question(row_writers(_table))
+def unused(
+    tables: QueriedTables,
+    containing: Annotated[str, Help("only datasets with this text in a name", "TEXT")] = "",
+    *,
+    by: Annotated[Literal["table", "column"], Help("what is listed; default: column")] = "column",
+    since: Annotated[str, Help("ignore reads before, such as 90d", "TIME")] = "",
+    ever: Ever = False,
+) -> Answer[Rows[UnusedRow]]:
+    """
+    List columns and tables that no recorded job reads, who writes them, and since when.
+
+    What only goes to sinks outside, such as databases, topics and files that no recorded job reads, is marked as
+    exported. A job that reads a table only to write that table again is no reader.
+    """
+    recorded = _Recorded(tables, time_or_now(since) if since else 0, ever=ever)
+    rows, unknown = _by_table(recorded) if by == "table" else _by_column(recorded)
+    wanted = [row for row in rows if containing.lower() in f"{row.dataset}\n{row.namespace}/{row.name}".lower()]
+    found = sorted(wanted, key=lambda row: (row.dataset, row.namespace, row.name, row.column))
+    return answered(Rows("unused", tuple(found)), unknown)
+
+
+class _Recorded:
+    """
+    What jobs read and write, of what holds.
+
+    Args:
+        tables: the store.
+        since: what was last read before it is not read, microseconds since 1970.
+        ever: whether what jobs do no longer counts too.
+
+    Attributes:
+        readers: dataset -> the jobs that read it; those that only write it again are none.
+        writers: dataset -> the jobs that write it.
+        edges: dataset -> its columns that are read, each with the datasets that are made of it.
+        told: the jobs of which events tell columns.
+        columns: dataset -> the columns of its latest schema, with the time of the first event that tells each.
+        written: dataset -> when it was written first and last.
+        named: the datasets.
+    """
+
+    def __init__(self, tables: QueriedTables, since: int, *, ever: bool) -> None:
+        self._tables = tables
+        self._current = Current(tables, FOREVER, ever=ever)
+        reads, writes = (self._flows(table) for table in ("told_read", "told_write"))
+        self._current.learn({row[0] for row in (*reads, *writes)})
+        self.writers: dict[int, set[int]] = defaultdict(set)
+        self.written: dict[int, tuple[int, int]] = {}
+        made: dict[int, set[int]] = defaultdict(set)
+        for job, dataset, first, last in writes:
+            before = self.written.get(dataset, (first, last))
+            self.written[dataset] = min(first, before[0]), max(last, before[1])
+            if self._current.holds(job, dataset, first, last):
+                self.writers[dataset].add(job)
+                made[job].add(dataset)
+        self.made: Mapping[int, set[int]] = made
+        self.readers: dict[int, set[int]] = defaultdict(set)
+        for job, dataset, first, last in reads:
+            if last >= since and self._current.holds_read(job, first, last) and made[job] != {dataset}:
+                self.readers[dataset].add(job)
+        self.edges: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        self.told: set[int] = set()
+        self._learn_edges(since)
+        self.columns = self._columns()
+        every = tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")
+        self.named = datasets(tables, (dataset for (dataset,) in every))
+        self.jobs = _job_names(tables)
+        self._tables_of_lakes = self._with_versions()
+
+    def is_outside(self, dataset: int) -> bool:
+        """Return whether a dataset is written, is no table of a lake, and no recorded job reads it."""
+        if self.readers.get(dataset) or dataset not in self.written:
+            return False
+        named = self.named[dataset]
+        scheme = named.namespace.partition(":")[0].lower()
+        if scheme in _FILES:
+            return not named.others and dataset not in self._tables_of_lakes
+        return "://" in named.namespace and scheme not in _TABLES
+
+    def row(self, dataset: int, column: str, use: Use, exported_to: Iterable[int]) -> UnusedRow:
+        """Return the row of a dataset or of a column."""
+        named = self.named[dataset]
+        first, last = self.written.get(dataset, (None, None))
+        since = max(first, self.columns[dataset][column]) if column and first is not None else first
+        return UnusedRow(
+            named.label,
+            column,
+            use,
+            tuple(sorted(self.named[each].label for each in exported_to)),
+            tuple(sorted(self.jobs[job] for job in self.writers.get(dataset, ()))),
+            known_time(since),
+            known_time(last),
+            named.namespace,
+            named.name,
+        )
+
+    def _flows(self, table: str) -> list[tuple[int, int, int, int]]:
+        return [
+            (job, dataset, first, last)
+            for job, dataset, first, last in self._tables.query(
+                "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names)
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id"
+            )
+        ]
+
+    def _learn_edges(self, since: int) -> None:
+        rows = self._tables.query(
+            "SELECT s.dataset_id, c.input_column, t.dataset_id, c.job_id, c.first_time, c.last_time, c.last_run "
+            "FROM told_edge c JOIN dataset_identity s ON s.name_id = c.input_id "
+            "JOIN dataset_identity t ON t.name_id = c.output_id"
+        )
+        self._current.learn({row[3] for row in rows})
+        for source, column, target, job, first, last, run in rows:
+            if not self._current.holds(job, target, first, last, by_run=bool(run)):
+                continue
+            self.told.add(job)
+            if last >= since and source != target:
+                self.edges[source][column].add(target)
+                self.readers[source].add(job)
+
+    def _with_versions(self) -> set[int]:
+        """Return the datasets that are stored as tables: the format says so, or they have versions of their own."""
+        formats = self._tables.query(
+            "SELECT i.dataset_id, lower(d.format) FROM dataset d JOIN dataset_identity i ON i.name_id = d.name_id "
+            "WHERE d.format IS NOT NULL"
+        )
+        versions = self._tables.query(
+            "SELECT DISTINCT i.dataset_id FROM sink_snapshot_lineage w JOIN dataset_identity i "
+            "ON i.name_id = w.name_id WHERE w.snapshot <> ''"
+        )
+        return {dataset for dataset, format_ in formats if format_ in _TABLES} | {each for (each,) in versions}
+
+    def _columns(self) -> dict[int, dict[str, int]]:
+        """Return the columns of each dataset by its latest schema, with the time at which each was told first."""
+        rows: dict[int, list[tuple[str, int, int]]] = defaultdict(list)
+        for dataset, column, first, last in self._tables.query(
+            "SELECT i.dataset_id, c.column_name, min(c.first_time), max(c.last_time) FROM told_column c "
+            "JOIN dataset_identity i ON i.name_id = c.name_id GROUP BY i.dataset_id, c.column_name"
+        ):
+            rows[dataset].append((column, first, last))
+        found: dict[int, dict[str, int]] = {}
+        for dataset, each in rows.items():
+            latest = max(last for _, _, last in each)
+            found[dataset] = {column: first for column, first, last in each if last == latest}
+        return found
+
+
+def _by_table(recorded: _Recorded) -> tuple[list[UnusedRow], list[Diagnostic]]:
+    rows = []
+    for dataset in recorded.named:
+        readers = recorded.readers.get(dataset, set())
+        if not readers:
+            rows.append(recorded.row(dataset, "", "exported" if recorded.is_outside(dataset) else "unused", ()))
+            continue
+        made = {target for job in readers for target in recorded.made.get(job, ())} - {dataset}
+        if made and all(map(recorded.is_outside, made)):
+            rows.append(recorded.row(dataset, "", "exported", made))
+    return rows, []
+
+
+def _by_column(recorded: _Recorded) -> tuple[list[UnusedRow], list[Diagnostic]]:
+    rows, unknown = [], []
+    for dataset, columns in recorded.columns.items():
+        silent = {job for job in recorded.readers.get(dataset, ()) if job not in recorded.told}
+        read = recorded.edges.get(dataset, {})
+        free = [column for column in columns if not any(_is_part(column, each) for each in read)]
+        if silent and free:
+            unknown.append(_unknown(recorded, dataset, silent))
+            continue
+        is_outside = recorded.is_outside(dataset)
+        rows += [
+            recorded.row(dataset, column, "exported" if is_outside else "unused", ()) for column in _tops(free, columns)
+        ]
+        rows += _exported(recorded, dataset, [column for column in columns if column not in free], read)
+    return rows, unknown
+
+
+def _exported(
+    recorded: _Recorded, dataset: int, columns: Iterable[str], read: Mapping[str, set[int]]
+) -> Iterator[UnusedRow]:
+    """Yield the columns of which nothing is made but sinks outside."""
+    for column in columns:
+        made = {target for each, targets in read.items() if _is_part(column, each) for target in targets}
+        if all(map(recorded.is_outside, made)):
+            yield recorded.row(dataset, column, "exported", made)
+
+
+def _tops(free: Iterable[str], columns: Mapping[str, int]) -> Iterator[str]:
+    """Yield the columns that are no fields of others among them: a struct stands for its fields."""
+    among = set(free)
+    for column in columns:
+        above = column
+        while "." in above and (above := above.rpartition(".")[0]) not in among:
+            pass
+        if column in among and (above == column or above not in among):
+            yield column
+
+
+def _is_part(column: str, read: str) -> bool:
+    """Return whether to read one column is to read another: the same, its struct, its field, or all rows."""
+    return not read or column == read or column.startswith(f"{read}.") or read.startswith(f"{column}.")
+
+
+def _unknown(recorded: _Recorded, dataset: int, jobs: Iterable[int]) -> Diagnostic:
+    named: DatasetName = recorded.named[dataset]
+    listed = ", ".join(sorted(recorded.jobs[job] for job in jobs))
+    message = f"no event tells which columns of {named.label} are read by {listed}: none of its columns is listed"
+    id_ = column_id(node_id("dataset", named.namespace, named.name), "")
+    return Diagnostic("unknown-columns", message, missing=True, node=id_)
+
+
+def _job_names(tables: QueriedTables) -> dict[int, str]:
+    """Return the name of each job; with its namespace if several have the name."""
+    rows = tables.query("SELECT job_id, namespace, name FROM job")
+    spaces: dict[str, set[str]] = defaultdict(set)
+    for _, namespace, name in rows:
+        spaces[name].add(namespace)
+    return {job: f"{namespace}/{name}" if len(spaces[name]) > 1 else name for job, namespace, name in rows}

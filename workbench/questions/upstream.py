@@ -1,0 +1,53 @@
+"""`upstream` and `downstream`: where data come from, and what is made from them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from openlineage_pyspark.workbench.answer import Answer
+from openlineage_pyspark.workbench.questions.arguments import AsOf, Depth, Direct, Ever, Ref, Since, limits_of
+from openlineage_pyspark.workbench.questions.reach import Direction
+from openlineage_pyspark.workbench.questions.reach_text import REACH_WRITERS
+from openlineage_pyspark.workbench.questions.reached import Grain, LinkedNodes
+from openlineage_pyspark.workbench.questions.registry import Help, question
+from openlineage_pyspark.workbench.questions.ways import answer_of, reached_from
+from openlineage_pyspark.workbench.store.names import QueriedTables
+
+_BY = "what is listed; default: columns for a column, snapshots (versions) for a version and a run, else tables"
+By: TypeAlias = Annotated[Literal["table", "column", "snapshot", "job"] | None, Help(_BY)]
+
+
+@question(REACH_WRITERS)
+def upstream(
+    tables: QueriedTables,
+    ref: Ref,
+    *,
+    depth: Depth = None,
+    by: By = None,
+    direct: Direct = False,
+    as_of: AsOf = "",
+    ever: Ever = False,
+    since: Since = "",
+) -> Answer[LinkedNodes]:
+    """Show where a dataset, a column, a version, a job or a run comes from, the closest first."""
+    limits = limits_of(depth, as_of, direct=direct, ever=ever, since=since)
+    found = reached_from(tables, ref, Direction.UPSTREAM, limits, Grain(by) if by else None)
+    return answer_of(tables, limits, found)
+
+
+@question(REACH_WRITERS)
+def downstream(
+    tables: QueriedTables,
+    ref: Ref,
+    *,
+    depth: Depth = None,
+    by: By = None,
+    direct: Direct = False,
+    as_of: AsOf = "",
+    ever: Ever = False,
+    since: Since = "",
+) -> Answer[LinkedNodes]:
+    """Show what is made from a dataset, a column, a version, by a job or a run, the closest first."""
+    limits = limits_of(depth, as_of, direct=direct, ever=ever, since=since)
+    found = reached_from(tables, ref, Direction.DOWNSTREAM, limits, Grain(by) if by else None)
+    return answer_of(tables, limits, found)

@@ -1,0 +1,101 @@
+"""What a recovery has done, as events of the jobs that it repeats: so the store knows that it was recovered."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.events.repeated import Repetition, repeated
+from openlineage_pyspark.workbench.recovery.statements import place_of_files, sql_name
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
+from openlineage_pyspark.workbench.store.names import name_with_namespace
+from openlineage_pyspark.workbench.store.sqlite import Database
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, RecoveryStep
+
+FACET = "pyspark_recovery"
+"""The facet of a run that a recovery made: its plan, its step, and the run that it repeats."""
+
+_RUNS = uuid.UUID("6f1f6d0e-54a0-4d2a-9f6e-0b7c3d5b0c11")
+_LAST = "SELECT json FROM event WHERE run_id = ? AND type = 'COMPLETE' ORDER BY time DESC LIMIT 1"
+
+
+class Recorder:
+    """
+    Writes what the steps of a plan did into its store.
+
+    An event of a step is the one of the run that it repeats, with what is new: the run, the time, the versions, and the
+    statement. So the job keeps its lineage. A step that repeats no run (a table that goes back, or is emptied) is a run
+    of the job that made the rows to which the table goes back, or that fills it next.
+
+    Args:
+        plan: the plan.
+        store: the file of its store.
+    """
+
+    def __init__(self, plan: RecoveryPlan, store: Path) -> None:
+        self._plan = plan
+        self._store = store
+
+    def record(self, number: int, step: RecoveryStep, before: Mapping[str, str], reached: Mapping[str, str]) -> str:
+        """
+        Write a step that is done into the store; once more changes nothing.
+
+        Args:
+            number: its number.
+            step: the step, whose statements the session ran.
+            before: the tables that it writes and that keep versions -> their versions before it.
+            reached: all tables that the recovery has written -> the versions at which it left them.
+
+        Returns:
+            Why nothing was written, as a sentence; empty if it was, or if there is nothing to tell.
+
+        Raises:
+            StoreError: the store can't be written.
+        """
+        if not step.like:
+            return ""
+        with Database(self._store) as database:
+            found = database.query(_LAST, (step.like,))
+            if not found:
+                return f"the store has no event of the run {step.like}, so it does not learn of step {number}"
+            event = self._event(json.loads(found[0][0]), number, step, before, reached)
+            if event is not None:
+                take(database, [EventLine("the recovery", json.dumps(event))])
+        return ""
+
+    def _event(
+        self,
+        event: dict[str, Any],
+        number: int,
+        step: RecoveryStep,
+        before: Mapping[str, str],
+        reached: Mapping[str, str],
+    ) -> dict[str, Any] | None:
+        """Make the event of a repeated run that of the step; return None if the step has changed no table."""
+        written = {}
+        for table in step.writes:
+            name = sql_name(table)
+            if table.location and (name not in before or reached.get(name) != before[name]):
+                written[place_of_files(table.location)] = (before.get(name, ""), reached.get(name, ""))
+        # What it reads of its own tables is what was there before.
+        versions = {**reached, **before}
+        tables = (table for each in self._plan.steps for table in each.writes if table.location)
+        puts_back = step.action in ("roll back", "empty")
+        new = Repetition(
+            str(uuid.uuid5(_RUNS, f"{self._plan.id} {number}")),
+            datetime.now(timezone.utc).isoformat(),
+            step.code[-1] if step.code else "",
+            written,
+            {place_of_files(table.location): versions.get(sql_name(table), "") for table in tables},
+            {pin.dataset for pin in step.inputs if pin.version and not pin.affected},
+            puts_back,
+            step.action == "empty",
+            {FACET: {"plan": self._plan.id, "step": number, "repeats": step.like}},
+        )
+        return repeated(event, new, lambda namespace, name: place_of_files(name_with_namespace(namespace, name)))

@@ -1,0 +1,69 @@
+"""`recover`: what must be done again after a dataset got a wrong version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.answer import Answer
+from openlineage_pyspark.workbench.model.times import time_of
+from openlineage_pyspark.workbench.questions.arguments import DatasetRef, now
+from openlineage_pyspark.workbench.questions.registry import Help, answered, question
+from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
+from openlineage_pyspark.workbench.recovery.planning import RecoveryRequest, plan
+from openlineage_pyspark.workbench.recovery.reading import BadVersion, read_facts
+from openlineage_pyspark.workbench.store.names import QueriedTables
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.answer import Writer
+    from openlineage_pyspark.workbench.recovery.facts import Facts
+
+ModeName: TypeAlias = Literal["full", "incremental", "side-by-side"]
+
+_VERSION = "the wrong version, as after the @ of a dataset; without it, a run, a batch or a time, the newest one"
+_CORRECTION = "a statement that puts the right data in; none if a person does it"
+
+
+def _writer(name: str) -> Writer:
+    return lambda answer: PLAN_FORMATS[name](answer.result)
+
+
+@question({name: _writer(name) for name in PLAN_FORMATS})
+def recover(
+    tables: QueriedTables,
+    dataset: DatasetRef,
+    *,
+    version: Annotated[str, Help(_VERSION)] = "",
+    run: Annotated[str, Help("the version that this run made", "ID")] = "",
+    batch: Annotated[int | None, Help("the version that this micro-batch made", "N")] = None,
+    time: Annotated[str, Help("the version that was current then, such as 2d", "TIME")] = "",
+    mode: Annotated[ModeName, Help("default: incremental")] = "incremental",
+    column: Annotated[str, Help("only this column is wrong", "NAME")] = "",
+    expired: Annotated[tuple[str, ...], Help("a version that is gone from the storage", "VERSION")] = (),
+    correction: Annotated[tuple[str, ...], Help(_CORRECTION, "SQL")] = (),
+) -> Answer[RecoveryPlan]:
+    """
+    Plan what must be done again after a dataset got a wrong version. Nothing is done.
+
+    The plan says which versions of which datasets hold its data, what is rolled back, which jobs run again, in which
+    order, and on what.
+    """
+    when = time_of(time, now()) if time else None
+    facts, start, passes = read_facts(tables, dataset, BadVersion(version, run, batch, when), column)
+    gone = frozenset(expired)
+    _refuse_unknown(gone, facts)
+    return answered(plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction))))
+
+
+def _refuse_unknown(expired: frozenset[str], facts: Facts) -> None:
+    """
+    Refuse versions that no dataset of the recovery has: a plan would not heed them.
+
+    Raises:
+        StoreError: there is one.
+    """
+    made = [each for history in facts.histories.values() for each in history]
+    unknown = sorted(expired - {version for each in made for version in (each.snapshot, each.parent)})
+    if unknown:
+        raise StoreError(f"no dataset that the recovery looks at has a version {' or '.join(unknown)}")
