@@ -74,8 +74,8 @@ def known_datasets(
         if any(containing.lower() in name.lower() for name in names):
             readers, writers, written = counted[dataset.id]
             found.append(_row(dataset, readers or 0, writers or 0, written))
-    rows_of = Rows("dataset", tuple(sorted(found, key=lambda row: (row.label, row.namespace, row.name))))
-    return answered(rows_of, names_alike(tables, "dataset"))
+    ordered = tuple(sorted(found, key=lambda row: (row.label, row.namespace, row.name)))
+    return answered(Rows("dataset", ordered), names_alike(tables, "dataset"))
 
 
 def _row(dataset: DatasetName, readers: int, writers: int, written: int | None) -> DatasetRow:

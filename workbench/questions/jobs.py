@@ -89,8 +89,8 @@ def jobs(
         if place == 1
     ]
     wanted = [job for job in found if (job.late or not late) and (job.last_state in FAILED or not failed)]
-    rows_of = Rows("job", tuple(sorted(wanted, key=lambda job: (job.namespace, job.name))))
-    return answered(rows_of, (*shared_runs(tables), *names_alike(tables, "job")))
+    ordered = tuple(sorted(wanted, key=lambda job: (job.namespace, job.name)))
+    return answered(Rows("job", ordered), (*shared_runs(tables), *names_alike(tables, "job")))
 
 
 def late_jobs(tables: QueriedTables, now: int) -> dict[int, tuple[float, bool]]:

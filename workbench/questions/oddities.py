@@ -96,11 +96,10 @@ def names_alike(tables: QueriedTables, table: Literal["dataset", "job"]) -> tupl
             same = unicodedata.normalize("NFC", namespace), unicodedata.normalize("NFC", name)
             spelled.setdefault(same, set()).add(id_)
     odd = sorted(name for (_, name), every in spelled.items() if len(every) > 1)
-    if odd:
-        message = (
-            f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {listed(odd)}"
-        )
-        yield Diagnostic("ambiguous", message)
+    if not odd:
+        return ()
+    message = f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {listed(odd)}"
+    return (Diagnostic("ambiguous", message),)
 
 
 def listed(names: Sequence[str]) -> str:
