@@ -33,7 +33,7 @@ from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.ids import event_id
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState
+from openlineage_pyspark.facets.model.run import Engine, EventType, Job, RedactedState, RunInput, RunOutput, RunState
 from openlineage_pyspark.listener.pipeline import transport_event
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
@@ -73,7 +73,7 @@ def states(events: int) -> Iterator[RunState]:
     yield state(_APPLICATION, "COMPLETE", events)
 
 
-def state(run: str, event_type: str, second: int) -> RunState:
+def state(run: str, event_type: EventType, second: int) -> RunState:
     """Return one state of one run, with an input and an output of twenty columns each."""
     read = RunInput(Dataset(Identifier("file", "/data/in"), _COLUMNS))
     written = RunOutput(Dataset(Identifier("file", f"/data/out_{run}"), _COLUMNS))
