@@ -38,9 +38,6 @@ if TYPE_CHECKING:
         CustomFacets,
         FacetProvider,
     )
-    from openlineage_pyspark.facets.model.call_site import (
-        CallSite,
-    )
     from openlineage_pyspark.facets.model.dataset import (
         Catalog,
         Dataset,
@@ -63,6 +60,7 @@ if TYPE_CHECKING:
         StreamingQuery,
     )
     from openlineage_pyspark.facets.model.run import (
+        CallSite,
         Engine,
         EventType,
         Failure,

@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import requests
 from openlineage_pyspark.facets.events.build import build_event
-from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.ids import event_id
+from openlineage_pyspark.facets.events.encode import event_id, serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 
-from openlineage_pyspark.facets.model.call_site import CallSite
+from openlineage_pyspark.facets.model.run import CallSite
 
 # The beginning of a record of a start: a root execution, and the method of Spark that was called.
 _START = re.compile(r'\{"k":"start","id":(\d+),"root":\1,"time":\d+,"call":"(\w{1,100})"')

@@ -10,9 +10,8 @@ import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
 from openlineage_pyspark.facets.datasets.tables import catalog_table
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink, fields_of
 from openlineage_pyspark.facets.model.plan import Operator, Plan
-from openlineage_pyspark.facets.model.schema import fields_of
 
 _KAFKA = "org.apache.spark.sql.kafka010"
 _V2 = "org.apache.spark.sql.execution.datasources.v2"

@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
-from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import (
     ColumnLineage,
@@ -28,7 +27,7 @@ from openlineage_pyspark.facets.model.lineage import (
     different,
 )
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
-from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState, Submission
+from openlineage_pyspark.facets.model.run import CallSite, Engine, Failure, RedactedState, RunState, Submission
 from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import Named, is_secret, named_by, named_in
 from openlineage_pyspark.facets.redaction.rows import without_rows

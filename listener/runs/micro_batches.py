@@ -22,7 +22,7 @@ from openlineage_pyspark.listener.probe.records import (
     SourceProgress,
     StreamProgressed,
 )
-from openlineage_pyspark.listener.runs.figures import OutputStatistics, RunStatistics
+from openlineage_pyspark.listener.runs.statistics import OutputStatistics, RunStatistics
 from openlineage_pyspark.listener.runs.stream_sources import SourceNames, batch_sources_of, reads_no_dataset
 
 MOST_BATCHES = 1000

@@ -25,8 +25,7 @@ from typing import Any
 
 from openlineage.client import facet_v2
 from openlineage_pyspark.errors import TransportConfigError
-from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.ids import event_id
+from openlineage_pyspark.facets.events.encode import event_id, serialise
 from openlineage_pyspark.listener.guard import LOG
 from openlineage_pyspark.listener.probe.client import Probe, PythonProcess
 from openlineage_pyspark.listener.settings.keys import Settings
