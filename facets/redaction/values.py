@@ -126,6 +126,8 @@ class _NamedValues:
         self._value_fields = (0, -_FARTHEST - 1)
         # Where all is hidden, because of a secret and because of a login.
         self._hidden = self._hidden_of_login = range(0)
+        # The message that was looked at last.
+        self._message = (0, -1)
 
     def spans(self) -> list[Span]:
         at = 0
@@ -161,7 +163,7 @@ class _NamedValues:
                 self._field(name, end)
                 return end
             if _TAG.search(before) is not None and (tag := _END_OF_TAG.match(self.text, end)) is not None:
-                self._hide_all(name, tag.end() if "=" not in tag.group() else end)
+                self._hide_all(name, tag.end() if "=" not in tag.group() else end, tag.end())
                 return end
         sign = _SIGN.match(self.text, end)
         value = self._start_of_value(name, opening, sign, secret=secret) if sign is not None else None
@@ -219,8 +221,7 @@ class _NamedValues:
         if line and (missing := _missing(line)) is not None:
             closing = missing.search(text, end, end + _FARTHEST)
             last = text.find("\n", closing.end()) if closing is not None else end
-            following = _END_OF_MESSAGE.search(text, end)
-            return max(len(text) if following is None else following.start(), len(text) if last < 0 else last)
+            return max(self._end_of_message(end), len(text) if last < 0 else last)
         first = max(0, name - 110)
         up_to_name = text[text.rfind("\n", first, name) + 1 or first : name]
         is_item = _LINE_UP_TO_NAME.fullmatch(up_to_name) is not None
@@ -234,21 +235,31 @@ class _NamedValues:
             end = text.find("\n", more.end())
             end = len(text) if end < 0 else end
 
-    def _hide_all(self, name: str, start: int) -> None:
-        """Hide all from an index on: nothing has to tell where an element or a field ends."""
-        if _REST.fullmatch(self.text, start) is None:
-            self._hide(name, start, len(self.text))
+    def _end_of_message(self, start: int) -> int:
+        """Return where the message ends that an index is in: before the next line of a stack trace."""
+        first, end = self._message
+        if not first <= start <= end:
+            found = _END_OF_MESSAGE.search(self.text, start)
+            end = len(self.text) if found is None else found.start()
+            self._message = (start, end)
+        return end
+
+    def _hide_all(self, name: str, start: int, beyond: int) -> None:
+        """Hide all from an index to the end of the message that another one is in: nothing tells where a field ends."""
+        end = self._end_of_message(max(start, beyond))
+        if _REST.fullmatch(self.text, start, end) is None:
+            self._hide(name, start, end)
 
     def _field(self, name: str, end: int) -> None:
         """Hide the message around a field that names a secret, if there is a field or an element with its value."""
         first, last = self._value_fields
         if end - last <= _FARTHEST:
-            self._hide_all(name, max(first, end - _FARTHEST))
+            self._hide_all(name, max(first, end - _FARTHEST), end)
             return
         after = (_ELEMENT.match(self.text, end), _VALUE_FIELD.search(self.text, end, end + _NEAR))
         begin = min((found.end() for found in after if found is not None), default=None)
         if begin is not None:
-            self._hide_all(name, begin)
+            self._hide_all(name, begin, begin)
 
     def _with_word_before(self, start: int) -> str:
         """Return the word before a name, if one blank stands between them: `api key`, `session id`."""
