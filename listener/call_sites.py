@@ -47,12 +47,7 @@ class CallSites:
         self._found: dict[int, CallSite] = {}
 
     def look(self, records: Iterable[str]) -> None:
-        """
-        Look for the lines of the executions that have begun.
-
-        Args:
-            records: records of the probe that nobody has read yet.
-        """
+        """Look for the lines of the executions that have begun."""
         begun = [(int(found[1]), found[2]) for found in map(_START.match, records) if found is not None]
         begun = [(execution, method) for execution, method in begun if method not in _OF_STREAMS]
         if not begun:

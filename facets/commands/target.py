@@ -415,11 +415,6 @@ def write_of(plan: Plan, operator: Operator, session: Session) -> Target:
     """
     Return what a command writes.
 
-    Args:
-        plan: the plan of the command.
-        operator: the command.
-        session: the session's settings.
-
     Returns:
         The result of its rule; without a rule, an UnnamedTarget that reads the command's children.
     """

@@ -116,13 +116,7 @@ def jdbc_relation(described: Described, operator: Operator, fields: tuple[Field,
 
 
 def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
-    """
-    Return the tables that a JDBC source reads.
-
-    Args:
-        url: the JDBC URL.
-        text: the table, or the query in parentheses.
-    """
+    """Return the tables that a JDBC source reads."""
     whole = is_name(text) and not isinstance(text, CutText)
     return _datasets(url, (text,) if whole else _read(url, text).tables)
 

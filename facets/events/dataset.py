@@ -177,12 +177,7 @@ def version_facets(versions: TableVersions | None, *, written: bool) -> dict[str
 
 
 def dataset_facets(dataset: Dataset) -> dict[str, DatasetFacet]:
-    """
-    Return the facets that describe a dataset, by name; facets about which nothing is known are left out.
-
-    Args:
-        dataset: a dataset that is read or written.
-    """
+    """Return the facets that describe a dataset, by name; facets about which nothing is known are left out."""
     namespace = accepted_namespace(dataset.identifier.namespace)
     facets: dict[str, DatasetFacet] = {
         "dataSource": datasource_dataset.DatasourceDatasetFacet(
@@ -216,10 +211,6 @@ def lifecycle_facet(
 ) -> lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet:
     """
     Return the facet about what a run did to a dataset as a whole (LifecycleStateChangeDatasetFacet 1-0-1).
-
-    Args:
-        change: ALTER, CREATE, DROP, OVERWRITE, RENAME or TRUNCATE.
-        renamed_from: the identity before a RENAME.
 
     Raises:
         ValueError: the change is none of these.

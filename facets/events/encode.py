@@ -71,9 +71,6 @@ def serialise(event: object) -> bytes:
     Fields that are None are left out; the others keep their order. NUL and lone surrogates, which PostgreSQL does not
     store, become U+FFFD. openlineage-python's own Serde returns the same content, several times slower.
 
-    Args:
-        event: an object of openlineage-python's classes.
-
     Raises:
         ValueError: a number is NaN or infinite, which JSON does not allow.
         TypeError: a value is neither of these classes nor a JSON type.

@@ -63,14 +63,7 @@ class Redaction:
         return redact_text(text, self.known)
 
     def sql(self, text: str, named: Named = Named.NOTHING, hidden: frozenset[str] = frozenset()) -> SqlText:
-        """
-        Redact a statement or an expression; the result holds what was removed.
-
-        Args:
-            text: the SQL.
-            named: what other texts of the same run name.
-            hidden: strings to hide wherever they occur.
-        """
+        """Redact a statement or an expression; the result holds what was removed."""
         redact = _redacted_sql if len(text) <= _LONGEST_KEPT else _redacted_sql.__wrapped__
         return redact(self, text, named, hidden)
 
@@ -349,15 +342,7 @@ class _Expressions:
 def _lineages(
     state: RunState, redaction: Redaction, named: Named, hidden: frozenset[str]
 ) -> tuple[list[ColumnLineage | None], frozenset[str]]:
-    """
-    Return the lineages of the outputs with redacted expressions, and the strings that are hidden in any of these.
-
-    Args:
-        state: the state.
-        redaction: the options.
-        named: what the run names.
-        hidden: strings that are hidden everywhere.
-    """
+    """Return the lineages of the outputs with redacted expressions, and the strings that are hidden in any of these."""
     statement = state.job.sql or ""
     written = _strings_of(statement) if _has_parameters(statement) else None
     expressions = _Expressions(redaction, named, hidden, written)

@@ -201,13 +201,7 @@ class Composer:
     """Composes the texts of one plan's expressions, on demand."""
 
     def __init__(self, trace: Trace, name_of: Callable[[Origin], str]) -> None:
-        """
-        Prepare a composer; nothing is composed yet.
-
-        Args:
-            trace: the trace of the plan.
-            name_of: returns the text for a column of a leaf.
-        """
+        """Prepare a composer; nothing is composed yet."""
         self._trace = trace
         self._plan = trace.plan
         self._name_of = name_of

@@ -167,10 +167,6 @@ def operator_lineage(plan: Plan, operator: Operator) -> OperatorLineage:
     """
     Return the lineage of an operator.
 
-    Args:
-        plan: the plan of the operator.
-        operator: the operator.
-
     Returns:
         The result of its rule. Without a rule, every input column is a source of every output column, and `known` is
         False.

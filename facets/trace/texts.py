@@ -23,9 +23,6 @@ def readable_names(datasets: Iterable[Dataset]) -> dict[Identifier, str]:
     Return a name for each of some datasets: as short as it can be to tell it from the others.
 
     That is the table's own name; with its database if two tables have the same; and of a path the last directory.
-
-    Args:
-        datasets: all that a plan reads.
     """
     parts = {dataset.identifier: _parts(dataset) for dataset in datasets}
     names: dict[Identifier, str] = {}

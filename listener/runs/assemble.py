@@ -126,9 +126,6 @@ class SplitStatements:
         """
         Return the statement that an execution is part of.
 
-        Args:
-            query: the execution's query, with its plan.
-
         Returns:
             The statement; None for an execution that is its whole statement.
         """
@@ -247,12 +244,7 @@ class Runs:
     """The runs of one application."""
 
     def __init__(self, application: Application) -> None:
-        """
-        Start with no runs.
-
-        Args:
-            application: the application that the runs belong to.
-        """
+        """Start with no runs."""
         self._application = application
         self._executions: dict[int, Execution] = {}
         self._runs: dict[str, OpenRun] = {}
@@ -267,9 +259,6 @@ class Runs:
 
         Call this before each `feed`. Spark wraps most writes in several executions, each with the whole plan; only one
         of them is worth decoding and tracing.
-
-        Args:
-            step: the step that is about to be fed.
         """
         if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)) or not step.query.has_plan:
             return False

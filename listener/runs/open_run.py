@@ -90,11 +90,6 @@ def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
 
     Without the hash, two paths with the same ending would give two jobs one name. Dates anywhere in the path are left
     out, so that a job that writes to another directory each day is one job.
-
-    Args:
-        label: the label of what the job writes.
-        dataset: the dataset that it writes.
-        trimming: what is left out of the names of datasets.
     """
     namespace, name = dataset.identifier.namespace, trimming.undated(dataset.identifier.name)
     if label == dataset.identifier.path_label:
@@ -106,13 +101,7 @@ def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
 
 
 def output_label(plan_lineage: PlanLineage, trimming: Trimming) -> str:
-    """
-    Return the part of a job's name that stands for what it writes or, if it writes nothing, what it reads.
-
-    Args:
-        plan_lineage: the lineage of its plan.
-        trimming: what is left out of the names of datasets.
-    """
+    """Return the part of a job's name that stands for what it writes or, if it writes nothing, what it reads."""
     if plan_lineage.outputs:
         write = plan_lineage.outputs[0].write
         return unique_label(write.label, write.dataset, trimming)
@@ -228,13 +217,7 @@ class OpenRun:
         return frozenset(write.dataset.identifier for part in self.parts for write in _writes(part))
 
     def output_at(self, place: Identifier, table: str | None) -> Identifier | None:
-        """
-        Return the output at a location, or of that name if its location is not known; None if there is none.
-
-        Args:
-            place: the identity that its location gives.
-            table: the name of the table, with its catalog.
-        """
+        """Return the output at a location, or of that name if its location is not known; None if there is none."""
         outputs = self.outputs
         if place in outputs:
             return place

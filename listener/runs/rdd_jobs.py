@@ -27,10 +27,6 @@ def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> Pla
     """
     Return what an RDD-only job reads and writes.
 
-    Args:
-        record: the record of its start.
-        trimming: what is left out of the names of datasets.
-
     Returns:
         Its datasets, without columns. An input file is reported as its directory, as in the Java integration.
     """
