@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openlineage.client.event_v2 import RunEvent
+    from openlineage_pyspark import EventType
 
 _HERE = Path(__file__).resolve().parent
 _BEGIN = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)
@@ -72,7 +73,7 @@ def states(events: int) -> Iterator[RunState]:
     yield state(_APPLICATION, "COMPLETE", events)
 
 
-def state(run: str, event_type: str, second: int) -> RunState:
+def state(run: str, event_type: EventType, second: int) -> RunState:
     """Return one state of one run, with an input and an output of twenty columns each."""
     read = RunInput(Dataset(Identifier("file", "/data/in"), _COLUMNS))
     written = RunOutput(Dataset(Identifier("file", f"/data/out_{run}"), _COLUMNS))

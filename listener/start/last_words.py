@@ -56,7 +56,7 @@ _OF_DELIVERY = (
 
 
 def entrusting(probe: Probe, settings: Settings, name: str) -> Callable[[tuple[Event, ...]], None]:
-    """Return the function that entrusts the STARTs of all open runs to the JVM; it does nothing if that is switched off."""
+    """Return what entrusts the STARTs of all open runs to the JVM; it does nothing if that is switched off."""
     if not settings.last_words_enabled or not sys.executable:
         return _keep_silent
     receiver = {key: getattr(settings, key) for key in ("transport", *_OF_DELIVERY)}

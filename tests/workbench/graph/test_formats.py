@@ -20,7 +20,7 @@ from support import recorded_plans
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openlineage_pyspark import Lineage
+    from openlineage_pyspark import GraphFormat, Lineage
 
 CASES = ("cte-grouped", "cte-grouped-function")
 ENDINGS = {"json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
@@ -35,7 +35,7 @@ def asked(case: str) -> Lineage:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("format_", ENDINGS)
 def test_the_worked_example_looks_so_in_each_format(
-    case: str, format_: str, golden: Callable[[str, str], None]
+    case: str, format_: GraphFormat, golden: Callable[[str, str], None]
 ) -> None:
     text = asked(case).to_text(format_)
     readable = json.dumps(json.loads(text), indent=1) + "\n" if format_ == "json" else text
@@ -45,7 +45,9 @@ def test_the_worked_example_looks_so_in_each_format(
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("format_", ["mermaid", "dot", "svg"])
-def test_the_worked_example_looks_so_with_its_cte(case: str, format_: str, golden: Callable[[str, str], None]) -> None:
+def test_the_worked_example_looks_so_with_its_cte(
+    case: str, format_: GraphFormat, golden: Callable[[str, str], None]
+) -> None:
     golden(f"graph/{case}-unfolded.{ENDINGS[format_]}", asked(case).to_text(format_, unfold=True))
 
 
