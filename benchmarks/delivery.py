@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import requests
 from openlineage_pyspark.facets.events.build import build_event
-from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.ids import event_id
+from openlineage_pyspark.facets.events.encode import event_id, serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.run import Engine, EventType, Job, RedactedState, RunInput, RunOutput, RunState
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openlineage.client.event_v2 import RunEvent
+    from openlineage_pyspark import EventType
 
 _HERE = Path(__file__).resolve().parent
 _BEGIN = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)

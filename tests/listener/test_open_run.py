@@ -6,14 +6,15 @@ import datetime
 
 import attrs
 import pytest
+from openlineage_pyspark import ProcessingType
 from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, Parent, ProcessingType, RunReference
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import ExecutionMetrics, ScanMetrics, TaskMetrics
-from openlineage_pyspark.listener.runs.figures import RunStatistics, inputs_of, outputs_of
 from openlineage_pyspark.listener.runs.open_run import OpenRun, end_type
+from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_of, outputs_of
 
 ORDERS = Dataset(Identifier("file", "/orders"))
 RATES = Dataset(Identifier("file", "/rates"))

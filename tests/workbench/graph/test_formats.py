@@ -20,7 +20,7 @@ from support import recorded_plans
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openlineage_pyspark import Lineage
+    from openlineage_pyspark import GraphFormat, Lineage
 
 CASES = ("cte-grouped", "cte-grouped-function")
 ENDINGS: dict[GraphFormat, str] = {"json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
