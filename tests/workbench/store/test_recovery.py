@@ -999,7 +999,7 @@ def test_a_table_that_began_empty_and_got_bad_rows_first_is_emptied(filled: Fill
     catalog = "ice" if lake == "iceberg" else "spark_catalog"
     begin = f"RESTORE TABLE {catalog}.db.raw TO VERSION AS OF 0" if lake == "delta" else f"DELETE FROM {catalog}.db.raw"
 
-    found = filled(*events).recover("db.raw", version="1", correction=("INSERT INTO db.raw VALUES (1)",))
+    found = filled(*events).recover("db.raw", version="1", correction=("INSERT INTO db.raw VALUES (1)",)).result
 
     again = f"INSERT INTO {catalog}.db.raw SELECT * FROM spark_catalog.db.files"
     assert code_of(found) == [begin, "INSERT INTO db.raw VALUES (1)", again]
@@ -1042,4 +1042,4 @@ def test_the_name_of_a_restored_table_may_have_spaces(filled: Fill) -> None:
         *statement("back", 3, "RESTORE TABLE delta.`/lake/two words` TO VERSION AS OF 1", (), raw[2]),
     ]
 
-    assert filled(*events).recover("db.raw", version="2").steps == ()
+    assert filled(*events).recover("db.raw", version="2").result.steps == ()
