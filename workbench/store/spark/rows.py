@@ -67,7 +67,7 @@ def write_package(path: Path) -> None:
     here = root / "workbench"
     rooms = (file for room in ("model", "events", "store") for file in sorted((here / room).rglob("*.py")))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in (root / "__init__.py", here / "__init__.py", here / "errors.py", *rooms):
+        for file in (root / "__init__.py", root / "errors.py", here / "__init__.py", *rooms):
             archive.write(file, f"openlineage_pyspark/{file.relative_to(root).as_posix()}")
         for name in _SHIPPED:
             found = importlib.util.find_spec(name)
