@@ -10,7 +10,7 @@ import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef
-from openlineage_pyspark.workbench.questions.history import history_of, unknown_writers
+from openlineage_pyspark.workbench.questions.history import history_of, lacking_versions
 from openlineage_pyspark.workbench.questions.registry import answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.store.names import QueriedTables, find_dataset
@@ -80,7 +80,7 @@ def blame(tables: QueriedTables, table: DatasetRef) -> Answer[Rows[BlameRow]]:
         operation = (_operation(statement) or each.change or _APPEND) if each.run_id else ""
         made = (each.run_id, each.batch, operation, each.rows)
         rows.append(BlameRow(each.version, each.time, namespace, job, *made))
-    return answered(Rows("blame", tuple(rows)), unknown_writers(named, versions))
+    return answered(Rows("blame", tuple(rows)), lacking_versions(tables, named, versions))
 
 
 def _operation(statement: str) -> str:

@@ -26,6 +26,7 @@ from openlineage_pyspark.workbench.pictures.diagrams import SIGNS
 from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.questions.arguments import time_or_now
+from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.things import find_run, runs_within
@@ -193,7 +194,8 @@ def diff(
     old, new = ((_texts(tables, runs, time), FOREVER if time is None else time) for runs, time in sides)
     every = {run for runs, _ in sides for run in runs}
     gaps = diagnostics_of(told_by(tables, every, FOREVER), {}, every)
-    return answered(_diff(tables, old, new), gaps)
+    lost = dropped_diagnostics(each for each in tables.dropped() if any(time is not None for _, time in sides))
+    return answered(_diff(tables, old, new), (*gaps, *lost))
 
 
 def _runs_until(tables: QueriedTables, time: int) -> list[str]:

@@ -22,6 +22,7 @@ from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, limits_of
+from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,
@@ -92,7 +93,11 @@ def graph(
             if leads_on(tables, {start: 0, **way.depths}, direction, limits, by_columns=bool(thing.column))
         )
     bare = ShownGraph(found.nodes, found.edges, time=found.time)
-    return answered(bare, (*limited, *found.diagnostics), as_of=limits.as_of)
+    dropped: Iterable[Diagnostic] = ()
+    if ever or limits.as_of is not None:
+        ids = (identity("dataset", node.namespace, node.name) for node in found.nodes if isinstance(node, DatasetNode))
+        dropped = dropped_of_datasets(tables, ids)
+    return answered(bare, (*limited, *found.diagnostics, *dropped), as_of=limits.as_of)
 
 
 def with_diagnostics(answer: Answer[Graph]) -> Graph:

@@ -9,6 +9,7 @@ of some words (`Literal`), or several words (`tuple[str, ...]`); `Help` says wha
 from __future__ import annotations
 
 import inspect
+import sqlite3
 import sys
 import typing
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 import attrs
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer, Writer, camel_case
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import known_time, time_of_micros
@@ -35,6 +37,7 @@ R = TypeVar("R", bound="Result")
 Shape: TypeAlias = Literal["text", "number", "flag", "choice", "texts", "choices"]
 
 _SHOWN = 3
+_DAMAGED = "the store can't be read ({}): take a copy of it, or take the events in again"
 
 
 @attrs.frozen
@@ -146,13 +149,17 @@ def question(
         @wraps(function)
         def ask(tables: QueriedTables, /, *args: P.args, **kwargs: P.kwargs) -> Answer[R]:
             given = signature.bind(tables, *args, **kwargs).arguments
-            answer = function(tables, *args, **kwargs)
+            try:
+                answer = function(tables, *args, **kwargs)
+                newest, rejected = last_seen(tables), _rejected(tables)
+            except sqlite3.DatabaseError as problem:
+                raise StoreError(f"{called} can't be answered, as a part of {_DAMAGED.format(problem)}") from problem
             return attrs.evolve(
                 answer,
                 question=called,
                 arguments=dict(_named(given, signature)),
-                last_seen=last_seen(tables),
-                diagnostics=(*answer.diagnostics, *_rejected(tables)),
+                last_seen=newest,
+                diagnostics=(*answer.diagnostics, *rejected),
                 writers=writers,
             )
 
@@ -218,17 +225,18 @@ def _iso(time: datetime) -> str:
     return time.isoformat().replace("+00:00", "Z")
 
 
-def _rejected(tables: QueriedTables) -> Iterator[Diagnostic]:
-    """Yield what says which texts were no valid events: nobody knows what they were about."""
-    [(count,)] = tables.query("SELECT count(*) FROM rejected")
-    rows = tables.query(f"SELECT source, reason FROM rejected ORDER BY source, rejected_id LIMIT {_SHOWN:d}")  # noqa: S608
-    for source, reason in rows if count else ():
-        yield Diagnostic(
-            "rejected", f"what {source} holds is no event, and not counted: {reason}", missing=True, place=source
-        )
-    if count > _SHOWN:
-        more = f"{count - _SHOWN:,} more texts are no events; the table `rejected` has all of them"
-        yield Diagnostic("rejected", more, missing=True)
+def _rejected(tables: QueriedTables) -> list[Diagnostic]:
+    """Return what says which texts were no valid events: nobody knows what they were about."""
+    rows = tables.query(f"SELECT source, reason FROM rejected ORDER BY source, rejected_id LIMIT {_SHOWN + 1:d}")  # noqa: S608
+    found = [
+        Diagnostic("rejected", f"{source} is no event, and not counted: {reason}", missing=True, place=source)
+        for source, reason in rows[:_SHOWN]
+    ]
+    if len(rows) > _SHOWN:
+        [(count,)] = tables.query("SELECT count(*) FROM rejected")
+        more = f"{count - _SHOWN:,} more texts are no events: the table `rejected` has all of them"
+        found.append(Diagnostic("rejected", more, missing=True))
+    return found
 
 
 def _named(given: Mapping[str, Any], signature: inspect.Signature) -> Iterator[tuple[str, Any]]:

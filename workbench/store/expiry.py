@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.store.events.rows import parse_event
-from openlineage_pyspark.workbench.store.names import QueriedTables
+from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -25,8 +25,14 @@ _COUNTED = ("event", "run", "job", "dataset", "source_snapshot_lineage", "sink_s
 class ExpirableTables(QueriedTables, Protocol):
     """What expiry needs of an engine."""
 
-    def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
-        """Delete the events with these ids, make all other tables again, and return how many events there were."""
+    def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]]) -> int:
+        """
+        Delete events, make all other tables again, and return how many events there were.
+
+        Args:
+            chosen: returns the ids of the events.
+            lost: returns, after that, the runs that they told of: this is kept.
+        """
 
     def shrink(self) -> bool:
         """Give the space of what was deleted back to the file system, and return whether it was possible."""
@@ -79,7 +85,7 @@ def expire(tables: ExpirableTables, time: int, *, dry_run: bool = False) -> Expi
     if dry_run:
         events = len(dropped.events())
         return Expired(events, dropped.runs, before, before, size, size, shrunk=False)
-    events = tables.forget(dropped.events)
+    events = tables.forget(dropped.events, dropped.lost)
     shrunk = tables.shrink() if events else False
     return Expired(events, dropped.runs, before, _counts(tables), size, tables.size(), shrunk)
 
@@ -99,14 +105,32 @@ class _Dropped:
         # What was written of a dataset: when, and by which run.
         self._known: dict[int, list[tuple[int, str]]] = {}
         self.runs = 0
+        self._lost: set[str] = set()
 
     def events(self) -> list[str]:
         """Return their ids."""
         kept = self._kept_runs()
         old = self._tables.query("SELECT run_id, event_id FROM event WHERE run_id <> '' ORDER BY run_id")
         found = [(run, event) for run, event in old if run not in kept]
-        self.runs = len({run for run, _ in found})
+        self._lost = {run for run, _ in found}
+        self.runs = len(self._lost)
         return [event for _, event in found] + self._without_run()
+
+    def lost(self) -> list[DroppedRuns]:
+        """Return the runs of the events, by jobs and by the datasets that they read or wrote."""
+        found: dict[tuple[str, str, int], tuple[set[str], int]] = {}
+        for marks, part in marked_lists(sorted(self._lost)):
+            rows = self._tables.query(
+                "SELECT j.namespace, j.name, coalesce(l.name_id, 0), r.run_id, r.last_time FROM run r "  # noqa: S608
+                "JOIN job j ON j.job_id = r.job_id LEFT JOIN (SELECT run_id, name_id FROM source_snapshot_lineage "
+                "UNION SELECT run_id, name_id FROM sink_snapshot_lineage) l ON l.run_id = r.run_id "
+                f"WHERE r.run_id IN ({marks})",
+                part,
+            )
+            for namespace, name, name_id, run, time in rows:
+                runs, last = found.setdefault((namespace, name, name_id), (set(), 0))
+                found[namespace, name, name_id] = ({*runs, run}, max(last, time))
+        return [DroppedRuns(*key, len(runs), last) for key, (runs, last) in sorted(found.items())]
 
     def _kept_runs(self) -> set[str]:
         recent = self._tables.query("SELECT run_id FROM run WHERE last_time >= ?", (self._time,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
@@ -16,7 +16,31 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.store.told import Told
 
+DROPPED = "expired_run"
+"""The table of the runs that are no longer kept; it is there once some were dropped."""
+ALL_DROPPED = "SELECT namespace, name, name_id, sum(runs), max(last_time)"
+"""The beginning of the query for its rows: each expiry adds its own."""
+
 _SHOWN = 10
+
+
+class DroppedRuns(NamedTuple):
+    """
+    Runs of a job that are no longer kept.
+
+    Args:
+        namespace: the namespace of the job.
+        name: the name of the job.
+        name_id: a dataset that they read or wrote, by one of its names; 0 for runs without one.
+        runs: how many runs there were.
+        last_time: the time of the last event of these runs, microseconds since 1970.
+    """
+
+    namespace: str
+    name: str
+    name_id: int
+    runs: int
+    last_time: int
 
 
 class QueriedTables(Protocol):
@@ -27,6 +51,9 @@ class QueriedTables(Protocol):
 
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return what the events of runs told until a time, microseconds since 1970."""
+
+    def dropped(self) -> list[DroppedRuns]:
+        """Return the runs that are no longer kept, by jobs and datasets."""
 
     def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
         """Return the line of the user's Python that ran each run, if an event told it until a time."""

@@ -15,6 +15,7 @@ from openlineage_pyspark.errors import QueryError, StoreError
 from openlineage_pyspark.workbench.store.event_texts import EventTexts, NewEvent, texts_in_order
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
 from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
+from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, DroppedRuns
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
@@ -44,6 +45,10 @@ _APPLICATION_ID = 0x4F4C5053
 # What stands before the names of tables while their rows are moved into new ones.
 _FORMER = "former_"
 _OLD_EVENTS = "SELECT rowid, event_id, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
+_DROPPED = (
+    f"CREATE TABLE IF NOT EXISTS {DROPPED} "
+    "(namespace TEXT, name TEXT, name_id INTEGER, runs INTEGER, last_time INTEGER)"
+)
 _RUNS = "SELECT run_id, run FROM stored_run WHERE run_id IN ({})"
 
 
@@ -260,12 +265,13 @@ class Database:
             place = found[-1][0]
             yield from ((event_id, text) for _, event_id, text in found)
 
-    def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
+    def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]] = tuple) -> int:
         """
         Delete events, and make all other tables again from those that stay: all of it or nothing.
 
         Args:
             chosen: returns the ids of the events to delete. It may ask the store: nobody writes it meanwhile.
+            lost: returns, after that, the runs that these events told of: this is kept.
 
         Returns:
             How many events were deleted.
@@ -276,8 +282,17 @@ class Database:
         with self._writing():
             ids = frozenset(chosen())
             if ids:
+                runs = [*lost()]
                 self._make_anew(without=ids)
+                self._connection.execute(_DROPPED)
+                self._connection.executemany(f"INSERT INTO {DROPPED} VALUES (?, ?, ?, ?, ?)", runs)  # noqa: S608
             return len(ids)
+
+    def dropped(self) -> list[DroppedRuns]:
+        """Return the runs that are no longer kept, by jobs and datasets."""
+        if not self.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (DROPPED,)):
+            return []
+        return [DroppedRuns(*row) for row in self.query(f"{ALL_DROPPED} FROM {DROPPED} GROUP BY 1, 2, 3")]
 
     def shrink(self) -> bool:
         """

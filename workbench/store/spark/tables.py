@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.events.files import FILE_ENDINGS
 from openlineage_pyspark.workbench.store.events.ingest import Ingested
+from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, DroppedRuns
 from openlineage_pyspark.workbench.store.spark import functions as spark_functions
 from openlineage_pyspark.workbench.store.spark import sql as spark_sql
 from openlineage_pyspark.workbench.store.spark import views as spark_views
@@ -168,7 +169,7 @@ class SparkTables:
                 self._compact(table)
             self._write_identities(self.session, dataset_ids(self._all_pointers()))
 
-    def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
+    def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]] = tuple) -> int:
         """
         Delete events, and make all other tables again from those that stay. No ingest may run meanwhile.
 
@@ -176,6 +177,7 @@ class SparkTables:
 
         Args:
             chosen: returns the ids of the events to delete.
+            lost: returns, after that, the runs that these events told of: this is kept.
 
         Returns:
             How many events were deleted.
@@ -187,6 +189,7 @@ class SparkTables:
             ids = sorted(chosen())
             if not ids:
                 return 0
+            self._keep([*lost()])
             with _view(self.session.createDataFrame([(each,) for each in ids], "id STRING")) as dropped:
                 event = spark_sql.table_identifier(self.schema_name, schema.EVENT.name)
                 self._see([schema.EVENT.name])
@@ -202,6 +205,25 @@ class SparkTables:
                     else:
                         self._replace(schema.EVENT, spark_sql.batch(schema.EVENT, view))
             return len(ids)
+
+    def dropped(self) -> list[DroppedRuns]:
+        """Return the runs that are no longer kept, by jobs and datasets."""
+        name = spark_sql.table_identifier(self.schema_name, DROPPED)
+        with told(f"{self.schema_name} can't be asked"):
+            if not self.session.catalog.tableExists(f"{self.schema_name}.{DROPPED}"):
+                return []
+            found = answered_rows(self.session.sql(f"{ALL_DROPPED} FROM {name} GROUP BY 1, 2, 3"))
+        return sorted(DroppedRuns(*row) for row in found)
+
+    def _keep(self, lost: list[DroppedRuns]) -> None:
+        """Keep which runs are dropped."""
+        if not lost:
+            return
+        name = spark_sql.table_identifier(self.schema_name, DROPPED)
+        columns = "namespace STRING, name STRING, name_id BIGINT, runs BIGINT, last_time BIGINT"
+        self.session.sql(f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING {self.format.value}")
+        with _view(self.session.createDataFrame([tuple(each) for each in lost], columns)) as rows:
+            _write(self.session, f"INSERT INTO {name} SELECT * FROM {spark_sql.identifier(rows)}")
 
     def rebuild(self) -> int:
         """
