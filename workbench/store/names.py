@@ -13,9 +13,20 @@ from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from openlineage_pyspark.workbench.store.described import Described, DescribedAlone
     from openlineage_pyspark.workbench.store.told import Told
 
 _SHOWN = 10
+
+
+class Descriptions(Protocol):
+    """What an engine knows of what events describe."""
+
+    def of_runs(self, runs: Iterable[str], time: int, /) -> dict[str, Described]:
+        """Return what the events of runs describe until a time, microseconds since 1970."""
+
+    def alone(self, jobs: Iterable[int], time: int, /) -> dict[int, list[DescribedAlone]]:
+        """Return what events of jobs describe that are of no run, until a time."""
 
 
 class QueriedTables(Protocol):
@@ -23,6 +34,10 @@ class QueriedTables(Protocol):
 
     def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query; `?` stands for a parameter."""
+
+    @property
+    def described(self) -> Descriptions:
+        """What events describe."""
 
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return what the events of runs told until a time, microseconds since 1970."""
