@@ -15,6 +15,7 @@ from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, Ma
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.planning import RecoveryRequest, plan
+from openlineage_pyspark.workbench.recovery.recover import ModeName
 from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 from openlineage_pyspark.workbench.recovery.statements import copy_name, switched
 from openlineage_pyspark.workbench.store_api import Store
@@ -395,7 +396,7 @@ def test_a_stream_that_has_not_ended_is_stopped_first(filled: Fill) -> None:
 
 def test_an_expired_version_is_replaced_by_the_nearest_before_it(filled: Fill) -> None:
     events = three_layers()
-    found = filled(*events).recover("db.raw", version="13", expired=["12"]).result
+    found = filled(*events).recover("db.raw", version="13", expired=("12",)).result
 
     assert code_of(found)[:2] == ["CALL ice.system.rollback_to_snapshot('db.raw', 11)", "(correct)"]
     assert found.steps[0].notes == ("Version 12 expired; version 11 is the nearest before it.",)
@@ -404,7 +405,7 @@ def test_an_expired_version_is_replaced_by_the_nearest_before_it(filled: Fill) -
 
 def test_an_expired_input_is_said_with_the_nearest_version(filled: Fill) -> None:
     events = [*statement("rate", 0, "", (), table("rates", "90")), *three_layers()]
-    found = filled(*events).recover("db.raw", version="12", expired=["91"]).result
+    found = filled(*events).recover("db.raw", version="12", expired=("91",)).result
 
     assert doubts_of(found) == [
         "version 91 of db.rates expired: it reads version 90, the nearest",
@@ -461,7 +462,7 @@ def _created(lake: str, sql: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mode", ["incremental", "full"])
-def test_a_table_that_can_not_be_replaced_is_dropped_before_it_is_created_again(filled: Fill, mode: str) -> None:
+def test_a_table_that_can_not_be_replaced_is_dropped_before_it_is_created_again(filled: Fill, mode: ModeName) -> None:
     found = filled(*_created("parquet", CTAS.format("parquet"))).recover("db.a", mode=mode).result
 
     assert code_of(found) == [
