@@ -67,6 +67,7 @@ KILLS = "The check kills one ingest, and asks each fortieth question."
 STORE = "tests/workbench/store"
 PREDICTED = "tests/workbench/predict"
 LAKES = f"{STORE}/test_live_recovery.py"
+TRUTH = "tests/workbench/recovery/test_truth.py"
 PARTS = (
     Part("whole", "test-4.3", "--all", "Long tests, and all the examples of Hypothesis."),
     Part("whole-3.5", "test-3.5", "--all", "The same on the oldest Spark."),
@@ -78,7 +79,9 @@ PARTS = (
     Part("live-ingest", "test-4.3", f"{STORE}/test_live_ingest.py", "Kafka and S3 take minutes.", "LIVE_INGEST=1"),
     Part("tpc-pages", "test-4.3", "tests/tpc --all", "The check opens one page with all TPC queries.", "TPC_PAGES=1"),
     Part("same-answers", "test-4.3", f"{PREDICTED} tests/tpc --all", "The check asks some.", "SAME_ANSWERS=all"),
-    Part("lakes-3.5", "test-3.5", LAKES, "The check recovers tables on one Spark.", "RECOVERY_LAKES=iceberg,delta"),
+    Part(
+        "lakes-3.5", "test-3.5", f"{LAKES} {TRUTH}", "The check recovers on one Spark.", "RECOVERY_LAKES=iceberg,delta"
+    ),
     Part("lakes-4.0", "test-4.0", LAKES, "The same on a Spark between.", "RECOVERY_LAKES=iceberg,delta"),
     Part("hive", "test-4.3", LAKES, "Hive's metastore takes a minute.", "RECOVERY_LAKES=hive"),
 )

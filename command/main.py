@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import MissingExtraError
-from openlineage_pyspark.workbench.extras import WORKBENCH, require
 from openlineage_pyspark.workbench.questions import QUESTIONS
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         if options.command not in _OF_THE_AGENT:
+            from openlineage_pyspark.workbench.extras import WORKBENCH, require
+
             require(WORKBENCH)
         status: int = options.run(options)
         sys.stdout.flush()

@@ -146,13 +146,13 @@ def test_the_agent_imports_nothing_of_what_answers_questions() -> None:
     assert above == set()
 
 
-def test_one_module_above_the_agent_knows_the_facets_of_events() -> None:
-    """What they say is read in one place. The parser of parts looks for their text, and for nothing that they say."""
+def test_one_package_above_the_agent_knows_the_facets_of_events() -> None:
+    """What they say is read in one place, and made again for a repeated run in another one beside it."""
     above = [path for path in MODULES if dotted(path).partition(".")[0] in ("workbench", "command")]
     # The specification has a folder of that name.
     texts = {name_of(path): path.read_text(encoding="utf-8").replace('joinpath("facets")', "") for path in above}
     knowing = {name for name, text in texts.items() if '"facets"' in text}
-    assert knowing == {"workbench/events/read.py"}
+    assert knowing == {"workbench/events/read.py", "workbench/events/repeated.py"}
 
 
 def test_packages_import_each_other_in_no_circle() -> None:

@@ -66,6 +66,9 @@ _LOGIN = re.compile(
 )
 _VALUE = re.compile(r"[^\s'\"]+")
 _NUMBER = re.compile(r"\d{1,5}(?:[:/]\S*)?")
+# Of a value that has no plain end, each part counts.
+_PARTS = re.compile(r"[\s'\"`,;=&(){}\[\]<>|\\]+")
+_SHORTEST_PART = 6
 
 
 def redact_text(text: str, known: Sequence[str] = ()) -> str:
@@ -134,7 +137,10 @@ def secrets_in(text: str) -> Iterator[str]:
     Args:
         text: the value of a property or variable, or a command line.
     """
-    yield from (text[start:end] for name, start, end in named_values(text) if not is_login(name) or is_secret(name))
+    for name, start, end in named_values(text):
+        if not is_login(name) or is_secret(name):
+            yield text[start:end]
+            yield from (part for part in _PARTS.split(text[start:end]) if _SHORTEST_PART <= len(part) < end - start)
     yield from (text[start:end] for _, start, end in passwords_of_clients(text))
     for found in PASSWORD_IN_TEXT.finditer(text):
         yield from {found.group(1), unquote(found.group(1))}
@@ -172,10 +178,11 @@ def _in_line(line: str, at: int) -> Iterator[Span]:
 
 
 def _without_spans(text: str, spans: Iterable[Span]) -> str:
-    """Replace some spans of a text, which are in order and do not overlap."""
+    """Replace some spans of a text, which are in the order of their starts."""
     parts: list[str] = []
     done = 0
     for _, start, end in spans:
-        parts += [text[done:start], REDACTED]
-        done = end
+        if end > done:
+            parts += [text[done:start], REDACTED] if start >= done else []
+            done = end
     return "".join([*parts, text[done:]]) if parts else text

@@ -11,8 +11,7 @@ from importlib import metadata
 import attrs
 import pytest
 from openlineage_pyspark.facets.events.build import build_event
-from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.ids import PACKAGE_VERSION, PRODUCER
+from openlineage_pyspark.facets.events.encode import PACKAGE_VERSION, PRODUCER, serialise
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.model.dataset import Identifier, Statistics, Symlink
 from openlineage_pyspark.facets.model.run import Engine, Job, RunReference, RunState

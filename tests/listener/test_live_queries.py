@@ -184,6 +184,7 @@ def test_the_events_of_statements_keep_the_specification(
 
 
 @pytest.mark.any_spark
+@pytest.mark.any_spark
 @pytest.mark.parametrize("writes", [4, pytest.param(25, marks=pytest.mark.long)])
 def test_threads_in_one_and_in_several_sessions_do_not_mix(
     jobs: Any, violations: Callable[[list[dict]], list[str]], writes: int

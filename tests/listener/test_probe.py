@@ -227,6 +227,7 @@ def test_the_values_of_options_never_leave_the_jvm(spark, encode, tmp_path):
     assert CANARY not in encode(directory)
 
 
+@pytest.mark.any_spark
 def test_a_union_of_five_thousand_branches_is_encoded_and_traced(spark, encode, catalyst):
     """Five thousand calls of DataFrame.union leave one such operator."""
     one, two = (catalyst.analyzed(spark.table("emp").select(name)) for name in ("id", "salary"))
@@ -238,6 +239,7 @@ def test_a_union_of_five_thousand_branches_is_encoded_and_traced(spark, encode, 
     assert [edge.field for edge in columns.columns[0].edges] == ["id", "salary"]
 
 
+@pytest.mark.any_spark
 def test_five_hundred_nested_unions_are_encoded_and_traced(spark, encode, catalyst):
     """A statement with five hundred UNION ALL leaves such a plan."""
     plan = catalyst.analyzed(spark.table("emp").select("id"))
@@ -252,6 +254,7 @@ def test_five_hundred_nested_unions_are_encoded_and_traced(spark, encode, cataly
     assert [edge.field for edge in columns.columns[0].edges] == ["id", "salary"]
 
 
+@pytest.mark.any_spark
 def test_five_thousand_projections_are_encoded_and_traced(spark, encode, catalyst):
     """Five thousand calls of withColumn make such a plan."""
     plan = catalyst.analyzed(spark.table("emp").select("id", "salary"))
@@ -265,6 +268,7 @@ def test_five_thousand_projections_are_encoded_and_traced(spark, encode, catalys
     assert [[edge.field for edge in column.edges] for column in columns.columns] == [["id"], ["salary"]]
 
 
+@pytest.mark.any_spark
 def test_an_expression_five_thousand_deep_is_encoded_and_traced(spark, encode, catalyst):
     frame = catalyst.analyzed(spark.table("emp").where("salary > 1"))
     condition = frame.condition()
@@ -309,6 +313,7 @@ def test_an_operator_that_refuses_to_answer_costs_that_operator_alone(spark, enc
     )
 
 
+@pytest.mark.any_spark
 def test_the_lineage_of_an_expression_three_thousand_deep_is_found(spark, encode, catalyst):
     """Its output, type and text are worked out by Catalyst, by recursion."""
     frame = catalyst.analyzed(spark.table("emp").where("salary > 1"))
@@ -325,6 +330,7 @@ def test_the_lineage_of_an_expression_three_thousand_deep_is_found(spark, encode
     ]
 
 
+@pytest.mark.any_spark
 def test_each_of_five_thousand_columns_has_its_source(spark, encode):
     names = [f"c{number}" for number in range(5_000)]
     decoded = decode_plan(encode(spark.table("emp").selectExpr(*(f"salary + {name[1:]} AS {name}" for name in names))))
@@ -334,6 +340,7 @@ def test_each_of_five_thousand_columns_has_its_source(spark, encode):
     assert {edge.field for column in columns.columns for edge in column.edges} == {"salary"}
 
 
+@pytest.mark.any_spark
 def test_a_plan_of_ten_thousand_operators_is_encoded_whole(spark, encode, catalyst):
     plan = catalyst.analyzed(spark.table("emp").select("id", "salary"))
     for _ in range(10_000):
@@ -362,6 +369,7 @@ def test_each_of_1100_directories_of_an_rdd_is_an_input_and_those_beyond_the_bou
     assert "the plan was larger than its bounds and was cut" in [gap.message for gap in found[1].gaps]
 
 
+@pytest.mark.any_spark
 def test_a_hundred_megabytes_of_local_rows_are_left_where_they_are(encode):
     rows = ", ".join(f"({number}, repeat('{CANARY[0]}', 1000000))" for number in range(100))
     text = encode(f"SELECT * FROM VALUES {rows} AS t(a, b)")
@@ -465,6 +473,7 @@ def test_a_value_that_is_neither_frame_nor_text_is_refused(spark):
         analyzed_plan(spark, 3)
 
 
+@pytest.mark.any_spark
 def test_what_waits_for_python_takes_a_sixteenth_of_the_drivers_heap_at_most(spark):
     jvm = spark._jvm
     most = jvm.java.lang.Runtime.getRuntime().maxMemory() // 16
@@ -486,6 +495,7 @@ def test_what_waits_for_python_takes_a_sixteenth_of_the_drivers_heap_at_most(spa
     assert probe.lost() == lost
 
 
+@pytest.mark.any_spark
 def test_a_plan_whose_start_found_no_room_comes_with_the_end(spark, tmp_path):
     context, go = spark.sparkContext, str(tmp_path / "go")
 

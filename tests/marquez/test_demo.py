@@ -16,7 +16,8 @@ from support.spark_jobs import Jobs
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph
 
-pytestmark = pytest.mark.marquez
+# test_graph.py compares the graphs of other jobs.
+pytestmark = [pytest.mark.marquez, pytest.mark.long]
 
 TABLES = {
     *("landing/airlines.csv", "landing/airports.csv", "landing/flights.parquet", "landing/planes.csv"),

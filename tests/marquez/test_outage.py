@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.marquez
+# It is away for half a minute.
+pytestmark = [pytest.mark.marquez, pytest.mark.long]
 
 STEPS = [f"step{number}" for number in range(9)]
 AWAY_SECONDS = 30

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import attrs
+import pyspark
 from openlineage_pyspark import register
 from openlineage_pyspark.command.main import main as command_line
 from openlineage_pyspark.command.store import recover as recover_command
@@ -39,16 +40,19 @@ from support.class_archive import CONF as QUICK
 from support.lakes import LAKE_CONF, LAKE_JARS
 
 from truth.pipelines import Action, Pipeline, pipeline
-from truth.worlds import World
+from truth.worlds import Rows, World
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from openlineage_pyspark import Handle
 
 OUTCOMES = ("right", "declined", "WRONG", "TOUCHED", "BROKEN")
 _PROGRAM = "truth-job"
 _PAUSED = 3
 _TRIES = 60
 _CUT = 1500
+_THEN, _AFTER = "after the recovery", "on the day after"
 
 
 @attrs.frozen
@@ -107,10 +111,24 @@ class _Recorded:
     """
 
     def __init__(self, spark: SparkSession, file: Path) -> None:
-        self._handle = register(spark)
+        self._spark = spark
         self._file = file
+        self._handle: Handle | None = None
         self._place = 0
         self.lines: list[str] = []
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Let the listener be there meanwhile."""
+        where = {"spark.openlineage.transport.type": "file", "spark.openlineage.transport.location": str(self._file)}
+        self.lines.clear()
+        self._handle = register(self._spark, where)
+        try:
+            self._new()
+            yield
+        finally:
+            self._handle.close()
+            self._handle = None
 
     def skip(self) -> None:
         """Leave out what was recorded since."""
@@ -138,7 +156,10 @@ class _Recorded:
         self.lines += [json.dumps(event) for event in events]
 
     def _new(self) -> list[str]:
+        assert self._handle is not None
         assert self._handle.flush(60), "the listener is late"
+        if not self._file.exists():
+            return []
         with self._file.open(encoding="utf-8") as file:
             file.seek(self._place)
             lines = file.readlines()
@@ -180,19 +201,28 @@ class _Trial:
         self._right = World(self._spark, self._folder, self._lake, f"{name}_right", made, wrong=False)
         self._world = World(self._spark, self._folder, self._lake, name, made, wrong=True)
         self._pipeline = made
-        self._recorded.lines.clear()
+        self._right_rows = self._made_right()
+        self._clock()
+        with self._recorded.listening():
+            self._world.create()
+            self._recorded.take(-1, -1)
+            for number, action in enumerate(made.actions):
+                self._perform(number, action)
+            self._clock()
+            found = self._recovered()
+        if found.kind == "right":
+            found = self._next_day(found)
+        self._clock()
+        return found
+
+    def _made_right(self) -> dict[str, list[Rows]]:
+        """Run the pipeline as it should be; return the rows of its tables at the end, and after one more day."""
         self._right.create()
-        for number, action in enumerate(made.actions):
-            self._right.perform(number, action)
-        self._recorded.skip()
-        self._clock()
-        self._world.create()
-        self._recorded.take(-1, -1)
-        for number, action in enumerate(made.actions):
-            self._perform(number, action)
-        self._clock()
-        found = self._recovered()
-        self._clock()
+        found = {}
+        for when, actions in ((_THEN, self._pipeline.actions), (_AFTER, self._pipeline.after)):
+            for place, action in enumerate(actions):
+                self._right.perform(place + (len(self._pipeline.actions) if found else 0), action)
+            found[when] = [self._right.rows(place) for place in range(len(self._pipeline.tables))]
         return found
 
     def _perform(self, number: int, action: Action) -> None:
@@ -221,28 +251,25 @@ class _Trial:
             if harmed or not same:
                 return Outcome("BROKEN", declined, len(steps), kills)
             return Outcome("declined", declined, len(steps), kills)
-        if different := self._different("after the recovery"):
-            return Outcome("WRONG", different, len(steps), kills)
-        if again := self._asked_again():
-            return Outcome("WRONG", again, len(steps), kills)
-        return self._next_day(len(steps), kills)
+        wrong = self._different(_THEN) or self._asked_again()
+        return Outcome("WRONG" if wrong else "right", wrong, len(steps), kills)
 
-    def _next_day(self, steps: int, kills: int) -> Outcome:
-        for place, action in enumerate(self._pipeline.after):
-            number = len(self._pipeline.actions) + place
-            self._right.perform(number, action)
-            try:
-                self._world.perform(number, action)
-            except Exception as problem:  # noqa: BLE001 (a stream that can't go on, and whatever else a recovery broke)
-                return Outcome("WRONG", f"job {action.job} on the day after: {str(problem)[:_CUT]}", steps, kills)
-        self._recorded.skip()
-        different = self._different("on the day after")
-        return Outcome("WRONG" if different else "right", different, steps, kills)
+    def _next_day(self, found: Outcome) -> Outcome:
+        """Go on with the pipeline for a day, as nobody would if its streams or tables were broken."""
+        job = None
+        try:
+            for place, action in enumerate(self._pipeline.after):
+                job = action.job
+                self._world.perform(len(self._pipeline.actions) + place, action)
+        except Exception as problem:  # noqa: BLE001 (a stream that can't go on, and whatever else a recovery broke)
+            return attrs.evolve(found, kind="WRONG", why=f"job {job} {_AFTER}: {str(problem)[:_CUT]}")
+        different = self._different(_AFTER)
+        return attrs.evolve(found, kind="WRONG", why=different) if different else found
 
     def _different(self, when: str) -> str:
         found = []
         for place in range(len(self._pipeline.tables)):
-            now, right = self._world.rows(place), self._right.rows(place)
+            now, right = self._world.rows(place), self._right_rows[when][place]
             if now != right:
                 more, less = sorted((now - right).elements(), key=str), sorted((right - now).elements(), key=str)
                 found.append(f"{self._tables([place])} {when}: too many {more[:8]}, missing {less[:8]}")
@@ -293,10 +320,11 @@ class _Trial:
             self._taken_in()
         version = self._world.reached(self._pipeline.bad, 0)
         ref = f"{self._label(0)}@{version}"
-        code, text = self._call("recover", ref, "--store", str(self._store), "--format", "json")
+        again = self._folder / "again.json"
+        code, text = self._call("recover", ref, "--store", str(self._store), "--out", str(again))
         if code:
             return f"asked again: {text}"
-        steps = json.loads(text)["result"]["steps"]
+        steps = json.loads(again.read_text("utf-8"))["result"]["steps"]
         return "asked again, the plan is not empty: " + "; ".join(step["title"] for step in steps) if steps else ""
 
     def _applied(self, plan: Path, steps: Sequence[dict[str, Any]]) -> tuple[str, bool]:
@@ -307,7 +335,6 @@ class _Trial:
         if isinstance(accepted, str):
             return accepted, False
         how: list[str] = []
-        begun = False
         _MortalSession.killed = 0
         for _ in range(_TRIES):
             try:
@@ -316,14 +343,14 @@ class _Trial:
                 how = ["--resume"] if self._is_begun(plan) else []
                 self._said.append("(killed)")
                 continue
-            begun = begun or "nothing was done" not in text
+            begun = self._is_begun(plan)
             if code == 0:
                 return "", True
             if code != _PAUSED:
                 return text[-_CUT:], begun
             number = int(re.findall(r"^(\d+)/\d+ ", text, re.MULTILINE)[-1])
             if problem := self._done_by_hand(steps[number - 1]):
-                return problem, begun and number > 1
+                return problem, number > 1
             how = ["--resume", f"--done={number}"]
         return "it does not end", True
 
@@ -332,7 +359,7 @@ class _Trial:
 
     def _accepted(self, steps: Sequence[dict[str, Any]]) -> list[str] | str:
         """Return the doubts that are accepted, or why it is declined: what a person can't do is seen beforehand."""
-        doubtful = [step for step in steps if step["doubts"] and step["language"] == "sql"]
+        doubtful = [step for step in steps if step["doubts"] and step["language"]]
         if doubtful:
             return "doubts: " + "; ".join(dict.fromkeys(doubt for step in doubtful for doubt in step["doubts"]))
         for step in steps:
@@ -362,7 +389,7 @@ class _Trial:
 
 
 def _session(folder: Path) -> SparkSession:
-    jars = [_jar(artifact) for artifact in LAKE_JARS["3.5"]]
+    jars = [_jar(artifact) for artifact in LAKE_JARS[pyspark.__version__[:3]]]
     conf = {
         **QUICK,
         **LAKE_CONF,
@@ -380,8 +407,6 @@ def _session(folder: Path) -> SparkSession:
         "spark.sql.catalog.ice.warehouse": str(folder / "ice"),
         "spark.sql.catalog.ice.cache-enabled": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.openlineage.transport.type": "file",
-        "spark.openlineage.transport.location": str(folder / "listened.ndjson"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
     }
     builder = SparkSession.builder
@@ -440,13 +465,15 @@ def main() -> int:
     parser.add_argument("--lake", choices=("iceberg", "delta"), default="iceberg")
     parser.add_argument("--kills", action="store_true", help="kill the application of plans at random statements")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no pipeline after these")
+    parser.add_argument("--keep", type=Path, help="keep tables and stores in this new folder")
     parser.add_argument("--show", action="store_true", help="show what was said where it is wrong")
     parser.add_argument("--verbose", action="store_true", help="show what was said")
     options = parser.parse_args()
     begin, counts, reasons = time.monotonic(), Counter[str](), Counter[str]()
     recover_command.LiveSession = _MortalSession  # type: ignore[misc]
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with contextlib.ExitStack() as stack:
+        folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
         spark = _session(folder)
         recorded = _Recorded(spark, folder / "listened.ndjson")
         for seed in range(options.seed, options.seed + options.pipelines):

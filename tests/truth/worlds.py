@@ -199,7 +199,8 @@ class World:
         self._create(action.target)
 
     def _truncate(self, _: int, action: Action) -> None:
-        self._spark.sql(f"TRUNCATE TABLE {self.name(action.target)}")
+        verb = "DELETE FROM" if self._lake == "delta" else "TRUNCATE TABLE"
+        self._spark.sql(f"{verb} {self.name(action.target)}")
 
     # How a statement is written.
 

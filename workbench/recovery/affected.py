@@ -61,11 +61,7 @@ class Flow:
             for place, made in enumerate(history)
         }
         for read in facts.reads:
-            key = places.get((read.dataset, read.version))
-            while key in self.before and self.made(key).nothing and self.made(key).whole is not True:
-                # It holds what the one before holds, which may be the one that later versions name as theirs.
-                key = self.before[key]
-            placed = PlacedRead(read, key)
+            placed = PlacedRead(read, self.held(places.get((read.dataset, read.version))))
             unit = (read.run_id, read.batch_id)
             self.reads.setdefault(unit, []).append(placed)
             if placed.key is not None:
@@ -92,6 +88,12 @@ class Flow:
     def made(self, key: HistoryPlace) -> MadeVersion:
         """Return a version."""
         return self.facts.histories[key[0]][key[1]]
+
+    def held(self, key: HistoryPlace | None) -> HistoryPlace | None:
+        """Return the version whose rows one has: the one before, which later ones may name, if it has written none."""
+        while key in self.before and self.made(key).nothing and self.made(key).whole is not True:
+            key = self.before[key]
+        return key
 
     def after(self, key: HistoryPlace) -> list[HistoryPlace]:
         """Return the versions that follow one: none for the last, several if the dataset was rolled back to it."""

@@ -116,13 +116,13 @@ class PlanApplication:
             self._say(f"- step {each.step}: {each.message}")
 
     def _agreed(self, steps: list[tuple[int, RecoveryStep]]) -> bool:
-        """Return whether the steps may be begun: a person says so, and accepts each doubt about a statement."""
+        """Return whether the steps may be begun: a person says so, and accepts each doubt."""
         if self._ask is not None and not self._ask(f"Apply {len(steps)} of {len(self._plan.steps)} steps? [y/N] "):
             return False
         doubtful = [
             (number, step)
             for number, step in steps
-            if step.doubts and step.language == "sql" and number not in self._consent.doubts
+            if step.doubts and step.language and number not in {*self._consent.doubts, *self._consent.done}
         ]
         for number, step in doubtful:
             self._say(f"step {number} is not sure. {step.title}")

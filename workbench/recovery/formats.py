@@ -202,7 +202,7 @@ def _time(seconds: float) -> str:
 def _doubtful(plan: RecoveryPlan) -> Iterator[str]:
     """Yield how many steps are not sure, and which of them are not done before somebody accepts that."""
     doubtful = [number for number, step in enumerate(plan.steps, 1) if step.doubts]
-    stopping = [number for number in doubtful if plan.steps[number - 1].language == "sql"]
+    stopping = [number for number in doubtful if plan.steps[number - 1].language]
     yield f"With doubts: {len(doubtful)}"
     if stopping:
         listed = ", ".join(map(str, stopping))

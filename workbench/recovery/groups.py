@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,6 +12,10 @@ from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.affected import Flow
     from openlineage_pyspark.workbench.recovery.facts import ApplicationFacts, HistoryPlace, Unit
+
+
+_APPLICATION = "application "
+_CORRECTION = "correction"
 
 
 @attrs.frozen
@@ -23,17 +27,21 @@ class Group:
         units: its runs and micro-batches, in order.
         application: the application that is started again; None for a statement, and if it is not known.
         in_circle: whether it also needs what is made after it.
+        is_correction: whether it is the place at which the right data are put in; it has no runs then.
+        too_late: whether an application read what was there before something is made again, and also needs that.
     """
 
     units: tuple[Unit, ...]
     application: ApplicationFacts | None = None
     in_circle: bool = False
+    is_correction: bool = False
+    too_late: bool = False
 
 
 def groups(
     flow: Flow,
     needed: Collection[HistoryPlace],
-    left_out: Collection[Unit],
+    start: Unit,
     stands_alone: Callable[[Unit], bool] = lambda _: True,
 ) -> list[Group]:
     """
@@ -42,19 +50,26 @@ def groups(
     Args:
         flow: the versions, and what was read.
         needed: the versions that must be made again.
-        left_out: runs that made some of them, and are not repeated.
+        start: what made the bad version. A run is not repeated: the correction is in its place, and comes before all
+            but applications that read what was there before. A micro-batch runs again, after the correction.
         stands_alone: says whether the statement of a run can be repeated without its application.
     """
-    units = {flow.made(key).unit for key in needed if not flow.made(key).nothing} - set(left_out)
-    units = {unit for unit in units if unit[0] in flow.facts.runs}
+    units = {flow.made(key).unit for key in needed if not flow.made(key).nothing}
+    units = {unit for unit in units if unit[0] in flow.facts.runs and (unit != start or start[1] != NO_BATCH)}
     names = _names(flow, units, stands_alone)
     members: dict[str, list[Unit]] = {}
     for unit in sorted(units, key=lambda unit: (_time(flow, unit), unit)):
         members.setdefault(names[unit], []).append(unit)
-    times = {name: _time(flow, inside[0]) for name, inside in members.items()}
-    after = _dependencies(flow, needed, names)
+    times = {_CORRECTION: -1} | {name: _time(flow, inside[0]) for name, inside in members.items()}
+    after, too_late = _dependencies(flow, needed, names | ({start: _CORRECTION} if start[1] == NO_BATCH else {}))
     return [
-        Group(tuple(members[name]), flow.facts.applications.get(name.removeprefix("application ")), in_circle)
+        Group(
+            tuple(members.get(name, ())),
+            flow.facts.applications.get(name.removeprefix(_APPLICATION)),
+            in_circle,
+            name == _CORRECTION,
+            name in too_late,
+        )
         for name, in_circle in _sorted(times, after)
     ]
 
@@ -70,15 +85,15 @@ def _names(flow: Flow, units: Iterable[Unit], stands_alone: Callable[[Unit], boo
     for unit in units:
         run = flow.facts.run(unit[0])
         if run.query:
-            names[unit] = f"application {latest[run.query][1]}" if run.query in latest else f"query {run.query}"
+            names[unit] = f"{_APPLICATION}{latest[run.query][1]}" if run.query in latest else f"query {run.query}"
         elif not run.application or (run.sql and (not _can_start(flow, run.application) or stands_alone(unit))):
             statements.append(unit)
         else:
-            names[unit] = f"application {run.application}"
+            names[unit] = f"{_APPLICATION}{run.application}"
     # Who starts an application again repeats all of its statements.
     started = set(names.values())
     for unit in statements:
-        application = f"application {flow.facts.run(unit[0]).application}"
+        application = f"{_APPLICATION}{flow.facts.run(unit[0]).application}"
         names[unit] = application if application in started else f"run {unit[0]}"
     return names
 
@@ -96,8 +111,21 @@ def _time(flow: Flow, unit: Unit) -> int:
     return min(times) if times else run.started
 
 
-def _dependencies(flow: Flow, needed: Collection[HistoryPlace], names: Mapping[Unit, str]) -> dict[str, set[str]]:
-    """Return which groups must wait for which: name -> the names of those that come before."""
+def _dependencies(
+    flow: Flow, needed: Collection[HistoryPlace], names: Mapping[Unit, str]
+) -> tuple[dict[str, set[str]], set[str]]:
+    """
+    Return which groups must wait for which, and which ones come too late.
+
+    Args:
+        flow: the versions, and what was read.
+        needed: the versions that must be made again.
+        names: a run or a micro-batch -> the name of its group.
+
+    Returns:
+        The name of a group -> the names of those that come before; and the applications that should run before
+        something is made again, and need that as well.
+    """
     before: dict[str, set[str]] = {}
 
     def wait(late: str | None, early: str | None) -> None:
@@ -119,7 +147,54 @@ def _dependencies(flow: Flow, needed: Collection[HistoryPlace], names: Mapping[U
         readers.setdefault(key[0], []).extend(flow.readers.get(key, ()))
         if not flow.made(key).nothing:
             previous[key[0]] = key
-    return before
+    return before, _let_first(before, _clean_readers(flow, needed, names))
+
+
+def _let_first(before: dict[str, set[str]], pairs: Iterable[tuple[str, str]]) -> set[str]:
+    """Let groups, the second ones, come before others, the first ones; return those that can't."""
+    too_late = set()
+    for late, early in pairs:
+        # What one application does keeps its order.
+        if late != early and _waits_for(before, early, late):
+            too_late.add(early)
+        elif late != early:
+            before.setdefault(late, set()).add(early)
+    return too_late
+
+
+def _clean_readers(
+    flow: Flow, needed: Collection[HistoryPlace], names: Mapping[Unit, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield what makes the first version of each dataset again, with the applications that read the one before."""
+    firsts: dict[int, HistoryPlace] = {}
+    for key in sorted(needed, reverse=True):
+        firsts[key[0]] = key
+    for first in sorted(firsts.values()):
+        maker = names.get(flow.made(flow.writer(first)).unit)
+        if maker is not None:
+            yield from ((maker, each) for each in _readers_of_clean(flow, first, names))
+
+
+def _readers_of_clean(flow: Flow, first: HistoryPlace, names: Mapping[Unit, str]) -> Iterator[str]:
+    """Yield the applications that read a dataset as it was before the first version of it that is made again."""
+    key = flow.held(flow.before.get(first))
+    for unit in flow.readers.get(key, ()) if key is not None else ():
+        # A statement names the version that it reads, and a stream its offset.
+        name = names.get(unit, "")
+        if unit[1] == NO_BATCH and name.startswith(_APPLICATION):
+            yield name
+
+
+def _waits_for(before: Mapping[str, set[str]], late: str, early: str) -> bool:
+    """Return whether one group waits for another, also by others between."""
+    seen, waiting = {late}, [late]
+    while waiting:
+        found = before.get(waiting.pop(), set()) - seen
+        if early in found:
+            return True
+        seen |= found
+        waiting += found
+    return False
 
 
 def _sorted(times: Mapping[str, int], before: Mapping[str, set[str]]) -> list[tuple[str, bool]]:

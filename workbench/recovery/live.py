@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import attrs
 from openlineage_pyspark.errors import StoreError
@@ -180,8 +181,9 @@ class LiveSession:
             jvm: Any = self._session.sparkContext._jvm
             conf: Any = self._session.sparkContext._jsc.hadoopConfiguration()
             for file in files:
-                path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(file))
-                if not path.getFileSystem(conf).exists(path):
+                # Delta Lake names them as they are, other formats as URIs.
+                found = (jvm.org.apache.hadoop.fs.Path(each) for each in _spellings(file))
+                if not any(path.getFileSystem(conf).exists(path) for path in found):
                     return False
         return True
 
@@ -241,6 +243,11 @@ class LiveSession:
             at = row["timestamp"]
             versions[str(number)] = LiveVersion(str(number), parent, str(row["operation"]), str(at), count, _micros(at))
         return LiveTable(location, str(max(map(int, versions))) if versions else "", versions)
+
+
+def _spellings(file: str) -> tuple[str, ...]:
+    """Return the name of a file as it is, and without the quotes of URIs."""
+    return tuple(dict.fromkeys((file, unquote(file))))
 
 
 def _micros(time: datetime) -> int:

@@ -123,15 +123,9 @@ class _Planning:
     def plan(self) -> RecoveryPlan:
         """Return the plan."""
         if self._wish.mode is Mode.SIDE_BY_SIDE:
-            steps = [*self._stops(), *self._copies(), *self._correction(), *self._runs(), *self._switches()]
+            steps = [*self._stops(), *self._copies(), *self._runs(), *self._switches()]
         else:
-            steps = [
-                *self._stops(),
-                *self._preparations(),
-                *self._correction(),
-                *self._checkpoints(),
-                *self._runs(),
-            ]
+            steps = [*self._stops(), *self._preparations(), *self._runs()]
         start = self._flow.made(self._wish.start)
         return RecoveryPlan(
             self._wish.mode,
@@ -350,7 +344,7 @@ class _Planning:
         start = self._flow.made(self._wish.start).unit
         # Side by side, an application would write the tables and not the copies.
         alone = (lambda _: True) if self._wish.mode is Mode.SIDE_BY_SIDE else self._stands_alone
-        return groups(self._flow, self._needed, () if start[1] != NO_BATCH else (start,), alone)
+        return groups(self._flow, self._needed, start, alone)
 
     def _stands_alone(self, unit: Unit) -> bool:
         """Return whether the statement of a run can be repeated from its text, without its application."""
@@ -568,6 +562,10 @@ class _Planning:
 
     def _runs(self) -> Iterator[RecoveryStep]:
         for group in self._groups:
+            if group.is_correction:
+                yield from self._correction()
+                yield from () if self._wish.mode is Mode.SIDE_BY_SIDE else self._checkpoints()
+                continue
             runs = {unit[0]: self._facts.run(unit[0]) for unit in group.units}
             if self._is_statement(group):
                 yield self._statement(group, next(iter(runs.values())))
@@ -576,6 +574,8 @@ class _Planning:
 
     def _is_statement(self, group: Group) -> bool:
         """Return whether what a group repeats is one statement, whose text is known."""
+        if group.is_correction:
+            return False
         only = self._facts.run(group.units[0][0])
         return (
             len(group.units) == 1
@@ -671,7 +671,7 @@ class _Planning:
                         f"it read version {placed.read.version} of {dataset.label} when a later one was there: if its "
                         "code names it, let it read what is there then"
                     )
-                if version and self._changed_since(placed):
+                if version and not self._is_there_again(placed, group):
                     doubts.append(f"it reads what {dataset.label} holds then, and read version {version}")
         names = ", ".join(dict.fromkeys(run.job for run in runs.values()))
         streams = [query for query in self._queries if any(run.query == query for run in runs.values())]
@@ -789,6 +789,13 @@ class _Planning:
 
     def _changed_since(self, placed: PlacedRead) -> bool:
         return placed.key is None or bool(self._flow.after(placed.key))
+
+    def _is_there_again(self, placed: PlacedRead, group: Group) -> bool:
+        """Return whether an application that runs again finds the version that was read: it runs before later ones."""
+        first = _firsts(self._needed).get(placed.read.dataset)
+        if first is None or self._wish.mode is Mode.SIDE_BY_SIDE:
+            return not self._changed_since(placed)
+        return not group.too_late and placed.key == self._flow.held(self._flow.before.get((placed.read.dataset, first)))
 
     def _pinned(self, placed: PlacedRead, dataset: DatasetFacts) -> tuple[str, str]:
         """Return the version to which a clean input is pinned, and what is not certain about that."""

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.events.repeated import Repetition, repeated
 from openlineage_pyspark.workbench.recovery.statements import place_of_files, sql_name
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.names import name_with_namespace
@@ -21,7 +22,6 @@ FACET = "pyspark_recovery"
 """The facet of a run that a recovery made: its plan, its step, and the run that it repeats."""
 
 _RUNS = uuid.UUID("6f1f6d0e-54a0-4d2a-9f6e-0b7c3d5b0c11")
-_VERSIONS = ("version", "pyspark_snapshot")
 _LAST = "SELECT json FROM event WHERE run_id = ? AND type = 'COMPLETE' ORDER BY time DESC LIMIT 1"
 
 
@@ -78,75 +78,24 @@ class Recorder:
         reached: Mapping[str, str],
     ) -> dict[str, Any] | None:
         """Make the event of a repeated run that of the step; return None if the step has changed no table."""
-        written = {
-            place_of_files(each.location): sql_name(each)
-            for each in step.writes
-            if each.location and (sql_name(each) not in before or reached.get(sql_name(each)) != before[sql_name(each)])
-        }
-        tables = (table for each in self._plan.steps for table in each.writes if table.location)
-        known = {place_of_files(table.location): sql_name(table) for table in tables}
-        event["outputs"] = [
-            _written(each, step, before.get(written[place], ""), reached.get(written[place], ""))
-            for each in event.get("outputs", ())
-            if (place := _place_of(each)) in written
-        ]
-        if not event["outputs"]:
-            return None
-        if step.action in ("roll back", "empty"):
-            event["inputs"] = []
+        written = {}
+        for table in step.writes:
+            name = sql_name(table)
+            if table.location and (name not in before or reached.get(name) != before[name]):
+                written[place_of_files(table.location)] = (before.get(name, ""), reached.get(name, ""))
         # What it reads of its own tables is what was there before.
-        versions = {place: {**reached, **before}.get(name, "") for place, name in known.items()}
-        event["inputs"] = [_read(each, step, versions.get(_place_of(each), "")) for each in event.get("inputs", ())]
-        run, job = event["run"], event["job"]
-        about = {"plan": self._plan.id, "step": number, "repeats": run["runId"]}
-        run["runId"] = str(uuid.uuid5(_RUNS, f"{self._plan.id} {number}"))
-        made = {"_producer": event["producer"], "_schemaURL": event["schemaURL"], **about}
-        run["facets"] = {**run.get("facets", {}), FACET: made}
-        event["eventTime"] = datetime.now(timezone.utc).isoformat()
-        if step.code and "sql" in job.get("facets", {}):
-            job["facets"]["sql"]["query"] = step.code[-1]
-        elif step.code:
-            job.setdefault("facets", {})["sql"] = {**_facet(event), "query": step.code[-1]}
-        return event
-
-
-def _written(dataset: dict[str, Any], step: RecoveryStep, before: str, version: str) -> dict[str, Any]:
-    """Return an output with the version that a step made."""
-    facets = {name: facet for name, facet in dataset.get("facets", {}).items() if name not in _VERSIONS}
-    old = dataset.get("facets", {})
-    if version:
-        about = {name: old.get(name, {}) for name in _VERSIONS}
-        facets["version"] = {**about["version"], "datasetVersion": version}
-        snapshot = {**about["pyspark_snapshot"], "versions": [version]}
-        snapshot.pop("parent", None)
-        facets["pyspark_snapshot"] = {**snapshot, **({"parent": before} if before else {})}
-    if step.action in ("roll back", "empty"):
-        facets.pop("lifecycleStateChange", None)
-    if step.action == "empty":
-        facets["lifecycleStateChange"] = {**_facet(old.get("version", {})), "lifecycleStateChange": "TRUNCATE"}
-    return {**dataset, "facets": facets}
-
-
-def _read(dataset: dict[str, Any], step: RecoveryStep, version: str) -> dict[str, Any]:
-    """Return an input with the version that a step read: the one that it was pinned to, or what was there."""
-    facets = dataset.get("facets", {})
-    names = {dataset["name"], *(each.get("name") for each in facets.get("symlinks", {}).get("identifiers", ()))}
-    is_pinned = any(pin.version and not pin.affected and pin.dataset in names for pin in step.inputs)
-    if is_pinned or not version or "version" not in facets:
-        return dataset
-    found = {**facets, "version": {**facets["version"], "datasetVersion": version}}
-    if "pyspark_snapshot" in found:
-        found["pyspark_snapshot"] = {**found["pyspark_snapshot"], "versions": [version]}
-    return {**dataset, "facets": found}
-
-
-def _facet(about: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields that each facet has, from an event or from another facet."""
-    return {
-        "_producer": about.get("producer") or about.get("_producer", ""),
-        "_schemaURL": about.get("schemaURL") or about.get("_schemaURL", ""),
-    }
-
-
-def _place_of(dataset: Mapping[str, Any]) -> str:
-    return place_of_files(name_with_namespace(dataset["namespace"], dataset["name"]))
+        versions = {**reached, **before}
+        tables = (table for each in self._plan.steps for table in each.writes if table.location)
+        puts_back = step.action in ("roll back", "empty")
+        new = Repetition(
+            str(uuid.uuid5(_RUNS, f"{self._plan.id} {number}")),
+            datetime.now(timezone.utc).isoformat(),
+            step.code[-1] if step.code else "",
+            written,
+            {place_of_files(table.location): versions.get(sql_name(table), "") for table in tables},
+            {pin.dataset for pin in step.inputs if pin.version and not pin.affected},
+            puts_back,
+            step.action == "empty",
+            {FACET: {"plan": self._plan.id, "step": number, "repeats": step.like}},
+        )
+        return repeated(event, new, lambda namespace, name: place_of_files(name_with_namespace(namespace, name)))

@@ -43,6 +43,8 @@ EITHER: dict[str, tuple[str, list[list[int]]]] = {
 ALONE: dict[str, tuple[str, list[list[int]]]] = {
     "iceberg a version between expired": ("applied", [[1]]),
     "delta vacuumed": ("refused", [[2, 3]]),
+    "delta two words": ("applied", [[1]]),
+    "delta per%20cent": ("applied", [[1]]),
     "a table whose place is not known": ("refused", [[1]]),
     "a copy first": ("applied", [[], [1]]),
     "a copy that is there": ("refused", [[], [1]]),

@@ -398,7 +398,9 @@ def test_an_expired_version_is_replaced_by_the_nearest_before_it(filled: Fill) -
     events = three_layers()
     found = filled(*events).recover("db.raw", version="13", expired=("12",)).result
 
-    assert code_of(found)[:2] == ["CALL ice.system.rollback_to_snapshot('db.raw', 11)", "(correct)"]
+    # What is made again of the versions between comes before the correction, as it came before the bad version.
+    again = "INSERT INTO ice.db.raw SELECT * FROM files"
+    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.raw', 11)", again, "(correct)"]
     assert found.steps[0].notes == ("Version 12 expired; version 11 is the nearest before it.",)
     assert [each.run_id for step in found.steps for each in step.again] == ["load-3"]
 
@@ -1044,3 +1046,61 @@ def test_the_name_of_a_restored_table_may_have_spaces(filled: Fill) -> None:
     ]
 
     assert filled(*events).recover("db.raw", version="2").result.steps == ()
+
+
+def made_by_an_application(*reads: str) -> list[dict[str, Any]]:
+    """Return loads of `raw`, the second one bad, and an application that fills a table without versions from each."""
+    insert = "INSERT INTO db.raw SELECT * FROM db.files"
+    files, out = table("files", lake="parquet"), table("out", lake="parquet")
+    events = application("app", 0, "python", "app.py")
+    for place, minute in ((1, 1), (2, 5), (3, 9)):
+        before = str(place - 1) if place > 1 else ""
+        events += statement("load", minute, insert, (files,), table("raw", str(place), parent=before))
+        if str(place) in reads:
+            name = f"app{place}"
+            events += application(name, minute + 2, "python", "app.py", str(place))
+            events += statement("fill", minute + 3, "", (table("raw", str(place)),), out, application=name)
+    return events
+
+
+def test_an_application_that_read_clean_data_runs_before_they_are_corrected(filled: Fill) -> None:
+    found = filled(*made_by_an_application("1", "2", "3")).recover("db.raw", version="2").result
+
+    runs = [step.title for step in found.steps if step.action in ("roll back", "correct", "run")]
+    assert runs == [
+        "Roll db.raw back to version 1.",
+        "Run app1 again.",
+        "Put the right data of version 2 into db.raw.",
+        "Run app2 again.",
+        "Run the statement of load again.",
+        "Run app3 again.",
+    ]
+    assert [step.doubts for step in found.steps if step.language == "shell"] == [(), (), ()]
+
+
+def test_an_application_that_read_data_before_those_that_are_clean_is_not_sure(filled: Fill) -> None:
+    found = filled(*made_by_an_application("1", "2", "3")).recover("db.raw", version="3").result
+
+    assert [(step.title, step.doubts) for step in found.steps if step.action in ("correct", "run")] == [
+        ("Run app1 again.", ("it reads what db.raw holds then, and read version 1",)),
+        ("Run app2 again.", ()),
+        ("Put the right data of version 3 into db.raw.", ()),
+        ("Run app3 again.", ()),
+    ]
+
+
+def test_an_application_that_changes_its_own_table_finds_it_as_it_was(filled: Fill) -> None:
+    out = [table("out", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    merge = "MERGE INTO db.out USING rows ON true WHEN MATCHED THEN UPDATE SET *"
+    events = [
+        *statement("load", 1, "INSERT INTO db.raw VALUES (1)", (), raw[0]),
+        *statement("begin", 2, "INSERT INTO db.out VALUES (1)", (), out[0]),
+        *statement("load", 3, "INSERT INTO db.raw VALUES (2)", (), raw[1]),
+        *application("app2", 4, "python", "app.py"),
+        *statement("fill", 5, merge, (raw[1], out[0]), out[1], application="app2"),
+    ]
+
+    found = filled(*events).recover("db.raw", version="2").result
+
+    assert [(step.title, step.doubts) for step in found.steps if step.action == "run"] == [("Run app2 again.", ())]

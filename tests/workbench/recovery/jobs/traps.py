@@ -185,6 +185,12 @@ spark.sql(f"VACUUM {sql_name(table)} RETAIN 0 HOURS")
 newest = live.table(table).version
 applied("delta vacuumed", [back(table, [*versions, newest], 1)], table)
 
+for place in ("two words", "per%20cent"):
+    odd = TableId(("delta", f"{folder}/{place}"), "delta", f"file:{folder}/{place}")
+    for k in (1, 2, 3):
+        spark.range(k, k + 1).selectExpr("CAST(id AS INT) AS k").write.format("delta").mode("append").save(odd.parts[1])
+    applied(f"delta {place}", [back(odd, ["0", "1", "2"])], odd)
+
 plain = TableId(("spark_catalog", "db", "plain"), "parquet")
 spark.sql(f"CREATE TABLE {sql_name(plain)} (k INT) USING parquet")
 spark.sql(f"INSERT INTO {sql_name(plain)} VALUES (1)")
