@@ -34,7 +34,7 @@ def copied(source: str, target: str, minute: float, run: str = "", **facets: Any
 
 CHAIN = (copied("a", "b", 1), copied("b", "c", 2), copied("c", "d", 3))
 TASK = {"task": "MapInPandas", "taskNumber": 0, "errorMessage": "no rule"}
-GAP = {"extractionError": {"totalTasks": 1, "failedTasks": 1, "errors": [TASK]}}
+GAP: dict[str, Any] = {"extractionError": {"totalTasks": 1, "failedTasks": 1, "errors": [TASK]}}
 Ask = Callable[[Store], Answer[Any]]
 
 

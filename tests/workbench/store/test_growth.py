@@ -71,7 +71,7 @@ def test_an_answer_costs_the_same_in_a_large_store(tmp_path: Path) -> None:
                 partial(store.downstream, "asked0.a"),
                 partial(store.upstream, "Asked10.b"),
             ]
-            columns = [
+            columns: list[Callable[[], object]] = [
                 partial(_columns, database, "asked0", "a", Direction.DOWNSTREAM),
                 partial(_columns, database, "asked10", "b", Direction.UPSTREAM),
             ]
