@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import random
 import re
 import sys
@@ -36,7 +37,7 @@ from openlineage_pyspark.command.store import recover as recover_command
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.store_api import Store
 from pyspark.sql import SparkSession
-from support.class_archive import CONF as QUICK
+from support import class_archive
 from support.lakes import LAKE_CONF, LAKE_JARS
 
 from truth.pipelines import Action, Pipeline, pipeline
@@ -398,7 +399,7 @@ class _Trial:
 def _session(folder: Path) -> SparkSession:
     jars = [_jar(artifact) for artifact in LAKE_JARS[pyspark.__version__[:3]]]
     conf = {
-        **QUICK,
+        **class_archive.CONF,
         **LAKE_CONF,
         "spark.master": "local[1]",
         "spark.app.name": "truth",
@@ -416,6 +417,8 @@ def _session(folder: Path) -> SparkSession:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
     }
+    # The JVM starts with these.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", class_archive.java_options())
     builder = SparkSession.builder
     for key, value in conf.items():
         builder = builder.config(key, value)
