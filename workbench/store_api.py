@@ -373,7 +373,7 @@ class Store:
         facts, start, passes = read_facts(self._tables, thing, BadVersion(version, run, batch, when), column)
         gone = frozenset(expired)
         _refuse_unknown(gone, facts)
-        return plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction)))
+        return plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction), bool(column)))
 
 
 def _refuse_unknown(expired: frozenset[str], facts: Facts) -> None:

@@ -164,6 +164,7 @@ class RunFacts:
         sql: the text of its statement; empty if it has none.
         gaps: what its events say is missing in them.
         seconds: how long it took; None if that is not known.
+        corrects: the version that it corrected in place, in a recovery; empty for others.
     """
 
     id: str
@@ -177,6 +178,7 @@ class RunFacts:
     sql: str = ""
     gaps: tuple[str, ...] = ()
     seconds: float | None = None
+    corrects: str = ""
 
     @property
     def ended(self) -> bool:
