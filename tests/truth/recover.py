@@ -462,7 +462,7 @@ def _tried(
     except Exception:  # noqa: BLE001 (whatever it is: the next pipeline is tried)
         found = Outcome("BROKEN", traceback.format_exc()[-4000:])
     found = attrs.evolve(found, seconds=tuple(trial.seconds))
-    if options.verbose or (found.kind not in ("right", "declined") and options.show):
+    if options.verbose or (found.kind != "right" and options.show):
         trial.show()
     return found
 
@@ -497,6 +497,8 @@ def main() -> int:
                 f"{options.lake} {seed}: {found.kind} ({told}, {'+'.join(map(str, found.seconds))} s) {found.why}",
                 flush=True,
             )
+            if found.kind == "declined" and options.show:
+                print(_described(made), flush=True)
             if found.kind == "declined":
                 reasons[re.sub(r"[\d'`]+", "", found.why)[:100]] += 1
             elif found.kind != "right":
