@@ -105,10 +105,15 @@ class Flow:
         found: dict[HistoryPlace, HistoryPlace] = {}
         for dataset, history in self.facts.histories.items():
             places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
+            # A parent that nobody recorded is the place between, and all of its children begin there.
+            unknown: dict[str, int] = {}
             for place, made in enumerate(history):
-                parent = places.get(made.parent, place)
-                if place:
-                    found[dataset, place] = (dataset, parent if parent < place else place - 1)
+                before = places.get(made.parent, place)
+                if made.parent and made.parent not in places:
+                    before = unknown.setdefault(made.parent, place - 1)
+                before = before if before < place else place - 1
+                if before >= 0:
+                    found[dataset, place] = (dataset, before)
         return found
 
     @functools.cached_property

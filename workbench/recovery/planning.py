@@ -781,7 +781,8 @@ class _Planning:
 
     def _doubts_of_read(self, unit: Unit, placed: PlacedRead) -> Iterator[str]:
         label = self._label(placed.read.dataset)
-        if placed.read.inferred and self._facts.datasets[placed.read.dataset].has_versions:
+        is_own = any(key[0] == placed.read.dataset for key in self._flow.writes.get(unit, ()))
+        if placed.read.inferred and self._facts.datasets[placed.read.dataset].has_versions and not is_own:
             yield f"its event does not say which version of {label} it read: the one that was current then is taken"
         if placed.key is None or placed.key not in self._needed or unit[1] != NO_BATCH:
             return
