@@ -355,7 +355,7 @@ class _Trial:
             if code == 0:
                 return "", True
             if code != _PAUSED:
-                return text[-_CUT:], begun
+                return text[-_CUT:].rpartition("nothing was done")[2], begun
             number = int(re.findall(r"^(\d+)/\d+ ", text, re.MULTILINE)[-1])
             if problem := self._done_by_hand(steps[number - 1]):
                 return problem, number > 1
