@@ -492,6 +492,11 @@ class RunOfEvent:
         )
 
     @property
+    def corrects(self) -> str:
+        """The version of its output that a recovery corrected by it in place; empty if it is no such run."""
+        return self._odd.text("pyspark_recovery", self._facet("pyspark_recovery"), "corrects") or ""
+
+    @property
     def event_id(self) -> str | None:
         """The id of the event itself, by which one that was sent again is known."""
         return self._odd.text("pyspark_event", self._facet("pyspark_event"), "id")
@@ -505,7 +510,7 @@ class RunOfEvent:
     def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What the producer did not understand, and what was left out of the facets. All are read for this."""
         _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
-        _ = (self.submission, self.event_id)
+        _ = (self.submission, self.event_id, self.corrects)
         gaps = (EventDiagnostic("unknown-operator", message, operator, "run") for operator, message in self.gaps)
         return (*gaps, *self._odd.found)
 
