@@ -38,9 +38,6 @@ if TYPE_CHECKING:
         CustomFacets,
         FacetProvider,
     )
-    from openlineage_pyspark.facets.model.call_site import (
-        CallSite,
-    )
     from openlineage_pyspark.facets.model.dataset import (
         Catalog,
         Dataset,
@@ -63,6 +60,7 @@ if TYPE_CHECKING:
         StreamingQuery,
     )
     from openlineage_pyspark.facets.model.run import (
+        CallSite,
         Engine,
         EventType,
         Failure,
@@ -330,12 +328,11 @@ _NAMES = {
         "SchemaError SpoolError StepFailedError StoreError TextError TransportConfigError TransportError"
     ),
     "facets.events.providers": "CustomFacets FacetProvider",
-    "facets.model.call_site": "CallSite",
     "facets.model.dataset": "Catalog Dataset Field Identifier Statistics Symlink TableVersions",
     "facets.model.lineage": "ColumnLineage InputField OutputColumn Transformation",
     "facets.model.micro_batch": "BatchSink BatchSource MicroBatch StreamingQuery",
     "facets.model.run": (
-        "Engine EventType Failure Gap Job JobType Lifecycle Parent ProcessingType Raised RunInput RunOutput "
+        "CallSite Engine EventType Failure Gap Job JobType Lifecycle Parent ProcessingType Raised RunInput RunOutput "
         "RunReference RunState Submission"
     ),
     "listener.metrics": "Metrics",

@@ -29,11 +29,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import requests
 from openlineage_pyspark.facets.events.build import build_event
-from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.ids import event_id
+from openlineage_pyspark.facets.events.encode import event_id, serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState
+from openlineage_pyspark.facets.model.run import Engine, EventType, Job, RedactedState, RunInput, RunOutput, RunState
 from openlineage_pyspark.listener.pipeline import transport_event
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openlineage.client.event_v2 import RunEvent
+    from openlineage_pyspark import EventType
 
 _HERE = Path(__file__).resolve().parent
 _BEGIN = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)
@@ -73,7 +73,7 @@ def states(events: int) -> Iterator[RunState]:
     yield state(_APPLICATION, "COMPLETE", events)
 
 
-def state(run: str, event_type: str, second: int) -> RunState:
+def state(run: str, event_type: EventType, second: int) -> RunState:
     """Return one state of one run, with an input and an output of twenty columns each."""
     read = RunInput(Dataset(Identifier("file", "/data/in"), _COLUMNS))
     written = RunOutput(Dataset(Identifier("file", f"/data/out_{run}"), _COLUMNS))

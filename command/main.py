@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import MissingExtraError
-from openlineage_pyspark.workbench.extras import WORKBENCH, require
 from openlineage_pyspark.workbench.questions import QUESTIONS
 
 if TYPE_CHECKING:
@@ -41,8 +40,6 @@ _COMMANDS = {
 _OF_THE_AGENT = frozenset({"doctor", "replay", "send", "spool"})
 """The commands that need no extra."""
 
-# Some commands have a choice of formats, others nothing but JSON beside the table.
-_SAME = {"--json": "--format", "--format": "--json"}
 _INTERRUPTED = 130
 
 
@@ -63,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         if options.command not in _OF_THE_AGENT:
+            from openlineage_pyspark.workbench.extras import WORKBENCH, require
+
             require(WORKBENCH)
         status: int = options.run(options)
         sys.stdout.flush()
@@ -134,8 +133,8 @@ class _Parser(argparse.ArgumentParser):
 
     @staticmethod
     def _near(name: str, known: Sequence[str]) -> list[str]:
-        if _SAME.get(name) in known:
-            return [f"{_SAME[name]} json" if name == "--json" else _SAME[name]]
+        if name == "--json" and "--format" in known:
+            return ["--format json"]
         longer = [each for each in known if each.startswith(name)]
         return longer[:1] or get_close_matches(name, known, n=1)
 

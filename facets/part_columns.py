@@ -14,7 +14,7 @@ import attrs
 from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Kind, compose
 from openlineage_pyspark.facets.trace.composed import Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
-from openlineage_pyspark.facets.trace.source_names import quoted_name, readable_names
+from openlineage_pyspark.facets.trace.texts import quoted_name, readable_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -10,13 +10,14 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
-from openlineage_pyspark.facets.commands import inserts, registry
+from openlineage_pyspark.facets.commands import inserts
+from openlineage_pyspark.facets.commands.registry import is_command, job_word, sinks_of, write_of
 from openlineage_pyspark.facets.commands.target import Scoped, UnnamedTarget, Write, trimmed
-from openlineage_pyspark.facets.datasets import plugins, resolve
-from openlineage_pyspark.facets.datasets.files import infers_schema
-from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Relation, Session
-from openlineage_pyspark.facets.datasets.tables import permanent_view
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.datasets import plugins
+from openlineage_pyspark.facets.datasets.built_in import SOURCES, relation_of
+from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Relation, Session
+from openlineage_pyspark.facets.datasets.tables import infers_schema, permanent_view
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, schema_fields
 from openlineage_pyspark.facets.model.lineage import (
     MOST_PATHS,
     Certainty,
@@ -42,14 +43,11 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.model.run import PATHS, Gap
-from openlineage_pyspark.facets.model.schema import schema_fields
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
-from openlineage_pyspark.facets.trace.expressions import OpaqueCode, called_codes
+from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, called_codes, known_type
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Paths, Sources, Trace
-from openlineage_pyspark.facets.trace.source_names import quoted_name, readable_names
-from openlineage_pyspark.facets.trace.struct_fields import Path, known_type
-from openlineage_pyspark.facets.trace.texts import whole_text
+from openlineage_pyspark.facets.trace.texts import quoted_name, readable_names, whole_text
 
 SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
@@ -192,7 +190,7 @@ class _Leaves:
         operator = self._plan.operators[at]
         found = self._from_memory(operator)
         if found is None:
-            found = resolve.relation(self._plan, operator, self._session)
+            found = relation_of(self._plan, operator, self._session)
             found = None if found is None else found.trimmed(self._session.trimming)
         if found is None:
             if operator.output:
@@ -288,8 +286,8 @@ class _Analysis:
 
     def plan_lineage(self, *, is_command: bool) -> PlanLineage:
         plan = self.plan
-        sinks = registry.sinks(plan) or ((plan.root,) if is_command else ())
-        found = [trimmed(registry.write_of(plan, plan.operators[at], self.session), self.session) for at in sinks]
+        sinks = sinks_of(plan) or ((plan.root,) if is_command else ())
+        found = [trimmed(write_of(plan, plan.operators[at], self.session), self.session) for at in sinks]
         written = [
             (at, each)
             for at, write in zip(sinks, found, strict=True)
@@ -339,7 +337,7 @@ class _Analysis:
             columns=columns,
             gaps=tuple(self.leaves.remarks),
             operators=len(plan.operators),
-            command=registry.job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
+            command=job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
             quiet=(bool(sinks) and not tops and not writes and not unknown)
             or any(infers_schema(plan.operators[at]) for at in reached if not sinks),
             code=self._code(reached),
@@ -537,7 +535,7 @@ class _Analysis:
         for at in reached:
             operator = self.plan.operators[at]
             here = self.trace.lineage_of(at)
-            if not here.known and operator.class_name not in broken and not registry.is_command(operator):
+            if not here.known and operator.class_name not in broken and not is_command(operator):
                 known = RULES.namesake(operator.class_name)
                 what = _namesake("an operator", known) or "an operator without a rule"
                 self.leaves.remark(operator, f"{what}: every column in is taken to be in every column out")

@@ -101,13 +101,7 @@ def unquoted(token: Token) -> str:
 
 
 def dotted(text: str, begin: int = 0) -> tuple[str, ...]:
-    """
-    Return the parts of a dotted name, in which each may stand in backticks; none if no name stands there.
-
-    Args:
-        text: the text.
-        begin: where the name begins in it, perhaps after spaces.
-    """
+    """Return the parts of a dotted name, in which each may stand in backticks; none if no name stands there."""
     parts: list[str] = []
     wanted = True
     for token in tokens(text[begin:]):

@@ -14,16 +14,15 @@ from typing import Any
 import attrs
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.tables import catalog_key
-from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Dataset, Identifier, Trimming
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Wording
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.plan_lineage import EarlierPlans, PlanLineage, lineage_of_plan
 from openlineage_pyspark.facets.trace.solve import ROWS
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnded, ExecutionStarted, QueryExecution
-from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, RecordStep
+from openlineage_pyspark.listener.runs.assemble import ExecutionAnalyzed, RecordStep
 
 _MOST_REMEMBERED = 50_000
 _MOST_TABLES = 2_000

@@ -7,7 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.listener.probe.client import (
     ContextFacts,
     Probe,

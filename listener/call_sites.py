@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 
-from openlineage_pyspark.facets.model.call_site import CallSite
+from openlineage_pyspark.facets.model.run import CallSite
 
 # The beginning of a record of a start: a root execution, and the method of Spark that was called.
 _START = re.compile(r'\{"k":"start","id":(\d+),"root":\1,"time":\d+,"call":"(\w{1,100})"')
@@ -47,12 +47,7 @@ class CallSites:
         self._found: dict[int, CallSite] = {}
 
     def look(self, records: Iterable[str]) -> None:
-        """
-        Look for the lines of the executions that have begun.
-
-        Args:
-            records: records of the probe that nobody has read yet.
-        """
+        """Look for the lines of the executions that have begun."""
         begun = [(int(found[1]), found[2]) for found in map(_START.match, records) if found is not None]
         begun = [(execution, method) for execution, method in begun if method not in _OF_STREAMS]
         if not begun:

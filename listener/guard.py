@@ -53,15 +53,7 @@ class Guard:
         self.redaction: Redaction | None = None
 
     def run(self, what: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """
-        Call a function and return its result, or None if it raised.
-
-        Args:
-            what: what the function does, for the log line.
-            function: the function to call.
-            args: its positional arguments.
-            kwargs: its keyword arguments.
-        """
+        """Call a function and return its result, or None if it raised."""
         found = self.attempt(what, function, *args, **kwargs)
         return None if isinstance(found, CaughtException) else found
 

@@ -8,6 +8,7 @@ record, on the listener's own thread, and guards the call.
 from __future__ import annotations
 
 import datetime
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -15,9 +16,8 @@ import attrs
 from openlineage_pyspark.facets.events.build import event_of
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution, Provider, contribute, failed
-from openlineage_pyspark.facets.model.call_site import CallSite, call_site
 from openlineage_pyspark.facets.model.lineage import Certainty
-from openlineage_pyspark.facets.model.run import PATHS, Failure, Gap, RedactedState, RunState
+from openlineage_pyspark.facets.model.run import PATHS, CallSite, Failure, Gap, RedactedState, RunState, call_site
 from openlineage_pyspark.facets.redaction.rows import shown_messages
 from openlineage_pyspark.listener.analyses import Analyses
 from openlineage_pyspark.listener.guard import CaughtException, Guard
@@ -32,8 +32,7 @@ from openlineage_pyspark.listener.probe.records import (
     parse,
 )
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.listener.runs.assemble import Runs
-from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, RecordStep
+from openlineage_pyspark.listener.runs.assemble import NestedRecordBuffer, RecordStep, Runs
 from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import TERMINAL_TYPES, Event, dataset_keys
@@ -90,7 +89,7 @@ class Pipeline:
         self.last: RedactedState | None = None
         self._application = application
         self._options = options
-        self._providers = tuple(providers)
+        self._providers = [functools.partial(self._contribution, each) for each in providers]
         self._delivery = delivery
         self._guard = guard
         self._entrust = entrust
@@ -156,7 +155,7 @@ class Pipeline:
 
     def ship(self, state: RunState) -> None:
         """Make the event of a state, which redacts it before anyone else sees it, and hand that to the delivery."""
-        event = event_of(state, self._options, self._contributions, self._messages)
+        event = event_of(state, self._options, self._messages, self._providers)
         made = transport_event(event.state, event.body, event.identity, self._application.run.run_id)
         # An end is nobody else's task from the moment on in which it is made here: a run has one end.
         if made.event_type in TERMINAL_TYPES and self._open.pop(made.run_id, None) is not None:
@@ -197,9 +196,6 @@ class Pipeline:
         for message, shown in shown_messages(failure, self._messages).items():
             if len(self._messages) < _MOST_MESSAGES:
                 self._messages[message] = shown
-
-    def _contributions(self, state: RedactedState) -> tuple[Contribution, ...]:
-        return tuple(self._contribution(provider, state) for provider in self._providers)
 
     def _contribution(self, provider: Provider, state: RedactedState) -> Contribution:
         made = self._guard.attempt(f"facets of {provider.name}", contribute, provider, state)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.errors import TransportConfigError, TransportError
-from openlineage_pyspark.transport.attempt import attempt
+from openlineage_pyspark.transport.attempt import Breaker, RetryPolicy, attempt
 from openlineage_pyspark.transport.base import Transport, sender_of
 from openlineage_pyspark.transport.delivery.counts import DeliveryCounts, ReceiverMetrics
 from openlineage_pyspark.transport.log_once import LogOnce
@@ -35,7 +35,6 @@ from openlineage_pyspark.transport.options import (
     text,
 )
 from openlineage_pyspark.transport.registry import open_transport
-from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

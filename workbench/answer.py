@@ -143,7 +143,7 @@ class Values:
     A result that has a shape of its own.
 
     Args:
-        type: `diff`, `plan` or `statements`.
+        type: `diff`, `plan`, `statements`, `events`, `findings`, `checks`, `spool` or `expiry`.
         values: it as plain values.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.facets.model.dataset import fields_of
 from openlineage_pyspark.facets.model.plan import (
     CTE_DEFINITION,
     SUBQUERY_ALIAS,
@@ -12,7 +13,6 @@ from openlineage_pyspark.facets.model.plan import (
     Described,
     OperatorRef,
 )
-from openlineage_pyspark.facets.model.schema import fields_of
 from openlineage_pyspark.facets.part_columns import PassingEdge
 from openlineage_pyspark.workbench.model.chains import Segment, paths_of
 from openlineage_pyspark.workbench.model.graph import (

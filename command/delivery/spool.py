@@ -23,6 +23,7 @@ from openlineage_pyspark.transport.spool.place import (
     release,
     remove,
 )
+from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.pictures.table import TableColumn
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     ls = below.add_parser("ls", help="list them", description=_LS)
     add_spool_option(ls)
     ls.add_argument("--dead", action="store_true", help="list the refused events too, with the receiver's answers")
-    ls.add_argument("--json", action="store_true", help="print JSON")
+    ls.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_options(ls)
     ls.set_defaults(run=run)
     rm = below.add_parser("rm", help="delete them", description=_RM)
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     List what is in the spool.
 
     Args:
-        options: `spool`, `dead`, `json` and the options that `configured.add_options` adds.
+        options: `spool`, `dead`, `format` and the options that `configured.add_options` adds.
 
     Returns:
         The exit code: 1 if something in it can't be read, 2 if there can be no spool.
@@ -93,9 +94,10 @@ def run(options: argparse.Namespace) -> int:
     except SpoolError as problem:
         complain(str(problem))
         return 1
-    if options.json:
-        applications = [{**_document(each, letters), "other_sender": each in strangers} for each in held]
-        screen.json({"spool": str(root), "applications": applications, "damaged": damaged})
+    if options.format == "json":
+        applications = [{**_document(each, letters), "otherSender": each in strangers} for each in held]
+        values = {"spool": str(root), "applications": applications, "damaged": damaged}
+        screen.json(Answer("spool", {"dead": True} if options.dead else {}, Values("spool", values)).to_dict())
     elif held:
         _list(screen, root, held)
         for line in of_another_sender(strangers):
@@ -103,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
             screen.line(line)
     else:
         screen.line(f"no events in {root}")
-    if not options.json:
+    if options.format != "json":
         for directory, dead in letters.items():
             _list_dead(screen, directory, dead)
     for name in damaged:
@@ -296,7 +298,7 @@ def _document(each: Content, letters: dict[Path, list[DeadLetter]]) -> dict[str,
         "problem": each.problem,
     }
     if each.directory in letters:
-        found["refused_events"] = [
+        found["refusedEvents"] = [
             {
                 "run": letter.event.run_id,
                 "event": letter.event.event_type,

@@ -13,6 +13,7 @@ from openlineage_pyspark.command.doctor.diagnosis import PROBLEM, WARNING
 from openlineage_pyspark.command.doctor.driver import look_at_driver
 from openlineage_pyspark.command.screen import Screen, counted
 from openlineage_pyspark.listener.settings.given import PREFIX
+from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.pictures.table import TableColumn
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the command to the command line."""
     parser = commands.add_parser("doctor", description=_DESCRIPTION)
     add_options(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.set_defaults(run=run)
 
 
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     Check everything, and print what was found.
 
     Args:
-        options: `json` and the options that `configured.add_options` adds.
+        options: `format` and the options that `configured.add_options` adds.
 
     Returns:
         The exit code: 1 if a problem prevents lineage.
@@ -51,8 +52,9 @@ def run(options: argparse.Namespace) -> int:
     with doctor_delivery.opened_transport(configured.settings) as opened:
         found = examine(configured, os.environ, opened)
     keys = doctor_delivery.set_keys(configured, os.environ, opened)
-    if options.json:
-        Screen().json({"found": [attrs.asdict(each) for each in found], "keys": [attrs.asdict(key) for key in keys]})
+    if options.format == "json":
+        values = {"found": [attrs.asdict(each) for each in found], "keys": [attrs.asdict(key) for key in keys]}
+        Screen().json(Answer("doctor", {}, Values("checks", values)).to_dict())
     else:
         _print(keys, found)
     return int(any(each.level == PROBLEM for each in found))

@@ -12,7 +12,9 @@ from openlineage_pyspark.command.events.lines import read_lines
 from openlineage_pyspark.command.events.runs import current_outputs, names_of, reported_state_of, runs_of
 from openlineage_pyspark.command.view import add_unfold
 from openlineage_pyspark.errors import EventError, InvalidEventError
+from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.events.read import facts
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines, remark_line
 
 if TYPE_CHECKING:
@@ -32,8 +34,10 @@ In a terminal a row is one line, and long texts are cut; in a pipe nothing is cu
 # So many lines that are no events are named; a file of something else has one problem in each line.
 _MOST_PROBLEMS = 3
 
-_GRAPHS = ("json", "mermaid", "dot", "html", "svg")
-_FORMAT = "default: table; the others print the graph, with --output what lies around that"
+_GRAPHS = ("mermaid", "dot", "html", "svg")
+_FORMAT = (
+    f"default: text; json has the same tables; {', '.join(_GRAPHS)} draw the graph, with --output what lies around that"
+)
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -46,8 +50,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="only this output: its table, its path, or the last part of either; * matches any text",
     )
     parser.add_argument("--column", metavar="NAME", help="only this column; * matches any text")
-    parser.add_argument("--json", action="store_true", help="print the table and the runs as JSON")
-    parser.add_argument("--format", choices=("table", *_GRAPHS), default="table", help=_FORMAT)
+    parser.add_argument("--format", choices=("text", "json", *_GRAPHS), default="text", help=_FORMAT)
     add_unfold(parser)
     parser.set_defaults(run=run)
 
@@ -57,14 +60,14 @@ def run(options: argparse.Namespace) -> int:
     Show the lineage of some files.
 
     Args:
-        options: `files`, `output`, `column`, `json`, `format` and `unfold`.
+        options: `files`, `output`, `column`, `format` and `unfold`.
 
     Returns:
         The exit code: 1 if a line is not an event or there is nothing to show, 2 if a file can't be read.
     """
     from openlineage_pyspark.command.screen import Screen, complain
 
-    if options.format != "table" or options.unfold:
+    if options.format in _GRAPHS or options.unfold:
         return _draw(options)
     problems: list[str] = []
     left_out: list[str] = []
@@ -85,8 +88,12 @@ def run(options: argparse.Namespace) -> int:
             complain(_nothing_found(outputs, names, options))
             return 1
         outputs, runs = found, [each for each in runs if any(each is writer for writer, _ in found)]
-    if options.json:
-        Screen().json(_document(outputs, runs, options.column))
+    if options.format == "json":
+        given = {"files": options.files, "output": options.output, "column": options.column}
+        arguments = {name: value for name, value in given.items() if value is not None}
+        values = Values("events", _document(outputs, runs, options.column))
+        skipped = tuple(Diagnostic("rejected", problem, missing=True) for problem in problems)
+        Screen().json(Answer("show", arguments, values, diagnostics=skipped).to_dict())
     else:
         _show(Screen(), outputs, runs, names, options.column)
     return int(bool(problems))
@@ -134,8 +141,6 @@ def _draw(options: argparse.Namespace) -> int:
 
 def _refusal(options: argparse.Namespace) -> str:
     """Return why a graph can't be printed as the options say, and what to give instead; empty if it can."""
-    if options.json:
-        return f"--json prints the table as JSON, and --format {options.format} the graph: give one of them"
     if options.column is not None and options.output is None:
         return (
             f"--format {options.format} prints what lies around one column of one output: "

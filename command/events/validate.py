@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.command.events.lines import read_lines
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.errors import EventError, SchemaError
+from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.events.read import event_id_of
 from openlineage_pyspark.workbench.events.rules import (
     CREDENTIALS,
@@ -47,7 +48,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="DIR",
         help="the folder `spec` of the OpenLineage repository, to check every facet against its JSON Schemas",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.set_defaults(run=run)
 
 
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     """Validate some files.
 
     Args:
-        options: `files`, `spec` and `json`.
+        options: `files`, `spec` and `format`.
 
     Returns:
         The exit code: 1 where there is a finding or no event, 2 where a file or the schemas can't be read.
@@ -72,8 +73,9 @@ def run(options: argparse.Namespace) -> int:
         complain(str(problem))
         return 2
     findings = check.findings()
-    if options.json:
-        Screen().json(_document(check, findings, schemas))
+    if options.format == "json":
+        values = Values("findings", _document(check, findings, schemas))
+        Screen().json(Answer("validate", {"files": options.files}, values).to_dict())
     else:
         _print(Screen(), check, findings, schemas)
     return int(bool(findings) or not check.events)

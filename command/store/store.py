@@ -18,6 +18,7 @@ from openlineage_pyspark.command.store_option import (
     session_for,
 )
 from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn
 from openlineage_pyspark.workbench.questions.forgetting import forgetting
@@ -54,7 +55,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     old = below.add_parser("expire", help="drop what is old", description=_EXPIRE)
     old.add_argument("--older-than", required=True, metavar="TIME", help=_OLDER)
     old.add_argument("--dry-run", action="store_true", help="only say what would be dropped")
-    old.add_argument("--json", action="store_true", help="print JSON")
+    old.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_store(old)
     old.set_defaults(run=run_expiry)
     gone = below.add_parser("forget", help="drop what events say of a dataset or a job", description=_FORGET)
@@ -108,7 +109,7 @@ def run_expiry(options: argparse.Namespace) -> int:
     Drop what is old.
 
     Args:
-        options: `older_than`, `dry_run`, `json` and `store`.
+        options: `older_than`, `dry_run`, `format` and `store`.
 
     Returns:
         The exit code: 2 if there is no such store, or the time can't be read.
@@ -128,8 +129,9 @@ def run_expiry(options: argparse.Namespace) -> int:
         complain(str(problem))
         return 2
     screen = Screen()
-    if options.json:
-        screen.json(_document(found, dry_run=options.dry_run))
+    if options.format == "json":
+        arguments = {"olderThan": options.older_than, **({"dryRun": True} if options.dry_run else {})}
+        screen.json(Answer("expire", arguments, Values("expiry", _document(found, dry_run=options.dry_run))).to_dict())
     else:
         _show(screen, path, found, dry_run=options.dry_run)
     return 0

@@ -8,8 +8,8 @@ import attrs
 from openlineage_pyspark.facets.commands.row_level import Action, changed, merged
 from openlineage_pyspark.facets.commands.target import Target, Write, command, write_to_relation
 from openlineage_pyspark.facets.datasets.source import Session
+from openlineage_pyspark.facets.model.dataset import schema_fields
 from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, Operator, Plan, Value
-from openlineage_pyspark.facets.model.schema import schema_fields
 
 _DELTA = "org.apache.spark.sql.delta.commands"
 _CLAUSES = ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses")

@@ -35,9 +35,9 @@ from openlineage_pyspark.facets.datasets.kafka import topic_dataset, topic_readi
 from openlineage_pyspark.facets.datasets.naming import is_absolute, stream_path
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.v2 import v2_table
+from openlineage_pyspark.facets.model.dataset import schema_fields
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 from openlineage_pyspark.facets.model.run import Lifecycle
-from openlineage_pyspark.facets.model.schema import schema_fields
 
 _HIVE = "org.apache.spark.sql.hive.execution"
 _STREAMING = "org.apache.spark.sql.execution.streaming"

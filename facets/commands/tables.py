@@ -24,10 +24,10 @@ from openlineage_pyspark.facets.commands.target import (
     unnamed,
     write_to_table,
 )
-from openlineage_pyspark.facets.datasets import naming, resolve
-from openlineage_pyspark.facets.datasets.files import at_location
-from openlineage_pyspark.facets.datasets.source import SOURCES, Session
+from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.source import SOURCES, Session, relation_of
 from openlineage_pyspark.facets.datasets.tables import (
+    at_location,
     catalog_key,
     catalog_table,
     is_elsewhere,
@@ -36,10 +36,9 @@ from openlineage_pyspark.facets.datasets.tables import (
     table_name,
 )
 from openlineage_pyspark.facets.datasets.v2 import delta_path, v2_table
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, field, fields_of, schema_fields
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Lifecycle
-from openlineage_pyspark.facets.model.schema import field, fields_of, schema_fields
 
 
 def named_only(reading: str, argument: str) -> dict[str, str]:
@@ -589,7 +588,7 @@ def _resolved(
     fields = fields or fields_of(plan, operator)
     given = operator.described("table")
     if given is not None and given.class_name in SOURCES:
-        found = resolve.relation(plan, operator, session)
+        found = relation_of(plan, operator, session)
         return found.datasets[0] if found is not None and found.datasets else None
     if given is None and (path := delta_path(identifier)) is not None:
         return at_location(path, fields, "delta")

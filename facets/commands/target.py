@@ -1,4 +1,4 @@
-"""The targets of commands as frozen values, and the functions that make them."""
+"""The targets of commands as frozen values, the functions that make them, and the lookup of a command's rule."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from collections.abc import Callable, Iterable
 
 import attrs
 from openlineage_pyspark.facets.class_rules import ClassRules
-from openlineage_pyspark.facets.datasets import resolve
-from openlineage_pyspark.facets.datasets.files import at_location
-from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.datasets.tables import catalog_table, table_name
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.source import Session, relation_of
+from openlineage_pyspark.facets.datasets.tables import at_location, catalog_table, table_name
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
 from openlineage_pyspark.facets.model.lineage import Kind
-from openlineage_pyspark.facets.model.plan import SUBQUERY_ALIAS, AttributeRef, Described, Operator, Plan, Value
+from openlineage_pyspark.facets.model.plan import (
+    SUBQUERY_ALIAS,
+    UNION,
+    WITH_CTE,
+    AttributeRef,
+    Described,
+    Operator,
+    Plan,
+    Value,
+)
 from openlineage_pyspark.facets.model.run import Lifecycle
-from openlineage_pyspark.facets.model.schema import fields_of
 
 
 @attrs.frozen
@@ -117,6 +124,9 @@ CommandRule = Callable[[Plan, Operator, Session], Target]
 WRITES: ClassRules[CommandRule] = ClassRules()
 """Command -> what it writes."""
 
+QUIET: ClassRules[CommandRule] = ClassRules()
+"""Commands that write no dataset, and so make no event."""
+
 command = WRITES.rule
 reads = WRITES.reads
 
@@ -159,12 +169,6 @@ def _named(field: Field, name: str) -> Field:
     return field if field.name == name else Field(name, field.type, field.description, field.fields)
 
 
-def path_label(dataset: Dataset) -> str:
-    """Return a path's part of a job's name: its last two parts, as in the Java integration."""
-    parts = [part for part in dataset.identifier.name.split("/") if part]
-    return "_".join(parts[-2:]) or "root"
-
-
 def table_label(dataset: Dataset, name: str | None) -> str:
     """Return a table's part of a job's name, as in the Java integration."""
     return (name or dataset.identifier.name).replace(".", "_")
@@ -184,7 +188,7 @@ def trimmed(target: Target, session: Session) -> Target:
         sources=tuple(map(trimming.dataset, target.sources)),
         further=tuple(map(trimming.dataset, target.further)),
         renamed_from=None if was is None else trimming.trimmed(was),
-        label=path_label(dataset) if target.label == path_label(target.dataset) else target.label,
+        label=dataset.identifier.path_label if target.label == target.dataset.identifier.path_label else target.label,
     )
 
 
@@ -196,7 +200,7 @@ def label_of(dataset: Dataset) -> str:
 def path_or_name(dataset: Dataset) -> str:
     """Return the part of a job's name for a dataset without symlinks, from its path or name."""
     name = name_without_options(dataset)
-    return path_label(dataset) if "/" in name else table_label(dataset, name)
+    return dataset.identifier.path_label if "/" in name else table_label(dataset, name)
 
 
 _PLAIN = re.compile(r"[\w.-]+")
@@ -285,7 +289,14 @@ def write_to_path(
     if not path:
         return UnnamedTarget(reads_of(query), "an unknown path")
     dataset = at_location(path, named_fields(plan, query, names), format_)
-    return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=path_label(dataset))
+    return Write(
+        dataset,
+        reads_of(query),
+        by_position(plan, query, names),
+        (),
+        lifecycle,
+        label=dataset.identifier.path_label,
+    )
 
 
 def mode_lifecycle(operator: Operator) -> Lifecycle | None:
@@ -350,7 +361,7 @@ def write_to_relation(
         return unnamed(None, query)
     operator = plan.operators[target]
     table = operator.described("table")
-    found = resolve.relation(plan, operator, session)
+    found = relation_of(plan, operator, session)
     if found is None or not found.datasets or keeps_nothing(table):
         return unnamed(table or Described(operator.class_name, {}), query)
     # The version that it is read at is none that is written.
@@ -359,3 +370,63 @@ def write_to_relation(
     if by_name and query is not None:
         names = spelt_as(names, (column.name for column in plan.operators[query].output))
     return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=label_of(dataset))
+
+
+_SAME_JOB = {
+    "SaveAsV1TableCommand": "CreateDataSourceTableAsSelectCommand",
+    "AlterColumns": "AlterColumn",
+    "AlterTableChangeColumnCommentsCommand": "AlterTableChangeColumnCommand",
+}
+"""Command -> its name in another Spark version, so that an upgrade does not rename the job."""
+
+
+def sinks_of(plan: Plan) -> tuple[int, ...]:
+    """Return the indices of the commands at the top of a plan: one, or several for a multi-insert."""
+    found: list[int] = []
+    stack = [plan.root]
+    while stack:
+        at = stack.pop()
+        operator = plan.operators[at]
+        if is_command(operator):
+            found.append(at)
+        elif operator.class_name in (UNION, WITH_CTE):
+            children = operator.children
+            stack.extend(reversed(children if operator.class_name == UNION else children[:1]))
+    return tuple(found)
+
+
+def is_known(operator: Operator) -> bool:
+    """Return whether an operator is a command that has a rule."""
+    return operator.class_name in WRITES or operator.class_name in QUIET
+
+
+@reads({f"{LOGICAL}.Command": {"isCommand": "nodeName"}})
+def is_command(operator: Operator) -> bool:
+    """Return whether an operator is a command: a known one, or any other `Command` of Spark or of a connector."""
+    return is_known(operator) or "isCommand" in operator.arguments
+
+
+def namesake(operator: Operator) -> str | None:
+    """Return the full name of a known command with the same simple name in another package, if there is one."""
+    return None if is_known(operator) else WRITES.namesake(operator.class_name) or QUIET.namesake(operator.class_name)
+
+
+def write_of(plan: Plan, operator: Operator, session: Session) -> Target:
+    """
+    Return what a command writes.
+
+    Returns:
+        The result of its rule; without a rule, an UnnamedTarget that reads the command's children.
+    """
+    rule = WRITES.get(operator.class_name) or QUIET.get(operator.class_name)
+    if rule is not None:
+        return rule(plan, operator, session)
+    known = namesake(operator)
+    why = f"a command with the name of {known}, which is another class" if known else "a command without a rule"
+    return UnnamedTarget(operator.children, why)
+
+
+def job_word(operator: Operator) -> str:
+    """Return the command's part of a job's name, as in the Java integration, from the analyzed command."""
+    word = naming.snake_case(_SAME_JOB.get(operator.name, operator.name))
+    return f"execute_{word}" if word.endswith("_command") else word

@@ -17,9 +17,8 @@ from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Column, Relation, Session, by_name, reads, source
 from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
 from openlineage_pyspark.facets.datasets.tables import catalog_table, in_session_catalog
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
 from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Plan
-from openlineage_pyspark.facets.model.schema import fields_of
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.datasets.foreign_sql import Query
@@ -117,13 +116,7 @@ def jdbc_relation(described: Described, operator: Operator, fields: tuple[Field,
 
 
 def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
-    """
-    Return the tables that a JDBC source reads.
-
-    Args:
-        url: the JDBC URL.
-        text: the table, or the query in parentheses.
-    """
+    """Return the tables that a JDBC source reads."""
     whole = is_name(text) and not isinstance(text, CutText)
     return _datasets(url, (text,) if whole else _read(url, text).tables)
 

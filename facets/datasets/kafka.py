@@ -10,9 +10,8 @@ import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
 from openlineage_pyspark.facets.datasets.tables import catalog_table
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink, fields_of
 from openlineage_pyspark.facets.model.plan import Operator, Plan
-from openlineage_pyspark.facets.model.schema import fields_of
 
 _KAFKA = "org.apache.spark.sql.kafka010"
 _V2 = "org.apache.spark.sql.execution.datasources.v2"
@@ -23,12 +22,7 @@ Text = Callable[[str], "str | None"]
 
 
 def topic_readings(options: str) -> dict[str, str]:
-    """
-    Return what the probe reads from a value that holds the options of a Kafka source or sink.
-
-    Args:
-        options: the getter of the map with the options.
-    """
+    """Return what the probe reads from a value that holds the options of a Kafka source or sink."""
     return {"topic": f"{options}[topic]", "bootstrapServers": f"{options}[kafka.bootstrap.servers]"}
 
 

@@ -125,9 +125,6 @@ def warehouse_namespace(warehouse: str) -> str:
 
     A local one is written `file:///path`. The Java integration writes `file:/path`, at whose colon Marquez ends the
     namespace, so that it finds no table (`NodeId.parts`).
-
-    Args:
-        warehouse: the location, as a Hadoop path or URI.
     """
     identifier = location(warehouse)
     return (

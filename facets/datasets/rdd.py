@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import attrs
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_tables
 from openlineage_pyspark.facets.datasets.kafka import topic_dataset
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Relation, Session, reads, source
+from openlineage_pyspark.facets.datasets.tables import at_location
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.plan import Operator, Plan, Value
 

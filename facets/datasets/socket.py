@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, source
-from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, fields_of
 from openlineage_pyspark.facets.model.plan import Operator, Plan
-from openlineage_pyspark.facets.model.schema import fields_of
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 

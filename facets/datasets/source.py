@@ -9,7 +9,7 @@ Another distribution adds its own file by naming the module in an entry point of
     from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, source
     from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
     from openlineage_pyspark.facets.model.plan import Operator, Plan
-    from openlineage_pyspark.facets.model.schema import fields_of
+    from openlineage_pyspark.facets.model.dataset import fields_of
 
 
     @source({"com.example.orders": "OrdersRelation"}, reads={"server": "options.server", "table": "tableName"})
@@ -20,6 +20,8 @@ Another distribution adds its own file by naming the module in an entry point of
             return None
         identifier = Identifier(f"orders://{relation.text('server')}", relation.text("table") or "")
         return by_name(operator, Dataset(identifier, fields_of(plan, operator), type="TABLE"))
+
+A plan may pin the version of a table: a snapshot of Iceberg, or a version of Delta Lake.
 """
 
 from __future__ import annotations
@@ -29,10 +31,15 @@ from typing import NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.class_rules import ClassRules
-from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.plan import Operator, Plan
-from openlineage_pyspark.facets.model.schema import FILE_METADATA
-from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
+from openlineage_pyspark.facets.model.dataset import (
+    DEFAULT_TRIMMING,
+    FILE_METADATA,
+    Dataset,
+    Identifier,
+    TableVersions,
+    Trimming,
+)
+from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 
 
 @attrs.frozen
@@ -153,3 +160,78 @@ class _NamedColumns(Mapping[int, tuple[Column, ...]]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+# A read by these options is of another snapshot than the table's; some of them only the scan resolves.
+_SNAPSHOT_OPTIONS = {
+    "snapshotId": "options[snapshot-id]",
+    "endSnapshotId": "options[end-snapshot-id]",
+    "startSnapshotId": "options[start-snapshot-id]",
+    "asOfTimestamp": "options[as-of-timestamp]",
+    "optionBranch": "options[branch]",
+    "optionTag": "options[tag]",
+}
+
+
+def versioned(relation: Relation, versions: TableVersions | None) -> Relation:
+    """Return a relation whose datasets are read at these versions."""
+    if versions is None:
+        return relation
+    return attrs.evolve(relation, datasets=tuple(attrs.evolve(d, versions=versions) for d in relation.datasets))
+
+
+@reads(
+    {
+        "org.apache.iceberg.spark.source.SparkTable": {
+            "snapshot": "#snapshot",
+            "branch": "branch",
+            "asOf": "@timeTravel.version",
+        },
+        "org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation": _SNAPSHOT_OPTIONS,
+    }
+)
+def iceberg_versions(operator: Operator) -> TableVersions | None:
+    """Return the snapshot of Iceberg that a batch reads; None for any other table, and for one without a snapshot."""
+    table = operator.described("table")
+    while table is not None and isinstance(target := table.values.get("target"), Described):
+        table = target
+    if table is None or "snapshot" not in table.values:
+        return None
+    given = {name: operator.text(name) for name in _SNAPSHOT_OPTIONS}
+    if any(given.values()):
+        id_ = given["snapshotId"] or given["endSnapshotId"]
+        branch = given["optionBranch"] or given["optionTag"]
+    else:
+        named, id_ = table.text("asOf"), table.text("snapshot")
+        branch = table.text("branch") or (named if named and not named.lstrip("-").isdigit() else None)
+    return TableVersions("iceberg", (id_,) if id_ else (), None if branch == "main" else branch)
+
+
+@reads({"org.apache.spark.sql.delta.files.TahoeFileIndex": {"version": "version"}})
+def delta_versions(operator: Operator) -> TableVersions | None:
+    """Return the version of Delta Lake that a batch reads; None for any other relation."""
+    relation = operator.described("relation")
+    index = relation.values.get("index") if relation is not None else None
+    if not isinstance(index, Described) or operator.arguments.get("isStreaming") is True:
+        return None
+    version = index.values.get("version")
+    # A table that does not exist yet has a version below all others.
+    return TableVersions("delta", (str(version),)) if isinstance(version, int) and version >= 0 else None
+
+
+def relation_of(plan: Plan, operator: Operator, session: Session) -> Relation | None:
+    """
+    Return what a leaf operator reads.
+
+    Args:
+        plan: the plan of the operator.
+        operator: the leaf; the resolver of a value in it takes precedence over the resolver of its own class.
+        session: the session's settings.
+
+    Returns:
+        NO_DATASETS if the plan itself holds the rows; None for an operator without a resolver.
+    """
+    held = (value.class_name for value in operator.arguments.values() if isinstance(value, Described))
+    names = (*held, operator.class_name)
+    resolver = next((found for found in map(SOURCES.get, names) if found is not None), None)
+    return None if resolver is None else resolver(plan, operator, session)

@@ -16,9 +16,6 @@ def version_read(offset: str | None) -> str | None:
     index of the last file of it that was read. Below the first file, it has read all of the version before; in the
     snapshot that a query begins with, nothing.
 
-    Args:
-        offset: the offset as JSON.
-
     Returns:
         The version as text; None if the offset does not say it, as that of any other source.
     """
@@ -55,10 +52,6 @@ def of_topic(offset: str | None, topic: str) -> str | None:
     """
     Return the part of a Kafka source's offset that is about one topic.
 
-    Args:
-        offset: the offset as JSON.
-        topic: the name of the topic.
-
     Returns:
         The part, as JSON; None if the offset does not have the topic.
     """
@@ -67,14 +60,7 @@ def of_topic(offset: str | None, topic: str) -> str | None:
 
 
 def messages_between(start: str | None, end: str | None, topic: str) -> int | None:
-    """
-    Return how far a topic's offsets are apart; None if they are not known. There may be fewer messages than that.
-
-    Args:
-        start: the earlier offset of the source, as JSON.
-        end: the later one.
-        topic: the name of the topic.
-    """
+    """Return how far a topic's offsets are apart; None if they are not known. There may be fewer messages than that."""
     before, after = (by_topic(each) or {} for each in (start, end))
     if topic not in after or topic not in before or after[topic].keys() != before[topic].keys():
         return None

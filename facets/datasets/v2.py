@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.jdbc import v2_jdbc_table, v2_table_to_be
-from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
-from openlineage_pyspark.facets.datasets.tables import catalog_table, format_of_provider, storage_of
-from openlineage_pyspark.facets.datasets.versions import iceberg_versions, versioned
-from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink
+from openlineage_pyspark.facets.datasets.source import (
+    Relation,
+    Session,
+    by_name,
+    iceberg_versions,
+    reads,
+    source,
+    versioned,
+)
+from openlineage_pyspark.facets.datasets.tables import at_location, catalog_table, format_of_provider, storage_of
+from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink, fields_of
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
-from openlineage_pyspark.facets.model.schema import fields_of
 from openlineage_pyspark.facets.urls import without_credentials
 
 _CONNECTOR = "org.apache.spark.sql.connector"

@@ -2,40 +2,481 @@
 Make the OpenLineage event of a run's state.
 
 `event_of` is the way of every state into an event: redacted first, then described, then cut to the limit.
+
+An event has a limit of bytes: what exceeds it is cut step by step, and the event says what was cut.
+`serialise_within`, at the end, takes the `STEPS` in order, each only if the steps before it were not enough. A step
+yields edits of the event's JSON document; each edit is measured, and the whole event is encoded again only at the end.
+The run's `extractionError` says what was cut.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, TypeVar
+import json
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent
 from openlineage.client.event_v2 import RunState as EventType
-from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, OutputDatasetFacet
-from openlineage_pyspark.facets.events.column_lineage import column_lineage_facet, too_wide
+from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, OutputDatasetFacet, extraction_error_run
 from openlineage_pyspark.facets.events.dataset import (
+    accepted_job_namespace,
+    accepted_namespace,
+    column_lineage_facet,
     dataset_facets,
     input_facets,
     lifecycle_facet,
     output_facets,
+    steps_facets,
+    too_wide,
+    version_facets,
 )
-from openlineage_pyspark.facets.events.ids import PRODUCER, event_id
-from openlineage_pyspark.facets.events.job import job_facets, too_long
-from openlineage_pyspark.facets.events.lineage_steps import steps_facets
-from openlineage_pyspark.facets.events.marquez import accepted_job_namespace, accepted_namespace
-from openlineage_pyspark.facets.events.run import run_facets
-from openlineage_pyspark.facets.events.size import serialise_within
-from openlineage_pyspark.facets.events.snapshot import version_facets
+from openlineage_pyspark.facets.events.encode import PRODUCER, event_id, serialise
+from openlineage_pyspark.facets.events.run import job_facets, run_facets, too_long
 from openlineage_pyspark.facets.model.run import Gap, RedactedState
 from openlineage_pyspark.facets.redaction.redact import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.events.providers import Contribution
     from openlineage_pyspark.facets.model.run import RunInput, RunOutput, RunState
+
+
+JsonObject = dict[str, Any]
+
+_LONGEST_ERROR = 8_000
+_LONGEST_REMARK = 500
+_MOST_REMARKS = 20
+_SHORTEST_ERROR = 1_000
+_GONE = object()
+
+_CONFIGURATION = frozenset(
+    {"spark_properties", "spark_applicationDetails", "pyspark_submission", "ownership", "tags", "sourceCodeLocation"}
+)
+_DETAILS = frozenset({"dataSource", "catalog", "storage", "datasetType", "symlinks", "subset", "pyspark_lineage_steps"})
+_BATCHES = "pyspark_micro_batches"
+_ESSENTIAL = frozenset({"parent", "errorMessage", "extractionError", "jobType", "pyspark_event", _BATCHES})
+OWN_FACETS = (
+    _CONFIGURATION
+    | _DETAILS
+    | _ESSENTIAL
+    | {"processing_engine", "sql", "documentation", "schema", "columnLineage"}
+    | {"lifecycleStateChange", "inputStatistics", "outputStatistics", "version", "pyspark_snapshot"}
+)
+"""The names of this package's own facets; all others come from custom providers."""
+
+
+# --- edits ----------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False)
+class Edit:
+    """
+    A change of one member of an object in the event.
+
+    Args:
+        holder: the object.
+        key: the name of the member.
+        value: its new value; by default the member is deleted.
+    """
+
+    holder: JsonObject
+    key: str
+    value: object = _GONE
+
+
+@attrs.frozen(eq=False)
+class CutStep:
+    """
+    One kind of content that is cut.
+
+    Args:
+        what: its name in the event's remark.
+        edits: yields the edits of an event; each must be applied before the next one is requested.
+        gradual: whether to stop as soon as the event is small enough.
+    """
+
+    what: str
+    edits: Callable[[JsonObject], Iterator[Edit]]
+    gradual: bool = False
+
+
+def saving(edit: Edit) -> int:
+    """Return by how many bytes an edit, not yet applied, shrinks the event; at least by this many."""
+    old = len(serialise(edit.holder[edit.key]))
+    if edit.value is not _GONE:
+        return old - len(serialise(edit.value))
+    comma = int(len(edit.holder) > 1)
+    return len(serialise(edit.key)) + 1 + old + comma
+
+
+def apply(edit: Edit) -> None:
+    """Apply an edit."""
+    if edit.value is _GONE:
+        del edit.holder[edit.key]
+    else:
+        edit.holder[edit.key] = edit.value
+
+
+# --- the parts of an event ------------------------------------------------------------------------------------
+
+
+def _datasets(event: JsonObject) -> list[JsonObject]:
+    return [*event["inputs"], *event["outputs"]]
+
+
+def _facets(event: JsonObject) -> Iterator[JsonObject]:
+    """Yield each object that holds facets by name."""
+    yield event["run"]["facets"]
+    yield event["job"]["facets"]
+    for dataset in _datasets(event):
+        for key in ("facets", "inputFacets", "outputFacets"):
+            if key in dataset:
+                yield dataset[key]
+
+
+def _lineages(event: JsonObject) -> list[tuple[JsonObject, JsonObject]]:
+    """Return each `columnLineage`, after the object that holds it."""
+    return [
+        (facets, facets["columnLineage"])
+        for output in event["outputs"]
+        if "columnLineage" in (facets := output.get("facets", {}))
+    ]
+
+
+def _edges(event: JsonObject) -> Iterator[JsonObject]:
+    for _, lineage in _lineages(event):
+        for column in lineage["fields"].values():
+            yield from column["inputFields"]
+        yield from lineage.get("dataset", ())
+
+
+def without_empty_lineage(event: JsonObject) -> None:
+    """Delete each `columnLineage` that has nothing left."""
+    for facets, lineage in _lineages(event):
+        if not lineage["fields"] and not lineage.get("dataset"):
+            del facets["columnLineage"]
+
+
+# --- the steps, in their order --------------------------------------------------------------------------------
+
+
+def _error_texts(event: JsonObject) -> Iterator[Edit]:
+    yield from _shorter_errors(event, _LONGEST_ERROR)
+
+
+def _shorter_errors(event: JsonObject, longest: int) -> Iterator[Edit]:
+    error = event["run"]["facets"].get("errorMessage", {})
+    for key in ("message", "stackTrace"):
+        if len(error.get(key, "")) > longest:
+            yield Edit(error, key, _shortened(error[key], longest))
+
+
+def _shortened(text: str, longest: int) -> str:
+    """Keep the beginning and the end: depending on the language, the cause of an error is in either."""
+    # Less than half, to leave room for the line between them.
+    half = longest // 2 - 25
+    return f"{text[:half]}\n... {len(text) - 2 * half} characters cut ...\n{text[-half:]}"
+
+
+def _edge_descriptions(event: JsonObject) -> Iterator[Edit]:
+    for edge in _edges(event):
+        for way in edge.get("transformations", ()):
+            if "description" in way:
+                yield Edit(way, "description")
+
+
+def _sql(event: JsonObject) -> Iterator[Edit]:
+    yield from _of_names(event["job"]["facets"], frozenset({"sql"}))
+
+
+def _documentation(event: JsonObject) -> Iterator[Edit]:
+    for facets in _facets(event):
+        yield from _of_names(facets, frozenset({"documentation"}))
+        pending = [*facets.get("schema", {}).get("fields", ())]
+        while pending:
+            field = pending.pop()
+            pending += field.get("fields", ())
+            if "description" in field:
+                yield Edit(field, "description")
+
+
+def _configuration(event: JsonObject) -> Iterator[Edit]:
+    for part in ("run", "job"):
+        yield from _of_names(event[part]["facets"], _CONFIGURATION)
+
+
+def _of_custom_providers(event: JsonObject) -> Iterator[Edit]:
+    for facets in _facets(event):
+        yield from _of_names(facets, facets.keys() - OWN_FACETS)
+
+
+def _remarks_of_cuts(event: JsonObject) -> Iterator[Edit]:
+    facet = event["run"]["facets"].get("extractionError", {})
+    errors = facet.get("errors", [])
+    for error in errors[:_MOST_REMARKS]:
+        if len(error["errorMessage"]) > _LONGEST_REMARK:
+            yield Edit(error, "errorMessage", _shortened(error["errorMessage"], _LONGEST_REMARK))
+    if len(errors) > _MOST_REMARKS:
+        yield Edit(facet, "errors", errors[:_MOST_REMARKS])
+
+
+def _dataset_details(event: JsonObject) -> Iterator[Edit]:
+    for dataset in _datasets(event):
+        for key in ("facets", "inputFacets", "outputFacets"):
+            yield from _of_names(dataset.get(key, {}), _DETAILS)
+
+
+def _unused_fields(event: JsonObject) -> Iterator[Edit]:
+    """Cut from schemas the fields at which no edge begins or ends."""
+    used: dict[tuple[str, str], set[str]] = {}
+    for edge in _edges(event):
+        # A path into a struct uses the column that it begins with; names may contain dots too.
+        parts = edge["field"].split(".")
+        paths = used.setdefault((edge["namespace"], edge["name"]), set())
+        paths.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
+    for dataset in _datasets(event):
+        facets = dataset.get("facets", {})
+        fields = facets.get("schema", {}).get("fields", [])
+        targets = facets.get("columnLineage", {}).get("fields", {})
+        sources = used.get((dataset["namespace"], dataset["name"]), set())
+        kept = [field for field in fields if field["name"] in targets or field["name"] in sources]
+        if not kept and fields:
+            yield Edit(facets, "schema")
+        elif len(kept) < len(fields):
+            yield Edit(facets["schema"], "fields", kept)
+
+
+def _indirect_edges(event: JsonObject) -> Iterator[Edit]:
+    for _, lineage in _lineages(event):
+        if "dataset" in lineage:
+            yield Edit(lineage, "dataset")
+        for name, column in list(lineage["fields"].items()):
+            direct = [edge for edge in map(_directly, column["inputFields"]) if edge is not None]
+            if not direct and column["inputFields"]:
+                # An entry without sources would declare the column a constant.
+                yield Edit(lineage["fields"], name)
+            elif direct != column["inputFields"]:
+                yield Edit(column, "inputFields", direct)
+
+
+def _directly(edge: JsonObject) -> JsonObject | None:
+    ways = [way for way in edge.get("transformations", ()) if way["type"] == "DIRECT"]
+    return {**edge, "transformations": ways} if ways else None
+
+
+def _columns(event: JsonObject) -> Iterator[Edit]:
+    entries = [
+        (len(serialise(column)), lineage["fields"], name)
+        for _, lineage in _lineages(event)
+        for name, column in lineage["fields"].items()
+    ]
+    # Stable: columns of equal size keep their order.
+    for _, fields, name in sorted(entries, key=lambda entry: -entry[0]):
+        yield Edit(fields, name)
+
+
+def _dataset_facets(event: JsonObject) -> Iterator[Edit]:
+    for dataset in _datasets(event):
+        yield from _of_names(dataset, frozenset({"facets", "inputFacets", "outputFacets"}))
+
+
+def _inputs(event: JsonObject) -> Iterator[Edit]:
+    if event["inputs"]:
+        yield Edit(event, "inputs", [])
+
+
+def _outputs(event: JsonObject) -> Iterator[Edit]:
+    if event["outputs"]:
+        yield Edit(event, "outputs", [])
+
+
+def _rest(event: JsonObject) -> Iterator[Edit]:
+    run = event["run"]["facets"]
+    for facets in (run, event["job"]["facets"]):
+        yield from _of_names(facets, facets.keys() - _ESSENTIAL)
+    yield from _of_names(run.get("errorMessage", {}), frozenset({"stackTrace"}))
+    yield from _shorter_errors(event, _SHORTEST_ERROR)
+    if run.get("extractionError", {}).get("errors"):
+        yield Edit(run["extractionError"], "errors", [])
+
+
+def _offsets(event: JsonObject) -> Iterator[Edit]:
+    for batch in _batches(event):
+        for source in batch["sources"]:
+            for key in ("from", "to"):
+                if source[key] is not None:
+                    yield Edit(source, key, None)
+
+
+def _sources_and_sinks(event: JsonObject) -> Iterator[Edit]:
+    for batch in _batches(event):
+        for key in ("sources", "sinks"):
+            if batch[key]:
+                yield Edit(batch, key, [])
+
+
+def _all_batches(event: JsonObject) -> Iterator[Edit]:
+    if _batches(event):
+        yield Edit(event["run"]["facets"][_BATCHES], "batches", [])
+
+
+def _batches(event: JsonObject) -> list[JsonObject]:
+    found: list[JsonObject] = event["run"]["facets"].get(_BATCHES, {}).get("batches", [])
+    return found
+
+
+def _of_names(holder: JsonObject, names: Collection[str]) -> Iterator[Edit]:
+    for name in [name for name in holder if name in names]:
+        yield Edit(holder, name)
+
+
+STEPS = (
+    CutStep(f"error texts beyond {_LONGEST_ERROR} characters", _error_texts),
+    CutStep("descriptions of edges", _edge_descriptions),
+    CutStep("the job's sql", _sql),
+    CutStep("documentation and comments", _documentation),
+    CutStep("properties, owners, tags and the source's location", _configuration),
+    CutStep("facets of custom providers", _of_custom_providers),
+    CutStep(f"remarks beyond the first {_MOST_REMARKS}", _remarks_of_cuts),
+    CutStep("details of datasets: " + ", ".join(sorted(_DETAILS)), _dataset_details),
+    CutStep("schema fields without an edge", _unused_fields),
+    CutStep("INDIRECT edges", _indirect_edges),
+    CutStep("columns of columnLineage, the largest first", _columns, gradual=True),
+    CutStep("all facets of datasets", _dataset_facets),
+    CutStep("inputs", _inputs),
+    CutStep("outputs", _outputs),
+    CutStep("offsets of micro-batches, those of the first ones first", _offsets, gradual=True),
+    CutStep("sources and sinks of micro-batches, those of the first ones first", _sources_and_sinks, gradual=True),
+    CutStep("micro-batches", _all_batches),
+    CutStep("all facets but " + ", ".join(sorted(_ESSENTIAL)), _rest),
+)
+"""The order in which content is cut; each step is taken only if those before it were not enough."""
+
+
+# --- the event as a whole -------------------------------------------------------------------------------------
+
+MAX_BYTES_KEY = "event.maxBytes"
+"""The configuration key of the limit; the remarks name it."""
+
+_FACET = "extractionError"
+# Bytes for commas, and for the digits by which the facet's counts may grow.
+_JOINTS = 24
+
+
+@attrs.frozen
+class Encoded:
+    """
+    An event as it is sent.
+
+    Args:
+        body: the event as compact JSON.
+        gaps: what its `extractionError` reports, including what was cut.
+    """
+
+    body: bytes
+    gaps: tuple[Gap, ...] = ()
+
+
+def serialise_within(event: RunEvent, options: EventOptions) -> Encoded:
+    """
+    Return an event as the bytes that are sent, cut to the limit.
+
+    At the least, an event keeps its run with the parent and a short error message, its job, and the list of what was
+    cut. It exceeds the limit only if the limit is smaller than that, and then says so.
+
+    Args:
+        event: a RunEvent of openlineage-python.
+        options: hold the limit (`max_bytes`), and whether `extractionError` is disabled.
+
+    Raises:
+        ValueError: see `serialise`.
+        TypeError: see `serialise`.
+        RecursionError: see `serialise`.
+    """
+    body = serialise(event)
+    if len(body) <= options.max_bytes:
+        facet = (event.run.facets or {}).get(_FACET)
+        errors = facet.errors if isinstance(facet, extraction_error_run.ExtractionErrorRunFacet) else None
+        return Encoded(body, tuple(Gap(error.task or "", error.errorMessage) for error in errors or ()))
+    oversized = _Oversized(json.loads(body), len(body), options)
+    for step in STEPS:
+        if oversized.fits():
+            break
+        oversized.cut(step)
+    return oversized.encoded()
+
+
+class _Oversized:
+    """An event that is being cut: its size is computed from the edits."""
+
+    def __init__(self, event: dict[str, Any], size: int, options: EventOptions) -> None:
+        self._event = event
+        self._facets: dict[str, Any] = event["run"]["facets"]
+        self._size = self._whole = size
+        self._limit = options.max_bytes
+        self._silent = _FACET in options.disabled
+        self._remarks: list[extraction_error_run.Error] = []
+        # The bytes that the remarks will take.
+        self._room = 0 if self._silent else _JOINTS
+        if not self._silent and _FACET not in self._facets:
+            self._room += len(serialise({_FACET: self._remarked({})}))
+        self._say(MAX_BYTES_KEY, f"the event had {size} bytes, over the limit of {self._limit}: what follows was cut")
+
+    def fits(self) -> bool:
+        return self._size + self._room <= self._limit
+
+    def cut(self, step: CutStep) -> None:
+        """Apply a step: completely, or if it is gradual, as much of it as is needed."""
+        cut = saved = 0
+        reserve = 0 if self._silent else len(serialise(_remark(step.what, _counted(self._whole, self._whole)))) + 1
+        self._room += reserve
+        for edit in step.edits(self._event):
+            less = saving(edit)
+            apply(edit)
+            cut, saved, self._size = cut + 1, saved + less, self._size - less
+            if step.gradual and self.fits():
+                break
+        self._room -= reserve
+        if cut:
+            self._say(step.what, _counted(cut, saved))
+
+    def encoded(self) -> Encoded:
+        without_empty_lineage(self._event)
+        if not self.fits():
+            self._say(MAX_BYTES_KEY, "the event is over the limit even so")
+        if not self._silent:
+            self._facets[_FACET] = self._remarked(self._facets.get(_FACET, {}))
+        errors = self._facets.get(_FACET, {}).get("errors", ())
+        gaps = tuple(Gap(error.get("task") or "", error["errorMessage"]) for error in errors)
+        return Encoded(serialise(self._event), gaps)
+
+    def _say(self, task: str, message: str) -> None:
+        if not self._silent:
+            self._remarks.append(_remark(task, message))
+            self._room += len(serialise(self._remarks[-1])) + 1
+
+    def _remarked(self, facet: dict[str, Any]) -> dict[str, Any]:
+        """Return the event's facet, or a new one if it is empty, with the remarks appended."""
+        made = extraction_error_run.ExtractionErrorRunFacet(
+            totalTasks=facet.get("totalTasks", 0), failedTasks=0, errors=[], producer=PRODUCER
+        )
+        new: dict[str, Any] = json.loads(serialise(made)) | facet
+        new["failedTasks"] += len(self._remarks)
+        new["totalTasks"] = max(new["totalTasks"], new["failedTasks"])
+        new["errors"] = [*new["errors"], *json.loads(serialise(self._remarks))]
+        return new
+
+
+def _remark(task: str, message: str) -> extraction_error_run.Error:
+    return extraction_error_run.Error(errorMessage=message, task=task)
+
+
+def _counted(cut: int, saved: int) -> str:
+    return f"{cut} cut, {saved} bytes"
+
 
 _Facet = TypeVar("_Facet")
 _SideFacet = TypeVar("_SideFacet", InputDatasetFacet, OutputDatasetFacet)
@@ -62,8 +503,8 @@ class MadeEvent:
 def event_of(
     state: RunState,
     options: EventOptions,
-    contributions_of: Callable[[RedactedState], tuple[Contribution, ...]] = lambda _state: (),
     earlier: Mapping[str, str] | None = None,
+    providers: Iterable[Callable[[RedactedState], Contribution]] = (),
 ) -> MadeEvent:
     """
     Return the event of one state of a run, as it is sent. Nobody else sees the state before it is redacted.
@@ -71,8 +512,8 @@ def event_of(
     Args:
         state: the state as it was assembled.
         options: the content of events, and how texts are redacted.
-        contributions_of: calls the custom facet providers.
         earlier: messages of earlier exceptions, and what is shown in their place (`rows.shown_messages`).
+        providers: each calls a custom facet provider, and catches what that raises.
 
     Raises:
         ValueError: see `build_event`.
@@ -80,7 +521,8 @@ def event_of(
     """
     shown = redacted(state, options.redaction, earlier)
     identity = event_id(shown.run_id, shown.event_type, shown.event_time)
-    encoded = serialise_within(build_event(shown, options, contributions_of(shown), identity), options)
+    contributions = tuple(provider(shown) for provider in providers)
+    encoded = serialise_within(build_event(shown, options, contributions, identity), options)
     return MadeEvent(shown, identity, encoded.body, encoded.gaps)
 
 

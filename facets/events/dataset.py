@@ -1,13 +1,26 @@
-"""The facets of an input or output dataset."""
+"""
+The facets of an input or output dataset, with its column lineage (ColumnLineageDatasetFacet 1-2-0).
+
+Namespaces, column names and URIs have the form that Marquez and other receivers accept. The JSON Schemas of our own
+facets are in the folder `schemas`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+import hashlib
+import re
+import urllib.parse
+from typing import TYPE_CHECKING, TypeVar
 
+import attrs
 from openlineage.client.facet_v2 import (
+    DatasetFacet,
     base_subset_dataset,
     catalog_dataset,
+    column_lineage_dataset,
     dataset_type_dataset,
+    dataset_version_dataset,
     datasource_dataset,
     documentation_dataset,
     input_statistics_input_dataset,
@@ -17,22 +30,154 @@ from openlineage.client.facet_v2 import (
     storage_dataset,
     symlinks_dataset,
 )
-from openlineage_pyspark.facets.events.ids import PRODUCER
-from openlineage_pyspark.facets.events.marquez import accepted_column, accepted_namespace, data_source_uri
+from openlineage_pyspark.facets.events.encode import PRODUCER, own_schema
 from openlineage_pyspark.facets.model.dataset import Statistics
+from openlineage_pyspark.facets.model.lineage import Certainty
+from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.urls import LOGIN_OF_URL
 
 if TYPE_CHECKING:
-    from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, OutputDatasetFacet
-    from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink
+    from collections.abc import Iterable, Sequence
+
+    from openlineage.client.facet_v2 import InputDatasetFacet, OutputDatasetFacet
+    from openlineage_pyspark.facets.events.options import EventOptions
+    from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink, TableVersions
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, Step, Transformation
+    from openlineage_pyspark.facets.model.run import RunOutput
+
+
+_REFUSED = re.compile(r"[^a-zA-Z:;=/0-9_\-.@+]")
+_LONGEST = 1024
+_LONGEST_COLUMN = 255
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*")
+_AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://([^/@]*@)?[^/@:]*(:[0-9]*)?(/.*)?")
+_PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//).+")
+_LINE = re.compile(r"#L[0-9]{1,9}\Z")
+_BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+@functools.lru_cache(maxsize=4096)
+def accepted_namespace(namespace: str) -> str:
+    r"""
+    Return a namespace that Marquez accepts.
+
+    It accepts `[a-zA-Z:;=/0-9_\-.@+]{1,1024}` (NamespaceName); any other character becomes `_`. A login in it is
+    removed. Every namespace of an event goes through here, so that column lineage, symlinks and datasets refer to the
+    same nodes.
+
+    Args:
+        namespace: of a job or dataset; an empty one becomes `default`.
+    """
+    return _REFUSED.sub("_", LOGIN_OF_URL.sub("//", namespace))[:_LONGEST] or "default"
+
+
+def accepted_job_namespace(namespace: str) -> str:
+    """
+    Return a job's namespace as Marquez stores it: there, unlike in a dataset's, `;` and `=` become `_` too.
+
+    Marquez compares the namespace in `parent` with the stored one; if they differ, it creates a second parent run.
+
+    Args:
+        namespace: of a job; an empty one becomes `default`.
+    """
+    return accepted_namespace(namespace).replace(";", "_").replace("=", "_")
+
+
+def accepted_column(name: str) -> str:
+    """
+    Return a column's name within the 255 characters that Marquez stores (`dataset_fields.name`).
+
+    A longer name, such as that of an expression without an alias, is cut and ends in a hash of the whole. Every column
+    of an event goes through here, so that schemas and column lineage refer to the same nodes.
+
+    Args:
+        name: the name of a column, or a dotted path below it.
+    """
+    if len(name) <= _LONGEST_COLUMN:
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return f"{name[: _LONGEST_COLUMN - 7]}_{digest}"
+
+
+def data_source_uri(namespace: str) -> str:
+    """
+    Return a valid URI for the data source of a namespace (DatasourceDatasetFacet.uri).
+
+    Args:
+        namespace: as `accepted_namespace` returns it.
+
+    Returns:
+        The namespace if it is a URI; a namespace that is only a scheme as its root (`file` gives `file:///`); any
+        other below `urn:openlineage:`.
+    """
+    if _AUTHORITY.fullmatch(namespace) or _PATH.fullmatch(namespace):
+        return namespace
+    if _SCHEME.fullmatch(namespace):
+        return f"{namespace}:///"
+    return f"urn:openlineage:{namespace}"
+
+
+def location_uri(location: str) -> str:
+    """
+    Return a valid URI for the location of a script (SourceCodeLocationJobFacet.url).
+
+    Args:
+        location: a URI, whose illegal characters are percent-encoded; or a path, which becomes a `file:` URI; perhaps
+            with a line at its end (`#L12`).
+    """
+    line = _LINE.search(location)
+    if line is not None:
+        return f"{location_uri(location[: line.start()])}{line[0]}"
+    quoted = urllib.parse.quote(location, safe="/:?=&;@+,!$()*~%", errors="replace")
+    uri = _BARE_PERCENT.sub("%25", quoted)
+    if _AUTHORITY.fullmatch(uri) or _PATH.fullmatch(uri):
+        return uri
+    path = urllib.parse.quote(location, errors="replace")
+    return f"file://{path}" if location.startswith("/") else f"file:{path}"
+
+
+# Made without a class statement, as the facets of runs are.
+PySparkSnapshot = attrs.make_class(
+    "PySparkSnapshot",
+    {
+        "format": attrs.field(kw_only=True),
+        "versions": attrs.field(kw_only=True),
+        "parent": attrs.field(kw_only=True),
+        "operation": attrs.field(kw_only=True),
+        "branch": attrs.field(kw_only=True),
+    },
+    bases=(DatasetFacet,),
+)
+
+
+def version_facets(versions: TableVersions | None, *, written: bool) -> dict[str, DatasetFacet]:
+    """
+    Return `version` with the newest version, and `pyspark_snapshot` if there is more to say.
+
+    Args:
+        versions: the versions that a run reads, or has committed.
+        written: whether it has committed them.
+    """
+    if versions is None or not versions.ids:
+        return {}
+    facet = dataset_version_dataset.DatasetVersionDatasetFacet
+    facets: dict[str, DatasetFacet] = {"version": facet(datasetVersion=versions.ids[-1], producer=PRODUCER)}
+    if written or len(versions.ids) > 1 or versions.branch is not None:
+        more = PySparkSnapshot(
+            format=versions.format,
+            versions=list(versions.ids),
+            parent=versions.parent,
+            operation=versions.operation,
+            branch=versions.branch,
+            producer=PRODUCER,
+        )
+        more._schemaURL = own_schema("PySparkSnapshotDatasetFacet")
+        facets["pyspark_snapshot"] = more
+    return facets
 
 
 def dataset_facets(dataset: Dataset) -> dict[str, DatasetFacet]:
-    """
-    Return the facets that describe a dataset, by name; facets about which nothing is known are left out.
-
-    Args:
-        dataset: a dataset that is read or written.
-    """
+    """Return the facets that describe a dataset, by name; facets about which nothing is known are left out."""
     namespace = accepted_namespace(dataset.identifier.namespace)
     facets: dict[str, DatasetFacet] = {
         "dataSource": datasource_dataset.DatasourceDatasetFacet(
@@ -66,10 +211,6 @@ def lifecycle_facet(
 ) -> lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet:
     """
     Return the facet about what a run did to a dataset as a whole (LifecycleStateChangeDatasetFacet 1-0-1).
-
-    Args:
-        change: ALTER, CREATE, DROP, OVERWRITE, RENAME or TRUNCATE.
-        renamed_from: the identity before a RENAME.
 
     Raises:
         ValueError: the change is none of these.
@@ -168,4 +309,186 @@ def _catalog(catalog: Catalog) -> catalog_dataset.CatalogDatasetFacet:
         source="spark",
         catalogProperties=None,
         producer=PRODUCER,
+    )
+
+
+_T = TypeVar("_T")
+_MOST = 50
+"""The most operators, and the most steps, that are told of one edge: half of them at each end."""
+
+PySparkLineageSteps = attrs.make_class(
+    "PySparkLineageSteps",
+    {name: attrs.field(kw_only=True) for name in ("operators", "expressions", "columns", "rows")},
+    bases=(DatasetFacet,),
+)
+
+
+@attrs.define
+class _Shared:
+    """Texts that many edges have in common, each once: its place stands for it."""
+
+    places: dict[str, int] = attrs.Factory(dict)
+
+    def place(self, text: str) -> int:
+        return self.places.setdefault(text, len(self.places))
+
+
+def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, DatasetFacet]:
+    """
+    Return `pyspark_lineage_steps` of an output; nothing if it has no edge that is to be told.
+
+    Args:
+        lineage: the output's lineage; the ways of its edges name their operators where the steps are wanted.
+        options: say of which edges (`steps`).
+    """
+    if options.steps == "none":
+        return {}
+    operators, expressions = _Shared(), _Shared()
+
+    def told(edges: Iterable[InputField]) -> list[dict[str, object]]:
+        return [
+            _path(edge, each, operators, expressions, described=options.descriptions_enabled)
+            for edge in edges
+            for each in edge.transformations
+            if each.way.operators and (options.steps == "all" or each.way.certainty is not Certainty.EXACT)
+        ]
+
+    columns = {accepted_column(column.name): found for column in lineage.columns if (found := told(column.edges))}
+    rows = told(lineage.dataset)
+    if not columns and not rows:
+        return {}
+    facet = PySparkLineageSteps(
+        operators=list(operators.places),
+        expressions=list(expressions.places),
+        columns=columns,
+        rows=rows,
+        producer=PRODUCER,
+    )
+    facet._schemaURL = own_schema("PySparkLineageStepsDatasetFacet", "1-1-0")
+    return {"pyspark_lineage_steps": facet}
+
+
+def _path(
+    edge: InputField, each: Transformation, operators: _Shared, expressions: _Shared, *, described: bool
+) -> dict[str, object]:
+    passed, left_out = _ends(each.way.operators)
+    steps, _ = _ends(each.way.steps)
+    found: dict[str, object] = {
+        "namespace": accepted_namespace(edge.dataset.namespace),
+        "name": edge.dataset.name,
+        "field": accepted_column(edge.field),
+        "type": each.type,
+        "subtype": each.subtype,
+        "masking": each.masking,
+        "certainty": each.way.certainty.word,
+        **({"description": expressions.place(each.description)} if described and each.description else {}),
+        "operators": [operators.place(operator) for operator in passed],
+        "steps": [_step(step, operators, expressions) for step in steps],
+    }
+    if left_out:
+        found["operatorsLeftOut"] = left_out
+    return found
+
+
+def _step(step: Step, operators: _Shared, expressions: _Shared) -> dict[str, object]:
+    told: dict[str, object] = {"operator": operators.place(step.operator)}
+    if step.expression:
+        told["expression"] = expressions.place(step.expression)
+    if step.certainty is not Certainty.EXACT:
+        told["certainty"] = step.certainty.word
+    if step.call_site:
+        told["callSite"] = step.call_site
+    return told
+
+
+def _ends(items: Sequence[_T]) -> tuple[Sequence[_T], int]:
+    """Return the first and the last items of a long sequence, and how many are left out between them."""
+    half = _MOST // 2
+    return (items, 0) if len(items) <= _MOST else ((*items[:half], *items[-half:]), len(items) - 2 * half)
+
+
+def too_wide(outputs: Iterable[RunOutput], options: EventOptions) -> tuple[Gap, ...]:
+    """
+    Return a gap for each output whose lineage is left out because it has too many columns.
+
+    Args:
+        outputs: the outputs of one run.
+        options: hold the limit (`schema_size_limit`).
+    """
+    return tuple(
+        Gap(
+            task=output.dataset.identifier.name,
+            message=f"columnLineage left out: {len(output.lineage.columns)} columns are more than "
+            f"the limit of {options.schema_size_limit}; raise columnLineage.schemaSizeLimit to have it",
+        )
+        for output in outputs
+        if output.lineage is not None and _is_too_wide(output.lineage, options)
+    )
+
+
+def column_lineage_facet(
+    lineage: ColumnLineage, options: EventOptions
+) -> column_lineage_dataset.ColumnLineageDatasetFacet | None:
+    """
+    Return the `columnLineage` facet of one output.
+
+    Every output column has an entry; that of a constant is empty.
+
+    Args:
+        lineage: the lineage of the output.
+        options: decide about descriptions, the form of dataset-wide edges, and the limit.
+
+    Returns:
+        The facet; None if the output has more columns than the limit.
+    """
+    if _is_too_wide(lineage, options):
+        return None
+    columns: dict[str, tuple[InputField, ...]] = {}
+    for column in lineage.columns:
+        # Some file formats allow a column name twice. The facet can't, so such columns share an entry.
+        columns[column.name] = columns.get(column.name, ()) + column.edges
+    described = options.descriptions_enabled
+    whole = _merged(lineage.dataset, described=described)
+    repeated = () if options.dataset_lineage_enabled else lineage.dataset
+    return column_lineage_dataset.ColumnLineageDatasetFacet(
+        fields={
+            accepted_column(name): column_lineage_dataset.Fields(
+                inputFields=_merged(edges + repeated, described=described)
+            )
+            for name, edges in columns.items()
+        },
+        dataset=whole if whole and options.dataset_lineage_enabled else None,
+        producer=PRODUCER,
+    )
+
+
+def _is_too_wide(lineage: ColumnLineage, options: EventOptions) -> bool:
+    return len(lineage.columns) > options.schema_size_limit
+
+
+def _merged(edges: tuple[InputField, ...], *, described: bool) -> list[column_lineage_dataset.InputField]:
+    """Return one entry for each source column, with all its transformations, of which no two are equal."""
+    sources: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
+    for edge in edges:
+        ways = (
+            edge.transformations if described else [attrs.evolve(way, description="") for way in edge.transformations]
+        )
+        sources.setdefault((edge.dataset, edge.field), {}).update(dict.fromkeys(ways))
+    return [
+        column_lineage_dataset.InputField(
+            namespace=accepted_namespace(dataset.namespace),
+            name=dataset.name,
+            field=accepted_column(field),
+            transformations=[_transformation(way) for way in ways],
+        )
+        for (dataset, field), ways in sources.items()
+    ]
+
+
+def _transformation(way: Transformation) -> column_lineage_dataset.Transformation:
+    return column_lineage_dataset.Transformation(
+        type=way.type,
+        subtype=way.subtype,
+        description=way.description or None,
+        masking=way.masking,
     )

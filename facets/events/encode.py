@@ -1,4 +1,4 @@
-"""Encode events as JSON."""
+"""Encode events as JSON; the producer of events, and ids that are the same each time an event is made."""
 
 from __future__ import annotations
 
@@ -8,9 +8,58 @@ import functools
 import json
 import re
 import uuid
+from importlib import metadata
 from typing import Any
+from urllib.parse import quote
 
 import attrs
+
+
+def _version() -> str:
+    try:
+        return metadata.version("openlineage-pyspark")
+    except metadata.PackageNotFoundError:  # a zip in --py-files has no metadata
+        return "unknown"
+
+
+PACKAGE_VERSION = _version()
+"""The version of this package; `unknown` if it is not installed but only on the path."""
+
+PRODUCER = "pkg:pypi/openlineage-pyspark" + (
+    f"@{quote(PACKAGE_VERSION, safe='')}" if PACKAGE_VERSION != "unknown" else ""
+)
+"""
+Package URL (purl) of this package at its version (BaseEvent.producer, BaseFacet._producer).
+
+The specification asks for a URI. This one names the package alone: it needs no web page and no organisation, and stays
+the same wherever the source is hosted.
+"""
+
+
+def own_schema(name: str, version: str = "1-0-0") -> str:
+    """
+    Return the URI of the JSON Schema of a facet of our own, which is in the package, in the folder `schemas`.
+
+    As with the producer, it names the package and no web page.
+
+    Args:
+        name: the name of its definition and of its file, such as `PySparkSnapshotDatasetFacet`.
+        version: its version.
+    """
+    return f"pkg:pypi/openlineage-pyspark/schemas/{version}/{name}.json#/$defs/{name}"
+
+
+def event_id(run: str, event_type: str, event_time: dt.datetime) -> str:
+    """
+    Return the id of one event, however often it is made and sent (a UUID, version 5).
+
+    Args:
+        run: the id of its run.
+        event_type: START, RUNNING, COMPLETE, FAIL, ABORT or OTHER.
+        event_time: timezone-aware; distinguishes the RUNNING events of a run.
+    """
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"openlineage:{run}/{event_type}/{event_time.timestamp():.6f}"))
+
 
 _ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
@@ -21,9 +70,6 @@ def serialise(event: object) -> bytes:
 
     Fields that are None are left out; the others keep their order. NUL and lone surrogates, which PostgreSQL does not
     store, become U+FFFD. openlineage-python's own Serde returns the same content, several times slower.
-
-    Args:
-        event: an object of openlineage-python's classes.
 
     Raises:
         ValueError: a number is NaN or infinite, which JSON does not allow.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage.client.facet_v2 import RunFacet
-from openlineage_pyspark.facets.events.ids import PRODUCER, own_schema
-from openlineage_pyspark.facets.events.marquez import accepted_namespace
+from openlineage_pyspark.facets.events.dataset import accepted_namespace
+from openlineage_pyspark.facets.events.encode import PRODUCER, own_schema
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Identifier

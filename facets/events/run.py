@@ -1,4 +1,4 @@
-"""The facets of a run."""
+"""The facets of a run and of its job. The JSON Schemas of our own are in the folder `schemas`."""
 
 from __future__ import annotations
 
@@ -7,21 +7,121 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage.client.facet_v2 import (
     RunFacet,
+    documentation_job,
     error_message_run,
     extraction_error_run,
+    job_type_job,
+    ownership_job,
     parent_run,
     processing_engine_run,
+    source_code_location_job,
+    sql_job,
+    tags_job,
     tags_run,
 )
-from openlineage_pyspark.facets.events.call_site import call_site_facet
-from openlineage_pyspark.facets.events.ids import PACKAGE_VERSION, PRODUCER
-from openlineage_pyspark.facets.events.marquez import accepted_job_namespace
+from openlineage_pyspark.facets.events.dataset import accepted_job_namespace, location_uri
+from openlineage_pyspark.facets.events.encode import PACKAGE_VERSION, PRODUCER, own_schema
 from openlineage_pyspark.facets.events.micro_batches import micro_batches_facet
-from openlineage_pyspark.facets.events.submission import submission_facet
+from openlineage_pyspark.facets.model.run import Gap
 
 if TYPE_CHECKING:
+    from openlineage.client.facet_v2 import JobFacet
     from openlineage_pyspark.facets.events.options import EventOptions
-    from openlineage_pyspark.facets.model.run import Gap, Parent, RunState
+    from openlineage_pyspark.facets.model.run import CallSite, Job, Parent, RunState, Submission
+
+
+LONGEST_LOCATION = 255
+"""The characters of `sourceCodeLocation.url` that Marquez stores; it rejects an event with a longer one."""
+
+
+def too_long(job: Job) -> tuple[Gap, ...]:
+    """
+    Return a gap if the location of the job's source code is left out because it is too long.
+
+    Args:
+        job: the job; its location may be unknown.
+
+    Returns:
+        One gap, or none.
+    """
+    if job.source_location is None or len(location_uri(job.source_location)) <= LONGEST_LOCATION:
+        return ()
+    length = len(location_uri(job.source_location))
+    return (
+        Gap(
+            task="sourceCodeLocation",
+            message=f"sourceCodeLocation left out: its url is {length} characters, over {LONGEST_LOCATION}",
+        ),
+    )
+
+
+def job_facets(job: Job, options: EventOptions) -> dict[str, JobFacet]:
+    """
+    Return the facets of a job by name.
+
+    Args:
+        job: the job.
+        options: hold the owners, tags and documentation that the user has configured.
+    """
+    facets: dict[str, JobFacet] = {
+        "jobType": job_type_job.JobTypeJobFacet(
+            processingType=job.processing_type, integration="SPARK", jobType=job.type, producer=PRODUCER
+        )
+    }
+    if job.sql:
+        facets["sql"] = sql_job.SQLJobFacet(query=job.sql, dialect="spark", producer=PRODUCER)
+    if job.source_location is not None and not too_long(job):
+        facets["sourceCodeLocation"] = source_code_location_job.SourceCodeLocationJobFacet(
+            type="file", url=location_uri(job.source_location), producer=PRODUCER
+        )
+    if options.owners:
+        owners = [ownership_job.Owner(name=owner.name, type=owner.type) for owner in options.owners]
+        facets["ownership"] = ownership_job.OwnershipJobFacet(owners=owners, producer=PRODUCER)
+    if options.job_tags:
+        facets["tags"] = tags_job.TagsJobFacet(
+            tags=[
+                tags_job.TagsJobFacetFields(key=tag.key, value=tag.value, source=tag.source) for tag in options.job_tags
+            ],
+            producer=PRODUCER,
+        )
+    if options.job_documentation:
+        facets["documentation"] = documentation_job.DocumentationJobFacet(
+            description=options.job_documentation, producer=PRODUCER
+        )
+    return facets
+
+
+PySparkSubmission = attrs.make_class(
+    "PySparkSubmission",
+    {name: attrs.field(kw_only=True) for name in ("command", "workingDirectory", "deployMode", "redacted")},
+    bases=(RunFacet,),
+)
+
+
+def submission_facet(submission: Submission) -> RunFacet:
+    """Return the facet of how an application was started."""
+    facet = PySparkSubmission(
+        command=list(submission.command),
+        workingDirectory=submission.folder,
+        deployMode=submission.deploy_mode,
+        redacted=submission.redacted,
+        producer=PRODUCER,
+    )
+    facet._schemaURL = own_schema("PySparkSubmissionRunFacet")
+    return facet
+
+
+PySparkCallSite = attrs.make_class(
+    "PySparkCallSite", {name: attrs.field(kw_only=True) for name in ("file", "line", "function")}, bases=(RunFacet,)
+)
+
+
+def call_site_facet(site: CallSite) -> RunFacet:
+    """Return the facet of the line that ran a statement."""
+    facet = PySparkCallSite(file=site.file, line=site.line, function=site.function, producer=PRODUCER)
+    facet._schemaURL = own_schema("PySparkCallSiteRunFacet")
+    return facet
+
 
 # These have no schema of their own, and keep the `_schemaURL` of RunFacet. The names and fields of the first two are
 # the Java integration's; the third lets a receiver drop a repeated event; the fourth is for watching many applications.

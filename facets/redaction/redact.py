@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
-from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import (
     ColumnLineage,
@@ -28,7 +27,7 @@ from openlineage_pyspark.facets.model.lineage import (
     different,
 )
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
-from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState, Submission
+from openlineage_pyspark.facets.model.run import CallSite, Engine, Failure, RedactedState, RunState, Submission
 from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import Named, is_secret, named_by, named_in
 from openlineage_pyspark.facets.redaction.rows import without_rows
@@ -64,14 +63,7 @@ class Redaction:
         return redact_text(text, self.known)
 
     def sql(self, text: str, named: Named = Named.NOTHING, hidden: frozenset[str] = frozenset()) -> SqlText:
-        """
-        Redact a statement or an expression; the result holds what was removed.
-
-        Args:
-            text: the SQL.
-            named: what other texts of the same run name.
-            hidden: strings to hide wherever they occur.
-        """
+        """Redact a statement or an expression; the result holds what was removed."""
         redact = _redacted_sql if len(text) <= _LONGEST_KEPT else _redacted_sql.__wrapped__
         return redact(self, text, named, hidden)
 
@@ -350,15 +342,7 @@ class _Expressions:
 def _lineages(
     state: RunState, redaction: Redaction, named: Named, hidden: frozenset[str]
 ) -> tuple[list[ColumnLineage | None], frozenset[str]]:
-    """
-    Return the lineages of the outputs with redacted expressions, and the strings that are hidden in any of these.
-
-    Args:
-        state: the state.
-        redaction: the options.
-        named: what the run names.
-        hidden: strings that are hidden everywhere.
-    """
+    """Return the lineages of the outputs with redacted expressions, and the strings that are hidden in any of these."""
     statement = state.job.sql or ""
     written = _strings_of(statement) if _has_parameters(statement) else None
     expressions = _Expressions(redaction, named, hidden, written)

@@ -25,16 +25,14 @@ from openlineage_pyspark.facets.model.plan import (
     StructSql,
     Value,
 )
-from openlineage_pyspark.facets.trace.expressions import is_same_type_cast, uses
-from openlineage_pyspark.facets.trace.generators import sql_of
-from openlineage_pyspark.facets.trace.operators import Definition, Passed
+from openlineage_pyspark.facets.trace.expressions import Path, is_same_type_cast, path_in_branch, uses
+from openlineage_pyspark.facets.trace.operators import Definition, Passed, sql_of
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
-from openlineage_pyspark.facets.trace.source_names import quoted_name
-from openlineage_pyspark.facets.trace.struct_fields import Path, path_in_branch
 from openlineage_pyspark.facets.trace.texts import (
     CUT,
     attribute_text,
     field_text,
+    quoted_name,
     shown_text,
     with_subqueries,
     without_literals,
@@ -203,13 +201,7 @@ class Composer:
     """Composes the texts of one plan's expressions, on demand."""
 
     def __init__(self, trace: Trace, name_of: Callable[[Origin], str]) -> None:
-        """
-        Prepare a composer; nothing is composed yet.
-
-        Args:
-            trace: the trace of the plan.
-            name_of: returns the text for a column of a leaf.
-        """
+        """Prepare a composer; nothing is composed yet."""
         self._trace = trace
         self._plan = trace.plan
         self._name_of = name_of

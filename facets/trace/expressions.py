@@ -4,19 +4,24 @@ What an expression reads, and how: its attributes and subqueries, each with a ki
 Rules are registered by the simple name of a Catalyst class; any other class has a full name, and so never gets a rule.
 Without a rule, an expression transforms everything that it reads. This is right for nearly every function; the rules
 cover the exceptions.
+
+The fields of structs are followed one by one: through what a plan builds, chooses between or casts, and through the
+variables of lambda functions, each of which stands for an element of an array.
 """
 
 from __future__ import annotations
 
 import enum
 import functools
+import json
 from collections import Counter
-from collections.abc import Callable
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, cast
 
 from openlineage_pyspark.facets.model.lineage import Certainty, Kind, compose
 from openlineage_pyspark.facets.model.plan import (
     AttributeRef,
+    Described,
     Expression,
     ExpressionRef,
     OperatorRef,
@@ -25,9 +30,261 @@ from openlineage_pyspark.facets.model.plan import (
     common_id,
     references,
 )
-from openlineage_pyspark.facets.trace.lambdas import BINDING, LAMBDA, VARIABLE, Elements, bindings
-from openlineage_pyspark.facets.trace.struct_fields import ACCESSING, Path, accessed, held, selected
-from openlineage_pyspark.facets.trace.struct_fields import READINGS as STRUCT_READINGS
+
+Path = tuple[str, ...]
+
+STRUCT_READINGS = {
+    "org.apache.spark.sql.catalyst.expressions.ArraysZip": {"structType": "dataType"},
+    "org.apache.spark.sql.catalyst.expressions.Inline": {"structType": "elementSchema"},
+    "org.apache.spark.sql.catalyst.expressions.CreateNamedStruct": {"structType": "dataType"},
+    # Expanding a struct with `.*` gives no name, so the field's own name is read.
+    "org.apache.spark.sql.catalyst.expressions.GetStructField": {"field": "extractFieldName"},
+    "org.apache.spark.sql.types.StructField": {"name": "name"},
+}
+"""Class -> what the probe reads from its values to follow paths into structs."""
+
+HOLDING = {
+    **dict.fromkeys(("Explode", "PosExplode", "Inline"), ("child",)),
+    **dict.fromkeys(("Reverse", "ArrayDistinct", "Flatten", "GetArrayItem", "ArrayMax", "ArrayMin"), ("child",)),
+    **dict.fromkeys(("First", "Last", "AnyValue", "CollectList", "CollectSet", "Max", "Min"), ("child",)),
+    **dict.fromkeys(("MaxBy", "MinBy", "MaxMinByK"), ("valueExpr",)),
+    **dict.fromkeys(("Lag", "Lead"), ("input", "default")),
+    **dict.fromkeys(("CreateArray", "Concat"), ("children",)),
+    **dict.fromkeys(("ArraySort", "ArrayFilter"), ("argument",)),
+    **dict.fromkeys(("ArrayTransform", "ZipWith"), ("function",)),
+    "AggregateExpression": ("aggregateFunction",),
+    "WindowExpression": ("windowFunction",),
+    "NthValue": ("input",),
+    "SortArray": ("base",),
+    "Slice": ("x",),
+    "ElementAt": ("left",),
+}
+"""Expression class -> the arguments whose structs it returns, alone or in an array, or takes out of an array."""
+
+
+ACCESSING = frozenset(("GetStructField", "GetArrayStructFields"))
+"""The expression classes that take a field from a struct, or from each struct in an array."""
+
+
+def field_names(expression: Expression) -> tuple[str, ...]:
+    """Return the names of the fields of the structs that an expression takes apart or builds; none if not known."""
+    return tuple(name for name, _ in _fields(expression.arguments.get("structType")))
+
+
+def accessed(expression: Expression) -> str | None:
+    """Return the field that an expression takes from a struct, or from each struct in an array; None for all others."""
+    if expression.name not in ACCESSING:
+        return None
+    field = expression.arguments.get("field")
+    if expression.name == "GetStructField":
+        return field if isinstance(field, str) else None
+    return field.text("name") if isinstance(field, Described) else None
+
+
+def held(expression: Expression) -> frozenset[Value]:
+    """Return the arguments whose structs, or arrays of structs, an expression passes on with their fields."""
+    names = HOLDING.get(expression.name, ())
+    return frozenset(references(expression.arguments.get(name) for name in names))
+
+
+def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Value, Kind, Path], ...]:
+    """
+    Return the values that may become a field of the struct that an expression builds, changes or casts.
+
+    Args:
+        plan: the plan.
+        expression: a CreateNamedStruct, an ArraysZip, an UpdateFields or a cast.
+        path: the name of the field, then of the fields below it.
+
+    Returns:
+        Each value with its kind and the rest of the path; empty for any other expression.
+    """
+    if expression.name == "CreateNamedStruct":
+        chosen = _struct_field(expression, path[0])
+        return ((chosen, Kind.IDENTITY, path[1:]),) if chosen is not None else ()
+    if expression.name == "ArraysZip":
+        chosen = _zipped_field(expression, path[0])
+        return ((chosen, Kind.TRANSFORMATION, path[1:]),) if chosen is not None else ()
+    if expression.name == "UpdateFields":
+        return tuple((value, Kind.IDENTITY, rest) for value, rest in _updated_field(plan, expression, path))
+    if expression.name in ("Cast", "AnsiCast"):
+        child = expression.arguments.get("child")
+        # A cast between structs matches fields by position.
+        for (before, was), (after, now) in zip(
+            _fields(known_type(plan, child)), _fields(expression.arguments.get("dataType")), strict=False
+        ):
+            if after == path[0].casefold():
+                return ((child, Kind.IDENTITY if was == now else Kind.TRANSFORMATION, (before, *path[1:])),)
+    return ()
+
+
+def path_in_branch(plan: Plan, above: int, below: int, path: Path) -> Path:
+    """Return the path of a field in a branch of a union, which matches the fields of structs by position."""
+    if not path or above not in plan.attributes or below not in plan.attributes:
+        return path
+    fields = zip(_fields(plan.attributes[above].type), _fields(plan.attributes[below].type), strict=False)
+    names = (theirs for (ours, _), (theirs, _) in fields if ours == path[0].casefold())
+    return (next(names, path[0]), *path[1:])
+
+
+def known_type(plan: Plan, value: Value) -> Value:
+    """Return the type of an attribute, of a column, or of what an expression builds a struct of; None for others."""
+    if isinstance(value, AttributeRef):
+        known = plan.attributes.get(value.id)
+        return known.type if known is not None else None
+    expression = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
+    return expression.type or expression.arguments.get("structType") if expression is not None else None
+
+
+def _fields(type_: Value) -> tuple[tuple[str, Any], ...]:
+    """Return the names and types of the fields of a struct, or of the structs in an array; none for any other type."""
+    return _parsed(type_) if isinstance(type_, str) and type_.startswith("{") else ()
+
+
+# A struct with a thousand fields would otherwise be parsed once per field.
+@functools.lru_cache(maxsize=64)
+def _parsed(type_: str) -> tuple[tuple[str, Any], ...]:
+    parsed: Any = json.loads(type_)
+    while isinstance(parsed, dict) and parsed.get("type") == "array":
+        parsed = parsed["elementType"]
+    is_struct = isinstance(parsed, dict) and parsed.get("type") == "struct"
+    return tuple((str(field["name"]).casefold(), field["type"]) for field in parsed["fields"]) if is_struct else ()
+
+
+def _struct_field(expression: Expression, field: str) -> Value:
+    """Return the value of a field in a CreateNamedStruct; None if it has no such field."""
+    type_, children = expression.arguments.get("structType"), expression.arguments.get("children")
+    if not isinstance(type_, str) or not isinstance(children, tuple):
+        return None
+    names = [name for name, _ in _fields(type_)]
+    return children[2 * names.index(field.casefold()) + 1] if field.casefold() in names else None
+
+
+def _zipped_field(expression: Expression, field: str) -> Value:
+    """Return the array whose elements become a field in arrays_zip; None if there is no such field."""
+    children = expression.sequence("children")
+    names = [name for name, _ in _fields(expression.arguments.get("structType"))]
+    at = names.index(field.casefold()) if field.casefold() in names else len(children)
+    return children[at] if at < len(children) else None
+
+
+def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[tuple[Value, Path]]:
+    """
+    Yield the value of a field after `withField` and `dropFields` (UpdateFields).
+
+    Args:
+        plan: the plan.
+        expression: the UpdateFields.
+        path: the name of the field, then of the fields below it.
+
+    Yields:
+        The value that the field was last set to, or else the original struct; with the rest of the path.
+    """
+    for change in plan.expressions_of(expression.sequence("fieldOps")[::-1]):
+        if str(change.arguments.get("name")).lower() == path[0].lower():
+            yield change.arguments.get("valExpr"), path[1:]
+            return
+    yield expression.arguments.get("structExpr"), path
+
+
+LAMBDA = "LambdaFunction"
+"""The expression class of a lambda function."""
+
+VARIABLE = "NamedLambdaVariable"
+"""The expression class of a variable of a lambda function."""
+
+_ELEMENTS = {
+    **dict.fromkeys(("ArrayExists", "ArrayFilter", "ArrayForAll", "ArrayTransform"), ("function", ("argument",))),
+    "ArrayAggregate": ("merge", ("", "argument")),
+    "ArraySort": ("function", ("argument", "argument")),
+    "ZipWith": ("function", ("left", "right")),
+}
+"""Expression class -> its lambda function, and the array that each variable of it is an element of, if it is one."""
+
+BINDING = frozenset(_ELEMENTS)
+"""The expression classes whose lambda functions have variables for the elements of arrays."""
+
+_PASSING = frozenset(("ArrayFilter", "ArraySort"))
+"""Expressions whose value has the elements themselves, and not only what the function makes of them."""
+
+
+class Binding(NamedTuple):
+    """
+    A variable of a lambda function.
+
+    Args:
+        id: its exprId.
+        argument: the name of the argument with the array.
+        array: the array that it is an element of.
+    """
+
+    id: int | None
+    argument: str
+    array: Value
+
+
+def bindings(plan: Plan, expression: Expression) -> tuple[Binding, ...]:
+    """Return the variables of an expression's lambda function that are elements of its arrays."""
+    if expression.name not in _ELEMENTS:
+        return ()
+    name, arrays = _ELEMENTS[expression.name]
+    function = next(plan.expressions_of((expression.arguments.get(name),)), None)
+    if function is None or function.name != LAMBDA:
+        return ()
+    variables = plan.expressions_of(function.sequence("arguments"))
+    return tuple(
+        Binding(variable.id, argument, expression.arguments.get(argument))
+        for variable, argument in zip(variables, arrays, strict=False)
+        if argument and variable.name == VARIABLE
+    )
+
+
+class Elements:
+    """The arrays that the variables of lambda functions are elements of, on a walk over one value."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[int | None, Value] = {}
+        self._read: set[int | None] = set()
+        self._called: list[tuple[tuple[Binding, ...], Kind, Certainty]] = []
+
+    def bind(self, plan: Plan, expression: Expression, kind: Kind, path: Path, certainty: Certainty) -> None:
+        """
+        Note the arrays of the variables of an expression's lambda function.
+
+        Args:
+            plan: the plan.
+            expression: any expression.
+            kind: how it uses its arguments.
+            path: the names of struct fields, if only that field of its value is wanted.
+            certainty: that of its arguments.
+        """
+        if expression.name not in BINDING:
+            return
+        passing = expression.name in _PASSING
+        # The whole elements are read then, and so is all that the function reads of them.
+        if passing and not path:
+            return
+        variables = bindings(plan, expression)
+        self._arrays.update((variable.id, variable.array) for variable in variables)
+        if not passing:
+            self._called.append((variables, kind, certainty))
+
+    def array_of(self, variable: Expression) -> Value:
+        """Return the array that a variable is an element of, which is now read; None if it is not known."""
+        self._read.add(variable.id)
+        return self._arrays.get(variable.id)
+
+    def unread(self) -> list[tuple[Value, Kind, Path, Certainty]]:
+        """Return the arrays of functions that have read no element: they decide how often these are called."""
+        if not self._called:
+            return []
+        called, self._called = self._called, []
+        return [
+            (variable.array, kind, (), certainty)
+            for variables, kind, certainty in called
+            if self._read.isdisjoint(each.id for each in variables)
+            for variable in variables
+        ]
 
 
 class UseTarget(str, enum.Enum):

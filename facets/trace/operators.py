@@ -22,10 +22,59 @@ from openlineage_pyspark.facets.model.plan import (
     Operator,
     OperatorRef,
     Plan,
+    Sql,
     Value,
 )
-from openlineage_pyspark.facets.trace.expressions import OpaqueCode
-from openlineage_pyspark.facets.trace.struct_fields import Path, field_names
+from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, field_names
+
+_OUTER = {
+    "Explode": ("explode(", "explode_outer("),
+    "PosExplode": ("posexplode(", "posexplode_outer("),
+    "Inline": ("inline(", "inline_outer("),
+    "VariantExplode": ("variant_explode(", "variant_explode_outer("),
+}
+"""Simple name of a generator -> how its call begins, and how that of its outer form does."""
+
+
+def sql_of(plan: Plan, operator: Operator, value: Value) -> str | Sql | None:
+    """
+    Return the SQL of an expression of an operator.
+
+    Spark has one expression for `explode` and `explode_outer`: the operator says which of them it is, as it does of
+    `LATERAL VIEW OUTER`. A generator without an outer form is called with the word OUTER.
+    """
+    expression = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
+    sql = expression.sql if expression is not None else None
+    if expression is None or operator.name != "Generate" or operator.arguments.get("outer") is not True:
+        return sql
+    parts = (sql,) if isinstance(sql, str) else sql or ()
+    if operator.arguments.get("generator") != value or not parts or not isinstance(parts[0], str):
+        return sql
+    inner, outer = _OUTER.get(expression.name, ("", "OUTER "))
+    return (outer + parts[0].removeprefix(inner), *parts[1:])
+
+
+_NAME = "__pivot_"
+
+
+def is_of_pivot(plan: Plan, value: Value) -> bool:
+    """
+    Return whether an expression is one that Spark has made for a PIVOT, and so has no text of the user's.
+
+    It collects the aggregates of all values of the pivoted column (PivotFirst), or takes that of one value.
+    """
+    expression = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
+    while expression is not None and expression.name == "Alias":
+        child = expression.arguments.get("child")
+        expression = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
+    if expression is None:
+        return False
+    if expression.name == "GetArrayItem":
+        array = expression.arguments.get("child")
+        known = plan.attributes.get(array.id) if isinstance(array, AttributeRef) else None
+        return known is not None and known.name.startswith(_NAME)
+    function = expression.arguments.get("aggregateFunction")
+    return isinstance(function, ExpressionRef) and plan.expressions[function.index].name == "PivotFirst"
 
 
 @attrs.frozen
@@ -117,10 +166,6 @@ _DELETE = 1
 def operator_lineage(plan: Plan, operator: Operator) -> OperatorLineage:
     """
     Return the lineage of an operator.
-
-    Args:
-        plan: the plan of the operator.
-        operator: the operator.
 
     Returns:
         The result of its rule. Without a rule, every input column is a source of every output column, and `known` is

@@ -28,11 +28,15 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
     references,
 )
-from openlineage_pyspark.facets.trace.expressions import ExpressionUse, UseTarget, uses
-from openlineage_pyspark.facets.trace.generators import sql_of
-from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, operator_lineage
-from openlineage_pyspark.facets.trace.pivots import is_of_pivot
-from openlineage_pyspark.facets.trace.struct_fields import path_in_branch
+from openlineage_pyspark.facets.trace.expressions import ExpressionUse, UseTarget, path_in_branch, uses
+from openlineage_pyspark.facets.trace.operators import (
+    Computed,
+    OperatorLineage,
+    Passed,
+    is_of_pivot,
+    operator_lineage,
+    sql_of,
+)
 from openlineage_pyspark.facets.trace.texts import own_text
 
 ROWS = -1

@@ -1,14 +1,58 @@
-"""The SQL text of an expression as Spark writes it, without what differs from run to run."""
+"""
+The SQL text of an expression as Spark writes it, without what differs from run to run.
+
+Datasets have readable names in it.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
+from collections.abc import Iterable
 
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.plan import Mention, Sql, StructSql, SubqueryText
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, string_literal, tokens
-from openlineage_pyspark.facets.trace.source_names import quoted_name
 from openlineage_pyspark.facets.urls import REDACTED
+
+_TABLE = "TABLE"
+
+
+def readable_names(datasets: Iterable[Dataset]) -> dict[Identifier, str]:
+    """
+    Return a name for each of some datasets: as short as it can be to tell it from the others.
+
+    That is the table's own name; with its database if two tables have the same; and of a path the last directory.
+    """
+    parts = {dataset.identifier: _parts(dataset) for dataset in datasets}
+    names: dict[Identifier, str] = {}
+    length = 1
+    while len(names) < len(parts):
+        open_ = [identifier for identifier in parts if identifier not in names]
+        short = {identifier: parts[identifier][-length:] for identifier in open_}
+        often = Counter(short.values())
+        for identifier in open_:
+            if often[short[identifier]] == 1 or length >= len(parts[identifier]):
+                names[identifier] = ".".join(map(quoted_name, short[identifier]))
+        length += 1
+    return names
+
+
+@functools.lru_cache(maxsize=8192)
+def quoted_name(name: str) -> str:
+    """Return a name as SQL writes it: in backticks if it is no plain identifier."""
+    is_plain = name.isascii() and name.replace("_", "a").isalnum() and not name.isdigit()
+    return name if is_plain or not name else "`" + name.replace("`", "``") + "`"
+
+
+def _parts(dataset: Dataset) -> tuple[str, ...]:
+    table = next((link.name for link in dataset.symlinks if link.type == _TABLE), None)
+    name = table or dataset.identifier.name
+    if table is None and dataset.type == "TOPIC":
+        return (name,)
+    by = "/" if table is None and "/" in name else "."
+    return tuple(part for part in name.split(by) if part) or (name,)
+
 
 CUT = "..."
 """Stands for what is left out of a text; the probe ends one that is too long with it."""

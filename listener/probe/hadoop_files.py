@@ -42,9 +42,6 @@ class HadoopFiles:
         """
         Create an object and open it for writing.
 
-        Args:
-            path: the full URI.
-
         Raises:
             OSError: it can't be created, or already exists.
         """

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from openlineage_pyspark.facets.commands.registry import WRITES
 from openlineage_pyspark.facets.datasets import plugins
-from openlineage_pyspark.facets.datasets.resolve import SOURCES
+from openlineage_pyspark.facets.datasets.built_in import SOURCES
 from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 

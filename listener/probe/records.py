@@ -13,10 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import attrs
-from openlineage_pyspark.facets.model.call_site import CallSite, call_site
 from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.plan import Plan
-from openlineage_pyspark.facets.model.run import Failure, Raised
+from openlineage_pyspark.facets.model.run import CallSite, Failure, Raised, call_site
 from openlineage_pyspark.listener.probe.decode import cut_text, decode_plan
 
 T = TypeVar("T")

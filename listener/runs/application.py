@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 
 import attrs
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.run import (
     Engine,
     EventType,
@@ -17,7 +18,6 @@ from openlineage_pyspark.facets.model.run import (
     RunState,
     Submission,
 )
-from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 
 
 @attrs.frozen

@@ -22,7 +22,7 @@ from openlineage_pyspark.listener.probe.records import (
     SourceProgress,
     StreamProgressed,
 )
-from openlineage_pyspark.listener.runs.figures import OutputStatistics, RunStatistics
+from openlineage_pyspark.listener.runs.statistics import OutputStatistics, RunStatistics
 from openlineage_pyspark.listener.runs.stream_sources import SourceNames, batch_sources_of, reads_no_dataset
 
 MOST_BATCHES = 1000
@@ -164,14 +164,7 @@ class MicroBatches:
         wrote.change = change or wrote.change
 
     def commit(self, batch: int, output: Identifier, commits: Iterable[Commit]) -> None:
-        """
-        Add the commits that an execution of a batch has made; call this after `count`.
-
-        Args:
-            batch: the number of the batch.
-            output: the output that they were made to.
-            commits: the commits, oldest first.
-        """
+        """Add the commits that an execution of a batch has made; call this after `count`."""
         wrote = self._running.setdefault(batch, _RunningBatch()).wrote.setdefault(output, _BatchOutput())
         made = list(commits)
         statistics = wrote.written.statistics
@@ -183,12 +176,7 @@ class MicroBatches:
             wrote.written, wrote.change = OutputStatistics(), None
 
     def completed(self, progress: StreamProgressed) -> MicroBatch | None:
-        """
-        Return the batch that a trigger has completed; None if it had nothing to do.
-
-        Args:
-            progress: what Spark says of the trigger.
-        """
+        """Return the batch that a trigger has completed; None if it had nothing to do."""
         self.id, self.name = self.id or progress.query, self.name or progress.name
         is_new = self._last is None or progress.batch > self._last
         if not is_new or not (progress.executed or progress.batch in self._running):

@@ -1,22 +1,137 @@
-"""A run between its START and its end, with the lineage and the statistics of all its executions."""
+"""
+A run between its START and its end, with the lineage and the statistics of all its executions.
+
+The name of its job is the same for every run of the job, and different for different targets.
+"""
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.commands.target import Write
-from openlineage_pyspark.facets.model.call_site import CallSite
-from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.run import Engine, EventType, Failure, Gap, Job, Parent, RunOutput, RunState
+from openlineage.client.uuid import generate_static_uuid
+from openlineage_pyspark.facets.commands.target import Write, name_without_options
+from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Trimming
+from openlineage_pyspark.facets.model.run import (
+    CallSite,
+    Engine,
+    EventType,
+    Failure,
+    Gap,
+    Job,
+    Parent,
+    RunOutput,
+    RunState,
+)
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 from openlineage_pyspark.listener.runs.commits import versions_of
-from openlineage_pyspark.listener.runs.figures import RunStatistics, inputs_of, outputs_of
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
+from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_of, outputs_of
+
+_LONGEST = 250
+# The least number of characters left for a job's own part when the application's name is long.
+_OWN = 100
+
+
+def application_name(name: str, parent: str | None) -> str:
+    """
+    Return the name of an application's job.
+
+    Args:
+        name: the application's normalised name.
+        parent: name of the job that started it, if any. It comes first, in full and followed by a dot, because that is
+            how Marquez names child jobs: with any other name it would show the application twice.
+    """
+    own = _shortened(name, _LONGEST - _OWN - 1)
+    return own if parent is None else f"{parent}.{own}"
+
+
+def job_name(parts: list[str], *, replace_dots: bool) -> str:
+    """
+    Return the name of a job: its parts joined by dots.
+
+    Args:
+        parts: the application's name, the command's word, and the label of what it writes. The first is kept whole;
+            the other two are cut if they are too long, and then end with a hash.
+        replace_dots: whether `_` replaces each dot.
+    """
+    application, own = parts[0], ".".join(part for part in parts[1:] if part)
+    name = f"{application}.{_shortened(own, max(_OWN, _LONGEST - len(application) - 1))}"
+    return name.replace(".", "_") if replace_dots else name
+
+
+def run_id(application_start: datetime.datetime, application_id: str, key: str) -> str:
+    """
+    Return the id of one run of an application, always the same for the same arguments (a UUID, version 7).
+
+    Args:
+        application_start: timezone-aware; the time in the UUID.
+        application_id: Spark's id of the application, for example `local-1700000000000`.
+        key: identifies the run within the application, for example the id of the root execution.
+
+    Raises:
+        ValueError: the time has no zone, so it would be another instant on another machine.
+    """
+    if application_start.tzinfo is None:
+        raise ValueError(f"application_start {application_start.isoformat()} has no time zone: give it one")
+    # Neither part can contain a zero byte, so different pairs never give the same text.
+    return str(generate_static_uuid(application_start, f"{application_id}\0{key}".encode()))
+
+
+def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
+    """
+    Return a label, with a hash of the whole path appended if the label leaves out part of that path.
+
+    Without the hash, two paths with the same ending would give two jobs one name. Dates anywhere in the path are left
+    out, so that a job that writes to another directory each day is one job.
+    """
+    namespace, name = dataset.identifier.namespace, trimming.undated(dataset.identifier.name)
+    if label == dataset.identifier.path_label:
+        label = Identifier(namespace, name).path_label
+    parts = [part for part in name.split("/") if part]
+    if dataset.type == "FILE" and (len(parts) > 2 or namespace != "file"):
+        return f"{label}_{_digest(f'{namespace} {name}')}"
+    return label
+
+
+def output_label(plan_lineage: PlanLineage, trimming: Trimming) -> str:
+    """Return the part of a job's name that stands for what it writes or, if it writes nothing, what it reads."""
+    if plan_lineage.outputs:
+        write = plan_lineage.outputs[0].write
+        return unique_label(write.label, write.dataset, trimming)
+    # The tables behind a view say enough.
+    inputs = [d for d in plan_lineage.inputs if d.type != "VIEW"] or plan_lineage.inputs
+    names = [d.symlinks[0].name if d.symlinks else name_without_options(d) for d in inputs]
+    return "_".join(sorted(naming.snake_case(name.rpartition("/")[2]) for name in names)[:3])
+
+
+def stream_label(name: str | None, parts: Sequence[PlanLineage], trimming: Trimming) -> str:
+    """
+    Return the label of a streaming query: its name, else what it writes first, else what it reads.
+
+    Args:
+        name: the name that the user gave the query, if any.
+        parts: the lineage of its first micro-batch, and of the writes in that.
+        trimming: what is left out of the names of datasets.
+    """
+    if name:
+        return naming.snake_case(name)
+    return output_label(next((part for part in parts if part.outputs), parts[0]), trimming)
+
+
+def _shortened(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 7]}_{_digest(name)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
+
 
 # Spark's messages for jobs that it cancels while stopping (DAGScheduler.cleanUpAfterSchedulerStop), and for calls made
 # after it has stopped (SparkContext.assertNotStopped, SparkContext.runJob).
@@ -102,13 +217,7 @@ class OpenRun:
         return frozenset(write.dataset.identifier for part in self.parts for write in _writes(part))
 
     def output_at(self, place: Identifier, table: str | None) -> Identifier | None:
-        """
-        Return the output at a location, or of that name if its location is not known; None if there is none.
-
-        Args:
-            place: the identity that its location gives.
-            table: the name of the table, with its catalog.
-        """
+        """Return the output at a location, or of that name if its location is not known; None if there is none."""
         outputs = self.outputs
         if place in outputs:
             return place

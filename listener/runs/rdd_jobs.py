@@ -7,13 +7,13 @@ rows come from. RDDs have no columns.
 
 from __future__ import annotations
 
-from openlineage_pyspark.facets.commands.target import Write, path_label
-from openlineage_pyspark.facets.datasets.files import at_location
+from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.datasets.rdd import rdd_inputs
 from openlineage_pyspark.facets.datasets.source import Relation
+from openlineage_pyspark.facets.datasets.tables import at_location
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode
 from openlineage_pyspark.listener.probe.records import RddJobStarted
@@ -26,10 +26,6 @@ _LATE = "the job was over before it was looked at: what it writes is not known, 
 def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> PlanLineage:
     """
     Return what an RDD-only job reads and writes.
-
-    Args:
-        record: the record of its start.
-        trimming: what is left out of the names of datasets.
 
     Returns:
         Its datasets, without columns. An input file is reported as its directory, as in the Java integration.
@@ -48,6 +44,6 @@ def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> Pla
     if path is not None:
         short = simple_name(format_).removesuffix("OutputFormat").lower() if format_ else None
         dataset = trimming.dataset(at_location(path, (), short or None))
-        outputs = (WrittenDataset(Write(dataset, label=path_label(dataset)), None),)
+        outputs = (WrittenDataset(Write(dataset, label=dataset.identifier.path_label), None),)
     word = "save_rdd" if record.writes else "read_rdd"
     return PlanLineage(inputs, outputs, command=word, gaps=tuple(remarks), operators=1, code={OpaqueCode.RDD.value: 1})

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 from openlineage_pyspark.facets.datasets import naming, stream_offsets
-from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.model.dataset import Identifier, Trimming
 from openlineage_pyspark.facets.model.micro_batch import BatchSource
-from openlineage_pyspark.facets.model.trimming import Trimming
 from openlineage_pyspark.listener.probe.records import SourceProgress
 
 _HASH = re.compile(r"@[0-9a-f]{1,8}$")

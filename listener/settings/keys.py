@@ -13,8 +13,8 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.events.options import EventOptions, Tag
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, TRIMMERS, Trimming
 from openlineage_pyspark.facets.model.run import RunReference
-from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, TRIMMERS, Trimming
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.settings.facet_names import FACETS_NOT_YET, nearest_facet
 from openlineage_pyspark.listener.settings.kinds import (

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 from openlineage_pyspark.facets.events.options import Tag
+from openlineage_pyspark.facets.model.dataset import TRIMMERS, java_pattern
 from openlineage_pyspark.facets.model.run import RunReference
-from openlineage_pyspark.facets.model.trimming import TRIMMERS, java_pattern
 from openlineage_pyspark.transport import values
 
 # Covariant: a key with text values may have None as its default.

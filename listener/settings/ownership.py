@@ -18,10 +18,6 @@ def why_not_own(path: Path, file: os.stat_result) -> str:
     it is this user's or root's: the file, the folder that holds it, each link on the path, and each folder above.
     Nobody else may write the file and its folder. Folders above may have the sticky bit (`/tmp`), because then nobody
     else can rename what is in them.
-
-    Args:
-        path: the path of the file.
-        file: the status of the file that was opened.
     """
     if not hasattr(os, "geteuid"):
         return ""

@@ -56,9 +56,6 @@ def parse_yaml(text: str) -> tuple[tuple[tuple[str, object], ...], str | None]:
     """
     Parse a configuration file.
 
-    Args:
-        text: the file's content.
-
     Returns:
         The dotted names with their values; and what is wrong with the file, or None. Unlike the parser's own message,
         that text quotes nothing from the file, because it may be a secret.

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.events.ids import run_id
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import providers
 from openlineage_pyspark.facets.model.run import Engine, Parent, RunReference
@@ -19,7 +18,7 @@ from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.client import ContextFacts, Probe
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.listener.runs.job_names import application_name
+from openlineage_pyspark.listener.runs.open_run import application_name, run_id
 from openlineage_pyspark.listener.settings.settings import Settings
 from openlineage_pyspark.listener.start import last_words
 from openlineage_pyspark.listener.start.script_end import is_interactive

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.listener.guard import LOG
 from openlineage_pyspark.transport.composite import FanOut, independent_parts
-from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES
+from openlineage_pyspark.transport.delivery.queue import MEMORY_BYTES
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.spool.place import default_root

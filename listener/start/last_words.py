@@ -25,8 +25,7 @@ from typing import Any
 
 from openlineage.client import facet_v2
 from openlineage_pyspark.errors import TransportConfigError
-from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.ids import event_id
+from openlineage_pyspark.facets.events.encode import event_id, serialise
 from openlineage_pyspark.listener.guard import LOG
 from openlineage_pyspark.listener.probe.client import Probe, PythonProcess
 from openlineage_pyspark.listener.settings.keys import Settings
@@ -57,14 +56,7 @@ _OF_DELIVERY = (
 
 
 def entrusting(probe: Probe, settings: Settings, name: str) -> Callable[[tuple[Event, ...]], None]:
-    """
-    Return the function that entrusts the STARTs of all open runs to the JVM; it does nothing if that is switched off.
-
-    Args:
-        probe: the probe in that JVM.
-        settings: the settings of the application.
-        name: the application's name.
-    """
+    """Return what entrusts the STARTs of all open runs to the JVM; it does nothing if that is switched off."""
     if not settings.last_words_enabled or not sys.executable:
         return _keep_silent
     receiver = {key: getattr(settings, key) for key in ("transport", *_OF_DELIVERY)}

@@ -15,13 +15,7 @@ _STARTED_BY_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
 
 def submission(conf: Mapping[str, str], environ: Mapping[str, str]) -> Submission | None:
-    """
-    Return how this process was started; None in a shell or a notebook, which no command repeats.
-
-    Args:
-        conf: the Spark configuration.
-        environ: the environment.
-    """
+    """Return how this process was started; None in a shell or a notebook, which no command repeats."""
     if not isinstance(getattr(sys.modules.get("__main__"), "__file__", None), str):
         return None
     parent = _words_of(os.getppid()) if _STARTED_BY_SUBMIT in environ else None

@@ -32,10 +32,6 @@ def failed_outcome(event_type: Ending, problem: BaseException) -> Outcome:
     Return the outcome of a script that an exception ends.
 
     Texts are cut, since everything that follows takes time in proportion to them.
-
-    Args:
-        event_type: FAIL or ABORT.
-        problem: the exception that nothing caught.
     """
     raised = _chain(problem)
     headers = [f"{one.class_name}: {one.message}" if one.message else one.class_name for one in raised]

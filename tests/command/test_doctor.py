@@ -44,10 +44,10 @@ def test_without_a_transport_there_is_no_lineage_and_the_remedy_is_said(doctor):
 
 
 def test_programs_get_json(run, machine):
-    code, shown, errors = run("doctor", "--json", "-c", FILE[0], "-c", FILE[1])
+    code, shown, errors = run("doctor", "--format", "json", "-c", FILE[0], "-c", FILE[1])
 
     assert (code, errors) == (0, "")
-    told = json.loads(shown)
+    told = json.loads(shown)["result"]
     assert {"level": "ok", "subject": "receiver", "found": f"file {machine}/lineage.ndjson can be written",
             "remedy": ""} in told["found"]  # fmt: skip
     assert {"name": "transport.type", "value": "file", "source": "--conf"} in told["keys"]

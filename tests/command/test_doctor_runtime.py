@@ -237,9 +237,9 @@ def test_a_spark_home_of_another_major_version_is_a_problem(tmp_path):
 @pytest.mark.parametrize("named", ["PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"])
 def test_doctor_fails_where_the_drivers_python_can_have_no_lineage(run, monkeypatch, named):
     monkeypatch.setenv(named, "/nope/python")
-    code, shown, _ = run("doctor", "--json", "-c", "spark.openlineage.transport.type=console")
+    code, shown, _ = run("doctor", "--format", "json", "-c", "spark.openlineage.transport.type=console")
 
-    driver = [each for each in json.loads(shown)["found"] if each["subject"] == "driver's Python"]
+    driver = [each for each in json.loads(shown)["result"]["found"] if each["subject"] == "driver's Python"]
     assert (code, [each["level"] for each in driver]) == (1, [PROBLEM])
 
 

@@ -99,9 +99,9 @@ def test_no_command_is_left_out_here() -> None:
 
 
 def test_doctor_says_what_works_without_the_extra(alone) -> None:
-    code, shown, errors = alone("doctor", "--json")
+    code, shown, errors = alone("doctor", "--format", "json")
 
-    rows = [each for each in json.loads(shown)["found"] if each["subject"] in ("JDBC queries", "workbench")]
+    rows = [each for each in json.loads(shown)["result"]["found"] if each["subject"] in ("JDBC queries", "workbench")]
     assert (code, errors) == (1, "")
     assert rows == [
         {

@@ -58,14 +58,13 @@ def test_each_command_prints_the_graph_in_each_format(events, store, run, format
 
 
 def test_a_question_that_a_graph_can_not_answer_is_refused_with_what_to_ask(events, run):
-    around = "--format json prints what lies around one"
+    around = "--format mermaid prints what lies around one"
     answers = {
         ("--column", "total"): (
             2,
             f"{around} column of one output: name the output too, as in --output orders --column total",
         ),
         ("--output", "d*"): (2, f"{around} thing: give its whole name, without *"),
-        ("--json",): (2, "--json prints the table as JSON, and --format json the graph: give one of them"),
         ("--output", "nothing"): (
             1,
             f"nothing is called 'nothing'; `show {events}` lists the outputs and their columns",
@@ -73,7 +72,7 @@ def test_a_question_that_a_graph_can_not_answer_is_refused_with_what_to_ask(even
         ("--output", "daily", "--column", "none"): (1, f"; `show {events}` lists the outputs and their columns"),
     }
     for arguments, (code, said) in answers.items():
-        found = run("show", events, *arguments, "--format", "json")
+        found = run("show", events, *arguments, "--format", "mermaid")
         assert (found[0], found[1]) == (code, "")
         assert said in found[2]
 
@@ -85,7 +84,7 @@ def test_a_command_line_on_which_unfold_has_no_effect_is_refused(events, run):
         (("lineage", "a.sql"), f"{formats} text has no place for them"),
         (("lineage", "a.sql", "--format", "json"), f"{formats} json always has them"),
         (("lineage", "a.sql", "--format", "svg", "--diff", "HEAD"), f"{words} of one state, and --diff compares two"),
-        (("show", events), f"{formats} table has no place for them"),
+        (("show", events), f"{formats} text has no place for them"),
         (("view", events, "--format", "json"), f"{formats} json always has them"),
     ):
         code, shown, said = run(*arguments, "--unfold")
@@ -182,7 +181,6 @@ def test_what_can_not_be_drawn_is_said(events, store, run):
         *(2, ""),
         "openlineage-pyspark: two runs can be compared as text, json, markdown\n",
     )
-    assert run("show", events, "--format", "dot", "--json")[0] == 2
     assert run("show", events, "--format", "dot", "--column", "total")[0] == 2
     assert run("show", events, "--format", "dot", "--output", "nowhere")[0] == 1
     assert run("view", events, "--format", "dot", "--compare", "2d")[0] == 2

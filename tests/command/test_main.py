@@ -104,7 +104,7 @@ def test_a_command_imports_no_other_command(imported) -> None:
         (("--stor", "upstream", "x"), "unrecognized arguments: --stor"),
         (("upstream", "x", "--stor", "y"), "unrecognized arguments: --stor y; did you mean --store?"),
         (("upstream", "x", "--json"), "unrecognized arguments: --json; did you mean --format json?"),
-        (("doctor", "--format", "json"), "unrecognized arguments: --format json; did you mean --json?"),
+        (("doctor", "--json"), "unrecognized arguments: --json; did you mean --format json?"),
     ],
 )
 def test_a_wrong_command_line_is_refused(ended, arguments, said) -> None:

@@ -96,8 +96,8 @@ def test_spool_ls_names_the_same_cause(run: Any, root: Path, receiver: Any) -> N
     assert "another sender" not in call(run, root, {}, "spool", "ls")[1]
 
     for key, other in (("key-of-b", True), ("key-of-a", False)):
-        document = json.loads(call(run, root, conf(receiver, key), "spool", "ls", "--json")[1])
-        assert [each["other_sender"] for each in document["applications"]] == [other]
+        document = json.loads(call(run, root, conf(receiver, key), "spool", "ls", "--format", "json")[1])["result"]
+        assert [each["otherSender"] for each in document["applications"]] == [other]
 
 
 @pytest.mark.usefixtures("left")

@@ -433,10 +433,13 @@ def test_a_row_count_that_is_a_text_leaves_the_rest_of_the_event(written, run):
 
 
 def test_programs_get_json(written, run):
-    code, shown, errors = run("show", written(*JOB), "--json", "--column", "flights")
+    code, shown, errors = run("show", written(*JOB), "--format", "json", "--column", "flights")
 
     assert (code, errors) == (0, "")
-    assert json.loads(shown) == {
+    document = json.loads(shown)
+    assert (document["question"], document["complete"]) == ("show", True)
+    assert document["result"] == {
+        "type": "events",
         "outputs": [
             {
                 "namespace": "file", "name": "/d/warehouse/daily", "table": "default.daily", "run": "b",
@@ -510,7 +513,7 @@ def test_what_a_run_did_not_understand_makes_its_other_edges_doubtful(written, r
         "               lake/s.b  TRANSFORMATION, AGGREGATION (masked), guessed  TRANSFORMATION of b",
         "               lake/s.c  IDENTITY, guessed",
     ]
-    document = json.loads(run("show", file, "--json")[1])
+    document = json.loads(run("show", file, "--format", "json")[1])["result"]
     assert [each["certainty"] for each in document["outputs"][0]["columns"][0]["sources"]] == [
         *("opaque", "guessed", "guessed"),
     ]

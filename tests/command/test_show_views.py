@@ -46,8 +46,8 @@ def test_without_a_view_there_is_no_such_line(written: Any, run: Any) -> None:
 
 
 def test_a_program_gets_the_views_too(written: Any, run: Any) -> None:
-    code, shown, _ = run("show", "--json", written(complete(view("air.late"))))
+    code, shown, _ = run("show", "--format", "json", written(complete(view("air.late"))))
 
     assert code == 0
-    (output,) = json.loads(shown)["outputs"]
+    (output,) = json.loads(shown)["result"]["outputs"]
     assert output["views"] == [{"namespace": "file:///d/warehouse", "name": "air.late"}]

@@ -50,17 +50,19 @@ def test_at_80_columns_the_receiver_and_the_id_are_whole(root, run, leave, run_o
 def test_programs_get_json(root, run, leave, run_of):
     spool = leave(root, "http://one/api", *run_of("START"), name="for bo:pa55word@db://bo:pa55word@host/x")
 
-    code, shown, _ = run("spool", "ls", "--spool", str(root), "--json", "--dead")
+    code, shown, _ = run("spool", "ls", "--spool", str(root), "--format", "json", "--dead")
 
     assert code == 0
-    found = json.loads(shown)
+    found = json.loads(shown)["result"]
     [listed] = found["applications"]
     assert isinstance(listed.pop("oldest"), float)
     assert "pa55word@host" not in listed.pop("application")
-    assert found | {"applications": []} == {"spool": str(root), "applications": [], "damaged": []}
+    assert found | {"applications": []} == {
+        "type": "spool", "spool": str(root), "applications": [], "damaged": [],
+    }  # fmt: skip
     assert listed == {
         "id": spool.directory.name, "to": "http://one/api", "running": False, "waiting": 1, "refused": 0,
-        "bytes": len(run_of("START")[0].body), "problem": "", "other_sender": False,
+        "bytes": len(run_of("START")[0].body), "problem": "", "otherSender": False,
     }  # fmt: skip
 
 

@@ -279,7 +279,7 @@ def test_expire_says_what_it_drops_and_drops_it(tmp_path, run):
     assert lines[-1][:3] == ["the", "file", "had"]
     nothing = f"nothing in {path} is that old and no longer needed\n"
     assert run(*asked) == (0, nothing, "")
-    assert json.loads(run(*asked, "--json")[1])["rowsAfter"]["run"] == 36
+    assert json.loads(run(*asked, "--format", "json")[1])["result"]["rowsAfter"]["run"] == 36
 
 
 def test_expire_makes_no_store_and_wants_a_time(store, run, tmp_path):

@@ -241,10 +241,10 @@ def test_the_installed_command_checks_standard_input(events, installed):
 def test_programs_get_json(events, written, run):
     file = written(events[0])
 
-    code, shown, errors = run("validate", file, "--json")
+    code, shown, errors = run("validate", file, "--format", "json")
 
     assert (code, errors) == (1, "")
-    found = json.loads(shown)
+    found = json.loads(shown)["result"]
     assert found["findings"] == [
         {"file": file, "line": 1, "rule": "completeness", "problem": "0 terminal events", "run": RUN, "job": JOB}
     ]

@@ -31,8 +31,7 @@ from openlineage_pyspark.facets.plan_lineage import EarlierPlans, lineage_of_pla
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.facets.trace.composed import LONGEST, ColumnTexts, Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
-from openlineage_pyspark.facets.trace.source_names import readable_names
-from openlineage_pyspark.facets.trace.texts import own_text, subquery_text
+from openlineage_pyspark.facets.trace.texts import own_text, readable_names, subquery_text
 
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 SESSION = Session("file:/w", None, "in-memory")

@@ -7,7 +7,7 @@ import json
 import attrs
 import pytest
 from openlineage_pyspark.facets.events.build import build_event
-from openlineage_pyspark.facets.events.column_lineage import column_lineage_facet
+from openlineage_pyspark.facets.events.dataset import column_lineage_facet
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.dataset import Identifier

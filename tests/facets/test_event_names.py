@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from openlineage_pyspark.facets.events.ids import run_id
-from openlineage_pyspark.facets.events.marquez import (
+from openlineage_pyspark.facets.events.dataset import (
     accepted_column,
     accepted_job_namespace,
     accepted_namespace,
     data_source_uri,
     location_uri,
 )
+from openlineage_pyspark.listener.runs.open_run import run_id
 
 URI = Draft202012Validator({"format": "uri"}, format_checker=Draft202012Validator.FORMAT_CHECKER)
 START = dt.datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=dt.timezone.utc)
@@ -109,7 +109,7 @@ def test_the_uri_of_every_script_is_valid(location):
 
 def test_a_run_has_the_same_id_in_every_process():
     program = (
-        "import datetime as dt; from openlineage_pyspark.facets.events.ids import run_id; "
+        "import datetime as dt; from openlineage_pyspark.listener.runs.open_run import run_id; "
         f"print(run_id(dt.datetime.fromisoformat({START.isoformat()!r}), 'local-1', '7'))"
     )
     other = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)

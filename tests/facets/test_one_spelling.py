@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.datasets.tables import catalog_table, storage_of
+from openlineage_pyspark.facets.datasets.tables import at_location, catalog_table, storage_of
 from openlineage_pyspark.facets.datasets.v2 import v2_table
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.plan import Described

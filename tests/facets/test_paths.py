@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.events.column_lineage import column_lineage_facet
-from openlineage_pyspark.facets.events.lineage_steps import steps_facets
+from openlineage_pyspark.facets.events.dataset import column_lineage_facet, steps_facets
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField
 from openlineage_pyspark.facets.model.run import Gap

@@ -13,7 +13,10 @@ REDACTED = [
     ("password => s3cr3t", "password => ***"),
     ("db.password='two words', x", "db.password='***', x"),
     ('{"apiKey": "s3cr3t", "id": 1}', '{"apiKey": "***", "id": 1}'),
-    (r"{\"token\":\"s3cr3t\"}", r"{\"token\":\"***\"}"),
+    (r"{\"token\":\"s3cr3t\", \"id\": 1}", r"{\"token\":***"),
+    ("password=['s3cr3t', 'b'] and more\nnext", "password=***\nnext"),
+    ("password='s3cr3t\nand' more\nnext\n\tat a.B.c(D.java:1)", "password=***\n\tat a.B.c(D.java:1)"),
+    ("<password>s3cr3t</password><id>1</id>", "<password>***"),
     ("{'secret': 's3cr3t', 'id': 1}", "{'secret': '***', 'id': 1}"),
     ("job --password s3cr3t --date today", "job --password *** --date today"),
     ("--api-key=s3cr3t", "--api-key=***"),
@@ -95,6 +98,37 @@ def test_no_secret_survives_among_others(parts):
 
     assert "s3cr3t" not in shown.lower()
     assert redact_text(shown) == shown
+
+
+NAMES = [
+    "password",
+    "db.password",
+    "apiKey",
+    "TOKEN",
+    "client_secret",
+    "pw",
+    "--password",
+    "fs.s3a.secret.key",
+    "PASS_1",
+]
+ASSIGNED = ["=", ": ", ":", " = ", " => ", "=>", " -> ", "==", " <> ", "+=", " := ", "%3D", "&#61;", "\\u003d"]
+BEGINS = ["", *"'\"`[({<|$&!", "\\'", '\\"', "'''", '"""', "b'", 'u"', "['", '("', "{'"]
+BEGINS += ["Some(", "&quot;", "%22", "!!str "]
+ODD = st.text(st.sampled_from([*"abc 01'\"`\\()[]{}<>;:,=&|+-/?#%$*!\t\n"]), max_size=30)
+
+
+@given(ODD, st.sampled_from(NAMES), st.sampled_from(ASSIGNED), st.sampled_from(BEGINS), ODD)
+def test_a_value_is_hidden_however_it_begins_and_whatever_follows(before, name, sign, begin, after):
+    text = f"{before} {name}{sign}{begin}s3cr3t{after}"
+
+    assert "s3cr3t" not in redact_text(text)
+
+
+@given(ODD, st.sampled_from(NAMES), st.sampled_from(["'", '"']), st.sampled_from([" = ", "==", " != ", " <> "]), ODD)
+def test_a_value_is_hidden_before_the_name_that_it_is_compared_with(before, name, quote, sign, after):
+    text = f"{before} {quote}s3cr3t{quote}{sign}{name.lstrip('-')} {after}"
+
+    assert "s3cr3t" not in redact_text(text)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 from openlineage_pyspark.facets.events.build import build_event
+from openlineage_pyspark.facets.events.dataset import accepted_namespace
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.marquez import accepted_namespace
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier

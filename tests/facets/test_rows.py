@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import attrs
 import pytest
 from openlineage_pyspark.facets.model.run import Failure, Raised
@@ -58,7 +60,7 @@ LOST = (
 )
 
 
-def of(*raised: Raised, language: str = "JAVA", message: str | None = None) -> Failure:
+def of(*raised: Raised, language: Literal["JAVA", "PYTHON"] = "JAVA", message: str | None = None) -> Failure:
     return Failure(raised[0].message if message is None else message, language, "the trace", raised)
 
 

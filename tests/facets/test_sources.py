@@ -25,7 +25,7 @@ from openlineage_pyspark.listener.probe import readings
 THEIRS = '''
 from openlineage_pyspark.facets.datasets.source import by_name, source
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.schema import fields_of
+from openlineage_pyspark.facets.model.dataset import fields_of
 
 
 @source({"com.example.orders": "OrdersRelation"}, reads={"server": "options.server", "table": "tableName"})

@@ -7,7 +7,7 @@ import json
 import pytest
 from openlineage_pyspark.facets.model.lineage import Kind
 from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, Plan
-from openlineage_pyspark.facets.trace.struct_fields import Path, selected
+from openlineage_pyspark.facets.trace.expressions import Path, selected
 
 FIELDS = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("tags", "Scores")]
 TYPE = json.dumps({"type": "array", "elementType": {"type": "struct", "fields": FIELDS}, "containsNull": False})

@@ -8,13 +8,19 @@ import attrs
 import pytest
 from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.model.dataset import (
+    DEFAULT_TRIMMING,
+    TRIMMERS,
+    Dataset,
+    Identifier,
+    Trimming,
+    java_pattern,
+)
 from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan, Value
 from openlineage_pyspark.facets.model.run import RunInput
-from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, TRIMMERS, Trimming, java_pattern
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset, lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
-from openlineage_pyspark.listener.runs.job_names import output_label
+from openlineage_pyspark.listener.runs.open_run import output_label
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.run import RunState

@@ -7,7 +7,7 @@ import json
 
 import attrs
 import pytest
-from openlineage_pyspark.facets.datasets.versions import delta_versions, iceberg_versions
+from openlineage_pyspark.facets.datasets.source import delta_versions, iceberg_versions
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions

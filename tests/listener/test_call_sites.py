@@ -12,7 +12,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.model.call_site import CallSite
+from openlineage_pyspark.facets.model.run import CallSite
 from openlineage_pyspark.listener.call_sites import CallSites
 
 # What py4j does: its caller waits inside of a method of this name, in a file of this name.

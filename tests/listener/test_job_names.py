@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from openlineage_pyspark.listener.runs.job_names import application_name, job_name
+from openlineage_pyspark.listener.runs.open_run import application_name, job_name
 
 
 def test_a_job_is_named_after_the_application_the_command_and_its_target() -> None:

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 import attrs
 import openlineage_pyspark
 import pytest
-from openlineage_pyspark.facets.events.ids import event_id
+from openlineage_pyspark.facets.events.encode import event_id
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.run import Engine, Outcome, RunReference
 from openlineage_pyspark.listener.guard import Guard

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
-from openlineage_pyspark.facets.events.ids import run_id
+from openlineage_pyspark.listener.runs.open_run import run_id
 from openlineage_pyspark.listener.start.last_words import MESSAGE
 
 if TYPE_CHECKING:

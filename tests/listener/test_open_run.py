@@ -6,14 +6,15 @@ import datetime
 
 import attrs
 import pytest
+from openlineage_pyspark import ProcessingType
 from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, Parent, RunReference
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import ExecutionMetrics, ScanMetrics, TaskMetrics
-from openlineage_pyspark.listener.runs.figures import RunStatistics, inputs_of, outputs_of
 from openlineage_pyspark.listener.runs.open_run import OpenRun, end_type
+from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_of, outputs_of
 
 ORDERS = Dataset(Identifier("file", "/orders"))
 RATES = Dataset(Identifier("file", "/rates"))
@@ -70,7 +71,9 @@ def test_the_parts_of_a_dataset_that_several_plans_read_and_write_add_up() -> No
 
 
 @pytest.mark.parametrize(("processing", "locations"), [("BATCH", ("/orders/2026-01-01",)), ("STREAMING", ())])
-def test_a_stream_does_not_say_which_parts_its_first_batch_read(processing: str, locations: tuple[str, ...]) -> None:
+def test_a_stream_does_not_say_which_parts_its_first_batch_read(
+    processing: ProcessingType, locations: tuple[str, ...]
+) -> None:
     part = PlanLineage(inputs=(attrs.evolve(ORDERS, locations=("/orders/2026-01-01",)),))
     run = OpenRun("1", "id", Job("shop", "shop.copy", "SQL_JOB", processing), part)
     state = run.state("START", datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc), Engine("4.3"), PARENT)

@@ -12,8 +12,7 @@ import pytest
 from openlineage.client.facet_v2 import documentation_job
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import CustomFacets, Provider
-from openlineage_pyspark.facets.model.call_site import CallSite
-from openlineage_pyspark.facets.model.run import Engine, Gap, RunReference, RunState
+from openlineage_pyspark.facets.model.run import CallSite, Engine, Gap, RunReference, RunState
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.model.trimming import Trimming
+from openlineage_pyspark.facets.model.dataset import Trimming
 from openlineage_pyspark.listener.guard import Guard
 from support.assembled import Assembled
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 from openlineage_pyspark.facets.events.options import Tag
+from openlineage_pyspark.facets.model.dataset import Trimming
 from openlineage_pyspark.facets.model.run import RunReference
-from openlineage_pyspark.facets.model.trimming import Trimming
 from openlineage_pyspark.listener.settings.settings import Settings, load
 
 PARENT = RunReference("01941f29-7c00-7000-8000-000000000002", "airflow", "sales.load")

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.facets.commands.target import Write
-from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Dataset, Identifier
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
-from openlineage_pyspark.listener.runs.job_names import output_label, stream_label
+from openlineage_pyspark.listener.runs.open_run import output_label, stream_label
 from support.assembled import Assembled
 
 V2 = "org.apache.spark.sql.execution.datasources.v2."

@@ -96,8 +96,8 @@ def _of_graph(document: dict[str, Any]) -> set[Edge]:
 
 
 def in_show(told: Told) -> set[Edge]:
-    """Read `show --json`."""
-    document = json.loads(told.asked("show", str(told.file), "--json"))
+    """Read `show --format json`."""
+    document = json.loads(told.asked("show", str(told.file), "--format", "json"))["result"]
     return {
         (
             (f"{source['namespace']}|{source['name']}", source["field"]),

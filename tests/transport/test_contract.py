@@ -243,7 +243,7 @@ def test_an_event_of_two_lines_is_refused() -> None:
 
 def test_transports_know_nothing_of_spark_and_load_requests_only_for_http() -> None:
     program = """
-import sys, openlineage_pyspark.transport as t
+import sys, openlineage_pyspark.transport.registry as t
 ours = "openlineage_pyspark"
 watched = {"pyspark", "py4j", "requests", ours + ".listener", ours + ".facets"}
 def loaded():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark.errors import SpoolError
-from openlineage_pyspark.transport.delivery.backlog import DropReason
+from openlineage_pyspark.transport.delivery.queue import DropReason
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport

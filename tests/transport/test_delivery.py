@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark.errors import TransportError
-from openlineage_pyspark.transport.delivery.backlog import DropReason
+from openlineage_pyspark.transport.attempt import RetryPolicy
 from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.delivery.queue import DropReason
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.registry import open_transport
-from openlineage_pyspark.transport.retry import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,12 +6,12 @@ import logging
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import TransportError
+from openlineage_pyspark.transport.attempt import RetryPolicy
 from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.delivery.counts import ReceiverMetrics
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
-from openlineage_pyspark.transport.retry import RetryPolicy
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark.errors import TransportError
+from openlineage_pyspark.transport.attempt import Breaker, RetryPolicy
 from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.registry import open_transport
-from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
+from openlineage_pyspark.transport.attempt import Breaker, RetryPolicy
 
 POLICY = RetryPolicy()
 

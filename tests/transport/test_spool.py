@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.errors import SpoolError, TransportError
-from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog, DropReason
 from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.delivery.queue import MEMORY_BYTES, Backlog, DropReason
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.errors import TransportConfigError, TransportError
+from openlineage_pyspark.transport.attempt import RetryPolicy
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.registry import open_transport
-from openlineage_pyspark.transport.retry import RetryPolicy
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.transport import StoreTransport
 from openlineage_pyspark.workbench.store_api import Store

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.transport.delivery.order import Entry, RunQueue
+from openlineage_pyspark.transport.delivery.queue import Entry, RunQueue
 
 
 def entry(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import attrs
-from openlineage_pyspark.transport.delivery.backlog import DropReason
+from openlineage_pyspark.transport.delivery.queue import DropReason
 
 
 def _read_only(drops: Mapping[DropReason, int]) -> Mapping[DropReason, int]:

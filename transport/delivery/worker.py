@@ -10,11 +10,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import SpoolError, TransportError
-from openlineage_pyspark.transport.attempt import ForeignError, attempt
-from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog, DropReason
+from openlineage_pyspark.transport.attempt import Breaker, ForeignError, RetryPolicy, attempt
 from openlineage_pyspark.transport.delivery.counts import DeliveryCounts, ReceiverMetrics
+from openlineage_pyspark.transport.delivery.queue import MEMORY_BYTES, Backlog, DropReason
 from openlineage_pyspark.transport.log_once import LogOnce
-from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
 from openlineage_pyspark.transport.spool.recovery import Recovery, RecoveryScope
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openlineage_pyspark.transport.base import Transport
-    from openlineage_pyspark.transport.delivery.order import Entry
+    from openlineage_pyspark.transport.delivery.queue import Entry
     from openlineage_pyspark.transport.event import Event
     from openlineage_pyspark.transport.spool.store import Spool
 

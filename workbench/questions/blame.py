@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import attrs
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef
-from openlineage_pyspark.workbench.questions.history import history_of, unknown_writers
-from openlineage_pyspark.workbench.questions.registry import answered, question
+from openlineage_pyspark.workbench.questions.history import history_of, lacking_versions
+from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.store.names import QueriedTables, find_dataset
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
@@ -27,6 +28,11 @@ _OPERATION = re.compile(
 )
 _STRINGS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _APPEND = "APPEND"
+_NO_ROWS = (
+    "a store knows the versions of a table, and no rows. Ask the table itself for the version of a row: "
+    "`_last_updated_sequence_number` of Iceberg 3, of which the metadata table `all_entries` has the snapshot, or "
+    "`_metadata.row_commit_version` of Delta Lake with row tracking; and leave `where` out here"
+)
 
 
 @attrs.frozen
@@ -70,8 +76,15 @@ def _table(answer: Answer[Rows[BlameRow]]) -> TextTable:
 
 
 @question(row_writers(_table))
-def blame(tables: QueriedTables, table: DatasetRef) -> Answer[Rows[BlameRow]]:
+def blame(
+    tables: QueriedTables,
+    table: DatasetRef,
+    *,
+    where: Annotated[str, Help("refused: a store knows versions, and no rows", "CONDITION")] = "",
+) -> Answer[Rows[BlameRow]]:
     """Show which run made each version of a table: its job, its time and what it did, the latest first."""
+    if where:
+        raise StoreError(_NO_ROWS)
     named, versions = history_of(tables, find_dataset(tables, table))
     jobs = _jobs_of_runs(tables, (each.run_id for each in versions))
     rows = []
@@ -80,7 +93,7 @@ def blame(tables: QueriedTables, table: DatasetRef) -> Answer[Rows[BlameRow]]:
         operation = (_operation(statement) or each.change or _APPEND) if each.run_id else ""
         made = (each.run_id, each.batch, operation, each.rows)
         rows.append(BlameRow(each.version, each.time, namespace, job, *made))
-    return answered(Rows("blame", tuple(rows)), unknown_writers(named, versions))
+    return answered(Rows("blame", tuple(rows)), lacking_versions(tables, named, versions))
 
 
 def _operation(statement: str) -> str:

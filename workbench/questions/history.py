@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef
+from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.registry import answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.questions.versions import StoredVersions
@@ -154,16 +155,19 @@ def history(tables: QueriedTables, dataset: DatasetRef) -> Answer[History]:
     """List the versions of a dataset with the runs that wrote them, the latest first."""
     named, found = history_of(tables, find_dataset(tables, dataset))
     node = DatasetNode(named.namespace, named.name, named.label)
-    return answered(History("version", tuple(found), dataset=node), unknown_writers(named, found))
+    return answered(History("version", tuple(found), dataset=node), lacking_versions(tables, named, found))
 
 
-def unknown_writers(dataset: DatasetName, versions: Iterable[VersionRow]) -> Iterator[Diagnostic]:
-    """Yield what says which versions of a dataset no known run made."""
+def lacking_versions(
+    tables: QueriedTables, dataset: DatasetName, versions: Iterable[VersionRow]
+) -> Iterator[Diagnostic]:
+    """Yield what says which versions of a dataset no known run made, and which runs of it are no longer kept."""
     for each in versions:
         if not each.run_id:
             node = VersionNode(node_id("dataset", dataset.namespace, dataset.name), each.version).id
             message = f"no run is known that made {dataset.label}@{each.version}"
             yield Diagnostic("unknown-writer", message, missing=True, node=node)
+    yield from dropped_of_datasets(tables, [dataset.id])
 
 
 def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName, list[VersionRow]]:

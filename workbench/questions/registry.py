@@ -219,17 +219,18 @@ def _iso(time: datetime) -> str:
     return time.isoformat().replace("+00:00", "Z")
 
 
-def _rejected(tables: QueriedTables) -> Iterator[Diagnostic]:
-    """Yield what says which texts were no valid events: nobody knows what they were about."""
-    [(count,)] = tables.query("SELECT count(*) FROM rejected")
-    rows = tables.query(f"SELECT source, reason FROM rejected ORDER BY source, rejected_id LIMIT {_SHOWN:d}")  # noqa: S608
-    for source, reason in rows if count else ():
-        yield Diagnostic(
-            "rejected", f"what {source} holds is no event, and not counted: {reason}", missing=True, place=source
-        )
-    if count > _SHOWN:
-        more = f"{count - _SHOWN:,} more texts are no events; the table `rejected` has all of them"
-        yield Diagnostic("rejected", more, missing=True)
+def _rejected(tables: QueriedTables) -> list[Diagnostic]:
+    """Return what says which texts were no valid events: nobody knows what they were about."""
+    rows = tables.query(f"SELECT source, reason FROM rejected ORDER BY source, rejected_id LIMIT {_SHOWN + 1:d}")  # noqa: S608
+    found = [
+        Diagnostic("rejected", f"{source} is no event, and not counted: {reason}", missing=True, place=source)
+        for source, reason in rows[:_SHOWN]
+    ]
+    if len(rows) > _SHOWN:
+        [(count,)] = tables.query("SELECT count(*) FROM rejected")
+        more = f"{count - _SHOWN:,} more texts are no events: the table `rejected` has all of them"
+        found.append(Diagnostic("rejected", more, missing=True))
+    return found
 
 
 def _named(given: Mapping[str, Any], signature: inspect.Signature) -> Iterator[tuple[str, Any]]:

@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import LateAt, time_or_now
+from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.jobs import FAILED, LEAST_DELAY, LEAST_RUNS, USUAL_RUNS
 from openlineage_pyspark.workbench.questions.oddities import listed
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
@@ -113,10 +114,13 @@ def runs(
         for run_id, namespace, name, run_state, started, ended, error in rows
         if not late or run_id in usual
     )
-    if limit is None or len(found) <= limit:
-        return answered(Rows("run", found), _oddities(found))
-    more = Diagnostic("limit", f"there are more runs than {limit}: a higher limit shows them", missing=True)
-    return answered(Rows("run", found[:limit]), (more, *_oddities(found[:limit])))
+    begin = time_or_now(since) if since else 0
+    lost = (each for each in tables.dropped() if job.lower() in each.name.lower() and each.last_time >= begin)
+    diagnostics = [*dropped_diagnostics(lost), *_oddities(found[:limit])]
+    if limit is not None and len(found) > limit:
+        more = f"there are more runs than {limit}: a higher limit shows them"
+        diagnostics.insert(0, Diagnostic("limit", more, missing=True))
+    return answered(Rows("run", found[:limit]), diagnostics)
 
 
 def _oddities(runs: tuple[RunRow, ...]) -> tuple[Diagnostic, ...]:

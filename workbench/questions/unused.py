@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER, known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import Ever, time_or_now
+from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.store.current import Current
@@ -89,7 +90,7 @@ def unused(
     rows, unknown = _by_table(recorded) if by == "table" else _by_column(recorded)
     wanted = [row for row in rows if containing.lower() in f"{row.dataset}\n{row.namespace}/{row.name}".lower()]
     found = sorted(wanted, key=lambda row: (row.dataset, row.namespace, row.name, row.column))
-    return answered(Rows("unused", tuple(found)), unknown)
+    return answered(Rows("unused", tuple(found)), (*unknown, *(dropped_diagnostics(tables.dropped()) if ever else ())))
 
 
 class _Recorded:

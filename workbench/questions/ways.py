@@ -11,6 +11,7 @@ from openlineage_pyspark.workbench.model.graph import node_id, united
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
+from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.graph import detailed
 from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import (
@@ -76,9 +77,15 @@ def answer_of(tables: QueriedTables, limits: Limits, found: LinkedNodes) -> Answ
         found: what is reached.
     """
     graph = detailed(tables, limits, found.graph(), (link.last_run for link in found.links))
+    nodes = found.all_nodes
+    dropped: Iterable[Diagnostic] = ()
+    # What jobs do now, runs tell that are kept.
+    if limits.ever or limits.as_of is not None or any(node.kind in ("version", "run") for node in nodes):
+        ids = {identity("dataset", node.namespace, node.name) for node in nodes if node.dataset}
+        dropped = dropped_of_datasets(tables, ids)
     bare = ShownGraph(graph.nodes, graph.edges, time=graph.time)
     result = attrs.evolve(found, details=bare, diagnostics=())
-    return answered(result, (*found.diagnostics, *graph.diagnostics), as_of=limits.as_of)
+    return answered(result, (*found.diagnostics, *graph.diagnostics, *dropped), as_of=limits.as_of)
 
 
 def reached_from(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
@@ -15,9 +15,44 @@ from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from openlineage_pyspark.workbench.store.described import Described, DescribedAlone
     from openlineage_pyspark.workbench.store.told import Told
 
+DROPPED = "expired_run"
+"""The table of the runs that are no longer kept; it is there once some were dropped."""
+ALL_DROPPED = "SELECT namespace, name, name_id, sum(runs), max(last_time)"
+"""The beginning of the query for its rows: each expiry adds its own."""
+
 _SHOWN = 10
+
+
+class Descriptions(Protocol):
+    """What an engine knows of what events describe."""
+
+    def of_runs(self, runs: Iterable[str], time: int, /) -> dict[str, Described]:
+        """Return what the events of runs describe until a time, microseconds since 1970."""
+
+    def alone(self, jobs: Iterable[int], time: int, /) -> dict[int, list[DescribedAlone]]:
+        """Return what events of jobs describe that are of no run, until a time."""
+
+
+class DroppedRuns(NamedTuple):
+    """
+    Runs of a job that are no longer kept.
+
+    Args:
+        namespace: the namespace of the job.
+        name: the name of the job.
+        name_id: a dataset that they read or wrote, by one of its names; 0 for runs without one.
+        runs: how many runs there were.
+        last_time: the time of the last event of these runs, microseconds since 1970.
+    """
+
+    namespace: str
+    name: str
+    name_id: int
+    runs: int
+    last_time: int
 
 
 class QueriedTables(Protocol):
@@ -26,12 +61,19 @@ class QueriedTables(Protocol):
     def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query; `?` stands for a parameter."""
 
+    @property
+    def described(self) -> Descriptions:
+        """What events describe."""
+
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return what the events of runs told until a time, microseconds since 1970."""
 
     @property
     def damage(self) -> str:
         """Return what was found wrong with how the tables are stored; empty if nothing was, or nobody looked."""
+
+    def dropped(self) -> list[DroppedRuns]:
+        """Return the runs that are no longer kept, by jobs and datasets."""
 
     def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
         """Return the line of the user's Python that ran each run, if an event told it until a time."""

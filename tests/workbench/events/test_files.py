@@ -187,7 +187,12 @@ def test_no_damage_to_a_file_gives_a_traceback(tmp_path: Path, capsys: pytest.Ca
     file, store = tmp_path / "e.json", tmp_path / "s.db"
     for number in range(100):
         file.write_bytes(damaged(contents[number % len(contents)], chance))
-        for command in (["show"], ["validate"], ["view", "--format", "json"], ["ingest", "--store", str(store)]):
+        for command in (
+            ["show"],
+            ["validate"],
+            ["view", "--format", "json", "-o", "-"],
+            ["ingest", "--store", str(store)],
+        ):
             if number % 10 == 0 or command[0] in ("show", "validate"):
                 code = main([*command, str(file)])
                 assert code in (0, 1, 2)

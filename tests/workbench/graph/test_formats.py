@@ -13,17 +13,17 @@ from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.workbench.answer import answer_of_graph, schema
 from openlineage_pyspark.workbench.model.graph import DatasetNode
-from openlineage_pyspark.workbench.page.formats import GRAPH_FORMATS, text_of_graph
+from openlineage_pyspark.workbench.page.formats import GRAPH_FORMATS, GraphFormat, text_of_graph
 from openlineage_pyspark.workbench.report import lineage_of
 from support import recorded_plans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openlineage_pyspark import Lineage
+    from openlineage_pyspark import GraphFormat, Lineage
 
 CASES = ("cte-grouped", "cte-grouped-function")
-ENDINGS = {"json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
+ENDINGS: dict[GraphFormat, str] = {"json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
 
 
 def asked(case: str) -> Lineage:
@@ -35,7 +35,7 @@ def asked(case: str) -> Lineage:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("format_", ENDINGS)
 def test_the_worked_example_looks_so_in_each_format(
-    case: str, format_: str, golden: Callable[[str, str], None]
+    case: str, format_: GraphFormat, golden: Callable[[str, str], None]
 ) -> None:
     text = asked(case).to_text(format_)
     readable = json.dumps(json.loads(text), indent=1) + "\n" if format_ == "json" else text
@@ -45,7 +45,9 @@ def test_the_worked_example_looks_so_in_each_format(
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("format_", ["mermaid", "dot", "svg"])
-def test_the_worked_example_looks_so_with_its_cte(case: str, format_: str, golden: Callable[[str, str], None]) -> None:
+def test_the_worked_example_looks_so_with_its_cte(
+    case: str, format_: GraphFormat, golden: Callable[[str, str], None]
+) -> None:
     golden(f"graph/{case}-unfolded.{ENDINGS[format_]}", asked(case).to_text(format_, unfold=True))
 
 

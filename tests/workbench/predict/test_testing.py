@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import attrs
 import pytest
@@ -16,7 +17,7 @@ from openlineage_pyspark.workbench.report import Lineage
 ORDERS = named_table(("spark_catalog", "default", "orders"))
 
 
-def edge(field: str, subtype: str, type_: str = "DIRECT") -> InputField:
+def edge(field: str, subtype: str, type_: Literal["DIRECT", "INDIRECT"] = "DIRECT") -> InputField:
     return InputField(ORDERS.identifier, field, (Transformation(type_, subtype),))
 
 

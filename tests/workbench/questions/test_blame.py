@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from openlineage_pyspark.errors import NameNotFoundError
+from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event
 
@@ -87,3 +87,8 @@ def test_a_column_has_no_versions(filled: Fill) -> None:
     store = filled(run_event("load", "COMPLETE", 1, outputs=(dataset("a/t", columns=("c",)),)))
     with pytest.raises(NameNotFoundError, match=r"^t\.c is a column: name its dataset, a/t$"):
         store.blame("t.c")
+
+
+def test_rows_are_refused_with_where_to_ask(filled: Fill) -> None:
+    with pytest.raises(StoreError, match=r"^a store knows the versions of a table, and no rows"):
+        filled(*HISTORY).blame("t", where="a = 1")

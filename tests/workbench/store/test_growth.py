@@ -63,7 +63,7 @@ def test_an_answer_costs_the_same_in_a_large_store(tmp_path: Path) -> None:
             store = Store(database)
             assert len(store.downstream("asked0").result.nodes) == 10
             newest = steps(database, partial(last_seen, database))
-            answers = [
+            answers: list[Callable[[], object]] = [
                 partial(store.downstream, "asked0"),
                 partial(store.upstream, "lake/db.asked10"),
                 partial(store.between, "asked0", "asked5"),
@@ -71,7 +71,7 @@ def test_an_answer_costs_the_same_in_a_large_store(tmp_path: Path) -> None:
                 partial(store.downstream, "asked0.a"),
                 partial(store.upstream, "Asked10.b"),
             ]
-            columns = [
+            columns: list[Callable[[], object]] = [
                 partial(_columns, database, "asked0", "a", Direction.DOWNSTREAM),
                 partial(_columns, database, "asked10", "b", Direction.UPSTREAM),
             ]

@@ -11,10 +11,11 @@ import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
-from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts
+from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts, effect
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.planning import RecoveryRequest, plan
+from openlineage_pyspark.workbench.recovery.recover import ModeName
 from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 from openlineage_pyspark.workbench.recovery.statements import copy_name, switched
 from openlineage_pyspark.workbench.store_api import Store
@@ -395,7 +396,7 @@ def test_a_stream_that_has_not_ended_is_stopped_first(filled: Fill) -> None:
 
 def test_an_expired_version_is_replaced_by_the_nearest_before_it(filled: Fill) -> None:
     events = three_layers()
-    found = filled(*events).recover("db.raw", version="13", expired=["12"]).result
+    found = filled(*events).recover("db.raw", version="13", expired=("12",)).result
 
     # What is made again of the versions between comes before the correction, as it came before the bad version.
     again = "INSERT INTO ice.db.raw SELECT * FROM files"
@@ -406,7 +407,7 @@ def test_an_expired_version_is_replaced_by_the_nearest_before_it(filled: Fill) -
 
 def test_an_expired_input_is_said_with_the_nearest_version(filled: Fill) -> None:
     events = [*statement("rate", 0, "", (), table("rates", "90")), *three_layers()]
-    found = filled(*events).recover("db.raw", version="12", expired=["91"]).result
+    found = filled(*events).recover("db.raw", version="12", expired=("91",)).result
 
     assert doubts_of(found) == [
         "version 91 of db.rates expired: it reads version 90, the nearest",
@@ -463,7 +464,7 @@ def _created(lake: str, sql: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mode", ["incremental", "full"])
-def test_a_table_that_can_not_be_replaced_is_dropped_before_it_is_created_again(filled: Fill, mode: str) -> None:
+def test_a_table_that_can_not_be_replaced_is_dropped_before_it_is_created_again(filled: Fill, mode: ModeName) -> None:
     found = filled(*_created("parquet", CTAS.format("parquet"))).recover("db.a", mode=mode).result
 
     assert code_of(found) == [
@@ -1001,7 +1002,7 @@ def test_a_table_that_began_empty_and_got_bad_rows_first_is_emptied(filled: Fill
     catalog = "ice" if lake == "iceberg" else "spark_catalog"
     begin = f"RESTORE TABLE {catalog}.db.raw TO VERSION AS OF 0" if lake == "delta" else f"DELETE FROM {catalog}.db.raw"
 
-    found = filled(*events).recover("db.raw", version="1", correction=("INSERT INTO db.raw VALUES (1)",))
+    found = filled(*events).recover("db.raw", version="1", correction=("INSERT INTO db.raw VALUES (1)",)).result
 
     again = f"INSERT INTO {catalog}.db.raw SELECT * FROM spark_catalog.db.files"
     assert code_of(found) == [begin, "INSERT INTO db.raw VALUES (1)", again]
@@ -1044,7 +1045,7 @@ def test_the_name_of_a_restored_table_may_have_spaces(filled: Fill) -> None:
         *statement("back", 3, "RESTORE TABLE delta.`/lake/two words` TO VERSION AS OF 1", (), raw[2]),
     ]
 
-    assert filled(*events).recover("db.raw", version="2").steps == ()
+    assert filled(*events).recover("db.raw", version="2").result.steps == ()
 
 
 def made_by_an_application(*reads: str) -> list[dict[str, Any]]:
@@ -1063,7 +1064,7 @@ def made_by_an_application(*reads: str) -> list[dict[str, Any]]:
 
 
 def test_an_application_that_read_clean_data_runs_before_they_are_corrected(filled: Fill) -> None:
-    found = filled(*made_by_an_application("1", "2", "3")).recover("db.raw", version="2")
+    found = filled(*made_by_an_application("1", "2", "3")).recover("db.raw", version="2").result
 
     runs = [step.title for step in found.steps if step.action in ("roll back", "correct", "run")]
     assert runs == [
@@ -1078,7 +1079,7 @@ def test_an_application_that_read_clean_data_runs_before_they_are_corrected(fill
 
 
 def test_an_application_that_read_data_before_those_that_are_clean_is_not_sure(filled: Fill) -> None:
-    found = filled(*made_by_an_application("1", "2", "3")).recover("db.raw", version="3")
+    found = filled(*made_by_an_application("1", "2", "3")).recover("db.raw", version="3").result
 
     assert [(step.title, step.doubts) for step in found.steps if step.action in ("correct", "run")] == [
         ("Run app1 again.", ("it reads what db.raw holds then, and read version 1",)),
@@ -1100,6 +1101,52 @@ def test_an_application_that_changes_its_own_table_finds_it_as_it_was(filled: Fi
         *statement("fill", 5, merge, (raw[1], out[0]), out[1], application="app2"),
     ]
 
-    found = filled(*events).recover("db.raw", version="2")
+    found = filled(*events).recover("db.raw", version="2").result
 
     assert [(step.title, step.doubts) for step in found.steps if step.action == "run"] == [("Run app2 again.", ())]
+
+
+def test_versions_of_the_same_unknown_parent_begin_at_one_place(filled: Fill) -> None:
+    """Somebody unknown made version 7 of `out`, to which a recovery went back."""
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    fill = "INSERT INTO db.out SELECT * FROM db.raw"
+    load = "INSERT INTO db.raw SELECT * FROM db.files"
+    again = table("raw", "3", parent="1")
+    events = [
+        *statement("load", 1, load, (), raw[0]),
+        *statement("fill", 2, fill, (raw[0],), table("out", "6")),
+        *statement("load", 3, load, (), raw[1]),
+        *statement("fill", 4, fill, (raw[1],), table("out", "8", parent="7")),
+        *statement("load", 5, load, (), again),
+        *statement("fill", 6, fill, (again,), table("out", "9", parent="7")),
+    ]
+
+    assert filled(*events).recover("db.raw", version="2").steps == ()
+
+
+def test_what_a_run_read_of_its_own_table_is_what_is_there_then(filled: Fill) -> None:
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    merge = "MERGE INTO db.out USING db.raw ON true WHEN MATCHED THEN DELETE"
+    events = [
+        *statement("begin", 1, "CREATE TABLE db.out (k INT)", (), table("out", change="CREATE")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), raw[0]),
+        *statement("load", 3, "INSERT INTO db.raw VALUES (1)", (), raw[1]),
+        *statement("fill", 4, merge, (raw[1], table("out")), table("out", "1")),
+    ]
+
+    assert doubts_of(filled(*events).recover("db.raw", version="2")) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "whole"),
+    [
+        ("INSERT OVERWRITE db.t SELECT * FROM db.a", True),
+        ("INSERT OVERWRITE db.t PARTITION (p = 1) SELECT k FROM db.a", False),
+        ("INSERT OVERWRITE TABLE db.t PARTITION (p = '(', q) SELECT k FROM db.a", False),
+        ("WITH a AS (SELECT 1 AS k) INSERT OVERWRITE db.t PARTITION (p = 1) SELECT k FROM a", False),
+        ("INSERT OVERWRITE db.t PARTITION (p) SELECT k, p FROM db.a", None),
+        ("INSERT OVERWRITE db.t SELECT k, sum(v) OVER (PARTITION BY (p = 1)) FROM db.a", True),
+    ],
+)
+def test_an_overwrite_of_a_named_partition_keeps_the_others(sql: str, whole: bool | None) -> None:  # noqa: FBT001
+    assert effect("OVERWRITE", sql, "job", "iceberg", was_there=True).whole is whole

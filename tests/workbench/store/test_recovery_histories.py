@@ -10,6 +10,7 @@ from typing import TypeAlias
 import attrs
 import pytest
 from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
+from openlineage_pyspark.workbench.recovery.recover import ModeName
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at
 from support.recovery_events import Event, statement, table
@@ -148,7 +149,7 @@ SEEDS = [7, 16, 17, 21, 195, 232, *(pytest.param(seed, marks=pytest.mark.slow) f
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("mode", ["incremental", "full"])
 def test_a_plan_that_is_carried_out_gives_what_right_data_make(
-    filled: Callable[..., Store], seed: int, mode: str
+    filled: Callable[..., Store], seed: int, mode: ModeName
 ) -> None:
     chance, history = random.Random(seed), history_of(seed)  # noqa: S311 (a test's choice)
     tells = chance.random() < 0.5

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.events.files import FILE_ENDINGS
 from openlineage_pyspark.workbench.store.events.ingest import Ingested
+from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, DroppedRuns
 from openlineage_pyspark.workbench.store.spark import functions as spark_functions
 from openlineage_pyspark.workbench.store.spark import sql as spark_sql
 from openlineage_pyspark.workbench.store.spark import views as spark_views
+from openlineage_pyspark.workbench.store.spark.described import DescribedByEvents
 from openlineage_pyspark.workbench.store.spark.rows import coded_rows
 from openlineage_pyspark.workbench.store.spark.session import (
     answered_rows,
@@ -173,7 +175,7 @@ class SparkTables:
                 self._compact(table)
             self._write_identities(self.session, dataset_ids(self._all_pointers()))
 
-    def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
+    def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]] = tuple) -> int:
         """
         Delete events, and make all other tables again from those that stay. No ingest may run meanwhile.
 
@@ -181,6 +183,7 @@ class SparkTables:
 
         Args:
             chosen: returns the ids of the events to delete.
+            lost: returns, after that, the runs that these events told of: this is kept.
 
         Returns:
             How many events were deleted.
@@ -192,6 +195,7 @@ class SparkTables:
             ids = sorted(chosen())
             if not ids:
                 return 0
+            self._keep([*lost()])
             with _view(self.session.createDataFrame([(each,) for each in ids], "id STRING")) as dropped:
                 event = spark_sql.table_identifier(self.schema_name, schema.EVENT.name)
                 self._see([schema.EVENT.name])
@@ -207,6 +211,25 @@ class SparkTables:
                     else:
                         self._replace(schema.EVENT, spark_sql.batch(schema.EVENT, view))
             return len(ids)
+
+    def dropped(self) -> list[DroppedRuns]:
+        """Return the runs that are no longer kept, by jobs and datasets."""
+        name = spark_sql.table_identifier(self.schema_name, DROPPED)
+        with told(f"{self.schema_name} can't be asked"):
+            if not self.session.catalog.tableExists(f"{self.schema_name}.{DROPPED}"):
+                return []
+            found = answered_rows(self.session.sql(f"{ALL_DROPPED} FROM {name} GROUP BY 1, 2, 3"))
+        return sorted(DroppedRuns(*row) for row in found)
+
+    def _keep(self, lost: list[DroppedRuns]) -> None:
+        """Keep which runs are dropped."""
+        if not lost:
+            return
+        name = spark_sql.table_identifier(self.schema_name, DROPPED)
+        columns = "namespace STRING, name STRING, name_id BIGINT, runs BIGINT, last_time BIGINT"
+        self.session.sql(f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING {self.format.value}")
+        with _view(self.session.createDataFrame([tuple(each) for each in lost], columns)) as rows:
+            _write(self.session, f"INSERT INTO {name} SELECT * FROM {spark_sql.identifier(rows)}")
 
     def rebuild(self) -> int:
         """
@@ -234,6 +257,11 @@ class SparkTables:
                 else:
                     self.session.sql(spark_sql.create_view(self.schema_name, table, self._rows[table.name]))
             return int(answered_rows(self.session.sql(f"SELECT count(*) FROM {event}"))[0][0])
+
+    @property
+    def described(self) -> DescribedByEvents:
+        """What events describe, for one question."""
+        return DescribedByEvents(self.query)
 
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return what the events of runs told until a time."""

@@ -1,0 +1,250 @@
+"""An answer is complete, or says what is missing and why: each cause is brought about here."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.answer import Answer, schema
+from openlineage_pyspark.workbench.model.times import microseconds
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
+from openlineage_pyspark.workbench.store.expiry import expire
+from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store_api import Store
+from support.lineage_events import at, dataset, lineage, run_event, taken, text_of_events
+
+Fill = Callable[..., Store]
+DAY = 24 * 60
+
+
+def copied(source: str, target: str, minute: float, run: str = "", **facets: Any) -> dict[str, Any]:
+    """Return the event of a run that copies the column of one table into another."""
+    made = dataset(target, columns=("a",), columnLineage=lineage(a=[(source, "a", "IDENTITY")]))
+    inputs = (dataset(source, columns=("a",)),)
+    return run_event(
+        f"to {target}", "COMPLETE", minute, run=run or f"{target}-{minute}", inputs=inputs, outputs=(made,), **facets
+    )
+
+
+CHAIN = (copied("a", "b", 1), copied("b", "c", 2), copied("c", "d", 3))
+TASK = {"task": "MapInPandas", "taskNumber": 0, "errorMessage": "no rule"}
+GAP: dict[str, Any] = {"extractionError": {"totalTasks": 1, "failedTasks": 1, "errors": [TASK]}}
+Ask = Callable[[Store], Answer[Any]]
+
+
+def lacks(answer: Answer[Any]) -> list[tuple[str, str]]:
+    """Return what an answer says that it lacks; its JSON says the same, as its schema describes."""
+    document = json.loads(answer.to_text("json"))
+    jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
+    found = [(each.code, each.message) for each in answer.diagnostics if each.missing]
+    assert document["complete"] == answer.complete == (not found)
+    assert [(each["code"], each["message"]) for each in document["diagnostics"] if each.get("missing")] == found
+    return [(code, message) for code, message in found]
+
+
+EVERY: dict[str, Ask] = {
+    "upstream": lambda store: store.upstream("d"),
+    "upstream of a column": lambda store: store.upstream("d.a"),
+    "upstream by version": lambda store: store.upstream("d@latest"),
+    "downstream": lambda store: store.downstream("a"),
+    "downstream by job": lambda store: store.downstream("a", by="job"),
+    "downstream of a job": lambda store: store.downstream("job:to b"),
+    "downstream of a run": lambda store: store.downstream("run:b-1"),
+    "between": lambda store: store.between("a", "d"),
+    "graph": lambda store: store.graph(),
+    "graph around": lambda store: store.graph("c"),
+    "datasets": lambda store: store.datasets(),
+    "jobs": lambda store: store.jobs(),
+    "runs": lambda store: store.runs(),
+    "history": lambda store: store.history("d"),
+    "unused": lambda store: store.unused(),
+    "blame": lambda store: store.blame("d"),
+    "diff": lambda store: store.diff(at(0), "now"),
+    "sql": lambda store: store.sql("SELECT 1"),
+    "recover": lambda store: store.recover("d"),
+}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_an_answer_from_which_nothing_is_left_out_is_complete(filled: Fill, name: str) -> None:
+    assert lacks(EVERY[name](filled(*CHAIN))) == []
+
+
+UP, DOWN = (f"more lies {way}: the answer ends at the depth {{}}" for way in ("upstream", "downstream"))
+LIMITED: dict[str, tuple[Ask, str]] = {
+    "downstream": (
+        lambda store: store.downstream("a", depth=2),
+        DOWN.format(2),
+    ),
+    "column": (lambda store: store.downstream("a.a", depth=1), DOWN.format(1)),
+    "upstream": (lambda store: store.upstream("d", depth=1), UP.format(1)),
+    "version": (
+        lambda store: store.upstream("d@latest", depth=2),
+        UP.format(2),
+    ),
+    "run": (lambda store: store.downstream("run:b-1", depth=1), DOWN.format(1)),
+    "job": (
+        lambda store: store.downstream("job:to b", depth=2),
+        DOWN.format(2),
+    ),
+    "graph": (lambda store: store.graph("d", depth=1), UP.format(1)),
+    "runs": (lambda store: store.runs(limit=2), "there are more runs than 2: a higher limit shows them"),
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_an_answer_that_a_limit_ends_says_so(filled: Fill, name: str) -> None:
+    ask, message = LIMITED[name]
+    assert lacks(ask(filled(*CHAIN))) == [("limit", message)]
+
+
+WIDE: dict[str, Ask] = {
+    "downstream": lambda store: store.downstream("a", depth=3),
+    "column": lambda store: store.downstream("a.a", depth=3),
+    "version": lambda store: store.upstream("d@latest", depth=3),
+    "run": lambda store: store.downstream("run:b-1", depth=3),
+    "job": lambda store: store.downstream("job:to b", depth=3),
+    "graph": lambda store: store.graph("d", depth=3),
+    "runs": lambda store: store.runs(limit=3),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_a_limit_that_leaves_nothing_out_is_none(filled: Fill, name: str) -> None:
+    assert lacks(WIDE[name](filled(*CHAIN))) == []
+
+
+LINEAGE = [name for name in EVERY if name.split()[0] in ("upstream", "downstream", "between", "graph", "diff")]
+
+
+@pytest.mark.parametrize("name", LINEAGE)
+def test_a_part_that_a_run_on_the_way_did_not_understand_may_be_missing(filled: Fill, name: str) -> None:
+    store = filled(CHAIN[0], copied("b", "c", 2, **GAP), CHAIN[2])
+
+    answer = EVERY[name](store)
+    assert lacks(answer) == [("unknown-operator", "no rule")]
+    assert [(each.run, each.operator) for each in answer.diagnostics] == [("run|c-2", "MapInPandas")]
+
+
+def test_what_a_run_off_the_way_or_before_did_not_understand_is_not_missing(filled: Fill) -> None:
+    store = filled(copied("b", "c", 0, run="old", **GAP), *CHAIN, copied("x", "y", 4, **GAP))
+
+    answer = store.upstream("d")
+    assert lacks(answer) == []
+    assert [(each.run, each.missing) for each in answer.diagnostics] == [("run|old", False)]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_text_that_was_no_event_may_be_missing_from_every_answer(tmp_path: Path, name: str) -> None:
+    with Database(tmp_path / "s.db") as database:
+        events = [EventLine("f", line) for line in text_of_events([*CHAIN]).splitlines()]
+        take(database, [*events, EventLine("f:9", "{}")])
+    with Store.open(tmp_path / "s.db") as store:
+        answer = EVERY[name](store)
+
+    assert lacks(answer) == [("rejected", "f:9 is no event, and not counted: `eventTime` is missing or no text")]
+    assert answer.diagnostics[-1].place == "f:9"
+
+
+def test_many_texts_that_were_no_events_are_counted(tmp_path: Path) -> None:
+    with Database(tmp_path / "s.db") as database:
+        take(database, [EventLine(f"f:{number}", f'{{"a": {number}}}') for number in range(9)])
+    with Store.open(tmp_path / "s.db") as store:
+        found = lacks(store.jobs())
+
+    assert len(found) == 4
+    assert found[-1] == ("rejected", "6 more texts are no events: the table `rejected` has all of them")
+
+
+LOST = "2 runs are no longer kept of the job to c, the last of 2026-01-02 00:00:00"
+PAST: dict[str, Ask] = {
+    "as of": lambda store: store.upstream("c", as_of=at(2 * DAY)),
+    "ever": lambda store: store.upstream("c", ever=True),
+    "versions": lambda store: store.downstream("c@latest"),
+    "a run": lambda store: store.upstream("run:new"),
+    "graph": lambda store: store.graph(ever=True),
+    "history": lambda store: store.history("c"),
+    "blame": lambda store: store.blame("c"),
+    "runs": lambda store: store.runs("to c"),
+    "unused": lambda store: store.unused(ever=True),
+    "diff": lambda store: store.diff(at(2 * DAY), "now"),
+}
+
+
+@pytest.fixture
+def shortened(tmp_path: Path) -> Store:
+    """Give a store from which two of three runs of a job were dropped."""
+    taken(tmp_path / "s.db", [copied("b", "c", day * DAY, run=run) for day, run in ((0, "r0"), (1, "r1"), (9, "new"))])
+    taken(tmp_path / "s.db", [copied("x", "y", 9 * DAY)])
+    with Database(tmp_path / "s.db") as database:
+        expire(database, microseconds(at(8 * DAY)))
+    return Store.open(tmp_path / "s.db")
+
+
+@pytest.mark.parametrize("name", PAST)
+def test_runs_that_are_no_longer_kept_may_be_missing_from_an_answer_about_the_past(shortened: Store, name: str) -> None:
+    with shortened as store:
+        answer = PAST[name](store)
+
+    assert ("expired", LOST) in lacks(answer)
+    assert {each.node for each in answer.diagnostics if each.code == "expired"} == {"job|jobs|to c"}
+
+
+def test_what_holds_now_and_what_they_did_not_touch_lacks_nothing(shortened: Store) -> None:
+    with shortened as store:
+        answers = (store.upstream("c"), store.downstream("b.a"), store.history("y"), store.runs("to y"), store.unused())
+        for answer in answers:
+            assert lacks(answer) == [], answer.question
+
+
+def test_dropped_runs_are_known_after_the_tables_are_made_again_and_add_up(shortened: Store, tmp_path: Path) -> None:
+    shortened.close()
+    taken(tmp_path / "s.db", [copied("b", "c", 20 * DAY, run="newest")])
+    with Database(tmp_path / "s.db") as database:
+        database.rebuild()
+        expire(database, microseconds(at(19 * DAY)))
+    with Store.open(tmp_path / "s.db") as store:
+        found = [message for code, message in lacks(store.history("c")) if code == "expired"]
+
+    assert found == ["3 runs are no longer kept of the job to c, the last of 2026-01-10 00:00:00"]
+
+
+def test_a_version_that_no_known_run_made_is_named(filled: Fill) -> None:
+    read = dataset("a", version={"datasetVersion": "7"})
+    store = filled(run_event("load", "COMPLETE", 1, run="r", inputs=(read,), outputs=(dataset("b"),)))
+
+    missing = [("unknown-writer", "no run is known that made a@7")]
+    assert lacks(store.upstream("b@latest")) == missing
+    assert lacks(store.history("a")) == missing
+    assert lacks(store.downstream("a@7")) == []
+
+
+def test_a_store_with_a_damaged_page_answers_with_a_sentence_and_not_with_less(tmp_path: Path) -> None:
+    """Whatever page is damaged: an answer is the right one, or there is none."""
+    path = tmp_path / "s.db"
+    taken(path, [*CHAIN])
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        [size] = connection.execute("PRAGMA page_size").fetchone()
+    whole = path.read_bytes()
+    names = ("upstream", "downstream of a run", "history", "graph")
+    with Store.open(path) as store:
+        right = {name: EVERY[name](store) for name in names}
+    reasons = []
+    for begin in range(size, len(whole), size):
+        damaged = tmp_path / "damaged.db"
+        damaged.write_bytes(whole[:begin] + b"\xff" * 100 + whole[begin + 100 :])
+        try:
+            with Store.open(damaged) as store:
+                assert {name: EVERY[name](store) for name in names} == right
+        except StoreError as problem:
+            reasons.append(str(problem))
+
+    assert len(reasons) > 5
+    assert [reason for reason in reasons if "malformed" not in reason] == []
