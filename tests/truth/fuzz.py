@@ -1,7 +1,7 @@
 """
 Run every command on mutated events, stores and arguments, and print what no command may do.
 
-    ./run python benchmarks/fuzz.py --events 100000 --seed 1
+    ./run truth fuzz --events 100000 --seed 1
 
 The exit code is 1 if something was found. A finding names its round, whose files are kept in the folder.
 """
@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.fuzzing import Finding, Fuzzer
 
