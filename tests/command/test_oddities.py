@@ -85,6 +85,14 @@ def test_an_event_of_2099_is_not_what_its_job_does_now(tmp_path: Path, run: Run)
     assert (answer["complete"], [each["code"] for each in answer["diagnostics"]]) == (False, ["odd-time"])
 
 
+def test_what_is_downstream_of_a_change_does_not_follow_an_event_of_2099(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    taken(path, [_copy("j", "old", "b", 1), _timed(_copy("j", "other", "b", 2), "2099-01-01T00:00:00Z")])
+    with Store.open(path) as store:
+        assert store.downstream_of({("old", ""): 1}) == ({("b", ""): 2}, ())
+        assert store.downstream_of({("other", ""): 1}) == ({}, ())
+
+
 def test_a_clock_that_is_some_hours_ahead_counts(tmp_path: Path) -> None:
     soon = (datetime.now(timezone.utc) + timedelta(hours=14)).isoformat()
     taken(tmp_path / "s.db", [_copy("j", "old", "b", 1), _timed(_copy("j", "new", "b", 2), soon)])
