@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, asking, whole_number
+from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.questions.registry import question_called
 
 if TYPE_CHECKING:
@@ -91,3 +92,5 @@ def show(answer: Answer[Any], format: str) -> None:  # noqa: A002 (the word of t
             if diagnostic.missing:
                 operator = f"{diagnostic.operator}: " if diagnostic.operator else ""
                 complain(f"the answer may be incomplete: {operator}{diagnostic.message}")
+            elif diagnostic.code in ODD_CODES:
+                complain(diagnostic.message)

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.command.screen import Screen, complain, counted, printable
 from openlineage_pyspark.command.store_option import (
     VARIABLE,
     add_spark,
@@ -27,6 +27,7 @@ from openlineage_pyspark.command.store_option import (
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode
+from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
 from openlineage_pyspark.workbench.page.html import page_of
@@ -137,12 +138,16 @@ def run(options: argparse.Namespace) -> int:
         )
         _write(text, graph, output, opens=options.open)
     except NameNotFoundError as problem:
-        complain(f"{problem}; without --table and --column, all that there is is shown")
+        # What it may mean stands below, each on a line.
+        first, *candidates = str(problem).split("\n")
+        complain(f"{first}; without --table and --column, all that there is is shown")
+        sys.stderr.writelines(f"{printable(line)}\n" for line in candidates)
         return _WRONG
     except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
-    for problem_of_line in problems:
+    odd = [each.message for each in answer.diagnostics if each.code in ODD_CODES]
+    for problem_of_line in (*problems, *odd):
         complain(problem_of_line)
     return int(bool(problems))
 

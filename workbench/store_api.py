@@ -60,7 +60,9 @@ class Store:
         name = str(path)
         if is_schema_name(name) and not Path(path).exists():
             return cls(SparkTables(active_or_new_session({}, is_session_catalog=is_in_session_catalog(name)), name))
-        return cls(Database(Path(path), read_only=True))
+        database = Database(Path(path), read_only=True)
+        database.look()
+        return cls(database)
 
     @classmethod
     def open_spark(cls, session: SparkSession, schema_name: str) -> Store:
@@ -85,8 +87,14 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close it."""
-        self.close()
+        """
+        Close it.
+
+        Raises:
+            StoreError: something failed because the file is damaged.
+        """
+        if isinstance(self.tables, Database):
+            self.tables.__exit__(kind, problem, traceback)
 
     def close(self) -> None:
         """Close the file."""

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         options: `files`, `to`, `patience` and the options that `configured.add_options` adds.
 
     Returns:
-        The exit code: 1 if an event was not delivered or a line is not an event, 2 if there is no usable receiver.
+        The exit code: 1 if an event was not delivered or a line is not an event, 2 if a file or a receiver is missing.
     """
     settings = read_configuration(options, os.environ).settings
     parts = reachable_parts(options, settings, instead="name another receiver with --to URL")
@@ -91,7 +91,9 @@ def run(options: argparse.Namespace) -> int:
     screen.line(f"{counted(sending.sent, 'event')} sent to {receiver}")
     if sending.stopped_at is not None:
         screen.line(f"the receiver did not take {sending.stopped_at}: that event and those after it were not sent")
-    return int(bool(skipped or unread or sending.stopped_at or counts.failed or counts.dropped or counts.pending))
+    if unread:
+        return 2
+    return int(bool(skipped or sending.stopped_at or counts.failed or counts.dropped or counts.pending))
 
 
 class Sending:

@@ -69,7 +69,7 @@ def _read(file: str) -> Iterator[FileLine]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         yield FileLine(EventPlace(file, number + 1), problem=f"the gzip data is damaged or cut off here ({problem})")
     except OSError as problem:
-        raise EventError(f"{file} can't be read ({problem.strerror or problem})", place=file) from problem
+        raise EventError(f"{file} can't be read: {problem.strerror or problem}", place=file) from problem
 
 
 def _line(place: EventPlace, found: EventText) -> FileLine:

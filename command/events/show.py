@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         options: `files`, `output`, `column`, `format` and `unfold`.
 
     Returns:
-        The exit code: 1 if a file can't be read, a line is not an event, or there is nothing to show.
+        The exit code: 1 if a line is not an event or there is nothing to show, 2 if a file can't be read.
     """
     from openlineage_pyspark.command.screen import Screen, complain
 
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         runs = runs_of(_states(options.files, problems, left_out))
     except EventError as problem:
         complain(str(problem))
-        return 1
+        return 2
     _complain(problems, left_out)
     if not runs:
         complain(f"no run events in {', '.join(options.files)}: was the job started with a transport of type file?")
@@ -133,7 +133,7 @@ def _draw(options: argparse.Namespace) -> int:
         return 1
     except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
-        return 1
+        return 2
     for problem_of_line in problems[:_MOST_PROBLEMS]:
         complain(problem_of_line)
     return int(bool(problems))

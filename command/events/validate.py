@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         options: `files`, `spec` and `format`.
 
     Returns:
-        The exit code: 1 where there is a finding or no event, 2 where the schemas can't be used.
+        The exit code: 1 where there is a finding or no event, 2 where a file or the schemas can't be read.
     """
     try:
         schemas = Schemas(options.spec) if options.spec else Shape()
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         return 2
     except EventError as problem:
         complain(str(problem))
-        return 1
+        return 2
     findings = check.findings()
     if options.format == "json":
         values = Values("findings", _document(check, findings, schemas))

@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
         if problem_of_folder := _problem_with(folder):
             complain(problem_of_folder)
             return 2
-    kept = options.keep or kept_place(path)
+    kept = options.keep or kept_place(path.absolute())
     try:
         said = set_back(path, options.back_to, kept, options.restored)
     except (CheckpointError, OSError, ValueError) as problem:

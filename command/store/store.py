@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.command.store import spark_ingest
 from openlineage_pyspark.command.store_option import (
     add_store,
@@ -21,12 +21,15 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn
+from openlineage_pyspark.workbench.questions.forgetting import forgetting
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.spark.tables import SparkTables
 from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.store.expiry import Expired
+    from collections.abc import Sequence
+
+    from openlineage_pyspark.workbench.store.expiry import ExpirableTables, Expired
 
 _REBUILD = """\
 Rebuilds all tables of a store from the events in it. This also makes a store of an older version one of this version.
@@ -35,6 +38,10 @@ tables, no ingest may run meanwhile."""
 _EXPIRE = """\
 Drops the runs that are older, with their events and versions. What is current stays: the newest version of each
 dataset, what each job does now, and all that newer versions were made from."""
+_FORGET = """\
+Drops all events of the runs that read or wrote a dataset, or of the runs of a job: such as one that is gone. It says
+first what goes with them, and asks."""
+_SHOWN = 10
 _OLDER = "a time such as 2026-01-31, or an age such as 90d"
 
 
@@ -51,6 +58,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     old.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_store(old)
     old.set_defaults(run=run_expiry)
+    gone = below.add_parser("forget", help="drop what events say of a dataset or a job", description=_FORGET)
+    gone.add_argument("ref", metavar="DATASET|job:NAME", help="what is forgotten")
+    gone.add_argument("--yes", action="store_true", help="ask nobody")
+    add_store(gone)
+    gone.set_defaults(run=run_forget)
     spark_ingest.add_below(below)
 
 
@@ -123,6 +135,52 @@ def run_expiry(options: argparse.Namespace) -> int:
     else:
         _show(screen, path, found, dry_run=options.dry_run)
     return 0
+
+
+def run_forget(options: argparse.Namespace) -> int:
+    """
+    Forget a dataset or a job.
+
+    Args:
+        options: `ref`, `yes` and `store`.
+
+    Returns:
+        The exit code: 1 if a person does not want it, 2 if there is no such store or no such thing.
+    """
+    try:
+        path = path_of(options)
+        if is_in_spark(options):
+            return _forget(SparkTables(session_for(path, options), path), path, options)
+        refuse_spark_options(options, path)
+        Database(Path(path), read_only=True).close()
+        with Database(Path(path)) as database:
+            return _forget(database, path, options)
+    except StoreError as problem:
+        complain(str(problem))
+        return 2
+
+
+def _forget(tables: ExpirableTables, path: str, options: argparse.Namespace) -> int:
+    found, screen = forgetting(tables, options.ref), Screen()
+    screen.line(f"{found.label}: {counted(len(found.events), 'event')} of {counted(found.runs, 'run')} in {path}")
+    screen.line(f"jobs that lose runs: {_listed(found.jobs)}", indent=2)
+    screen.line(f"other datasets of which these runs tell something: {_listed(found.datasets)}", indent=2)
+    if not options.yes:
+        sys.stdout.write("Forget it? [y/N] ")
+        sys.stdout.flush()
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            complain("nothing was forgotten; --yes asks nobody")
+            return 1
+    # What came meanwhile is forgotten too.
+    count = tables.forget(lambda: forgetting(tables, options.ref).events)
+    tables.shrink()
+    screen.line(f"{counted(count, 'event')} dropped from {path}")
+    return 0
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return (", ".join(names[:_SHOWN]) + rest) or "none"
 
 
 def _show(screen: Screen, path: str, found: Expired, *, dry_run: bool) -> None:

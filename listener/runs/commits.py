@@ -43,7 +43,8 @@ class Commits:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._told: dict[tuple[str, str], None] = {}
+        # A table that is dropped and made again has the same numbers again, at another time.
+        self._told: dict[tuple[str, str, datetime.datetime | None], None] = {}
         self._ended: list[ConcurrentExecution] = []
 
     def end(self, writer: ConcurrentExecution, oldest: datetime.datetime | None) -> None:
@@ -78,15 +79,19 @@ class Commits:
             running: the executions that run now.
             root: id of the outermost execution around it; what is inside of that is no other.
         """
-        left = tuple(each for each in commits if (each.location, each.version) not in self._told)
+        left = tuple(each for each in commits if _key(each) not in self._told)
         beside = [*running, *(each for each in self._ended if each.ended is not None and each.ended >= began)]
         contested = any(each.root != root and each.contests(output) for each in beside)
         found = _certain(left, metrics, contested=contested)
         for commit in found:
-            self._told[commit.location, commit.version] = None
+            self._told[_key(commit)] = None
         while len(self._told) > _MOST_TOLD:
             del self._told[next(iter(self._told))]
         return found
+
+
+def _key(commit: Commit) -> tuple[str, str, datetime.datetime | None]:
+    return commit.location, commit.version, commit.time
 
 
 def _certain(commits: tuple[Commit, ...], metrics: ExecutionMetrics, *, contested: bool) -> tuple[Commit, ...]:

@@ -117,7 +117,7 @@ def test_without_a_receiver_or_a_file_it_is_said(job, written, run, receiver, tm
     assert errors == "openlineage-pyspark: no transport is configured: name the receiver with --to URL\n"
     code, _, errors = run("send", str(tmp_path / "absent"), "--to", receiver.url)
     assert (code, errors) == (
-        1, f"openlineage-pyspark: {tmp_path}/absent can't be read (No such file or directory)\n",
+        2, f"openlineage-pyspark: {tmp_path}/absent can't be read: No such file or directory\n",
     )  # fmt: skip
 
 

@@ -304,7 +304,7 @@ def test_a_missing_file_and_an_empty_one_are_named(tmp_path, written, run):
     absent = str(tmp_path / "absent.ndjson")
 
     assert run("show", absent) == (
-        1, "", f"openlineage-pyspark: {absent} can't be read (No such file or directory)\n",
+        2, "", f"openlineage-pyspark: {absent} can't be read: No such file or directory\n",
     )  # fmt: skip
     empty = written()
     assert run("show", empty) == (

@@ -91,7 +91,7 @@ def test_what_nothing_is_made_from_is_said(store, run):
 
 def test_a_wrong_question_ends_with_a_sentence(store, run, tmp_path):
     near = (
-        "openlineage-pyspark: nothing is called 'order'; near it: /lake/orders, shop.orders\n"
+        "openlineage-pyspark: nothing is called 'order'; near it: shop.orders\n"
         f"openlineage-pyspark: `openlineage-pyspark datasets` lists what the store {store} holds\n"
     )
     assert run("upstream", "order", "--store", store) == (2, "", near)

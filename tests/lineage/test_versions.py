@@ -193,3 +193,13 @@ def test_the_versions_cost_no_request_to_the_file_system(packaged, tmp_path_fact
         assert len([each for each in told if each]) == (11 if lineage else 0)
     assert asked[True] == asked[False]
     assert {name.partition(" ")[0] for name in asked[True]} == {"job"}
+
+
+def test_a_delta_table_that_is_dropped_and_made_again_has_the_versions_of_both_lives(packaged, tmp_path_factory):
+    """A number that comes again is another commit; a statement that changes no row has made none."""
+    jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
+    done = jobs.run("made_again.py", conf={**CONF, "spark.jars": packaged(JARS)})
+    assert done.code == 0, done.stderr[-3000:]
+    assert json.loads((done.folder / "told.json").read_text("utf-8")) == [[0, 1, 2], [0, 1, 2]]
+    ends = [event for event in done.queries() if event["eventType"] == "COMPLETE"]
+    assert writes(ends, "d") == ["0", "1", None, None, "2", None, "0", "1", None, None, "2"]

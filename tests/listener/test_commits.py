@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+import attrs
 import pytest
 from openlineage_pyspark.facets.model.dataset import Identifier, Statistics, TableVersions
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics, TaskMetrics
@@ -76,6 +77,16 @@ def test_a_commit_is_told_once() -> None:
     assert own([first], wrote(3), HERE, told=told) == ["1"]
     assert own([first, second], wrote(3), HERE, told=told) == ["2"]
     assert own([first, second], wrote(3), told=told) == []
+
+
+def test_a_table_that_was_dropped_and_made_again_has_its_numbers_again() -> None:
+    told = Commits()
+    first = commit("1", 3)
+    again = attrs.evolve(first, time=at(4))
+
+    assert own([first], wrote(3), told=told) == ["1"]
+    assert own([first, again], wrote(3), told=told) == ["1"]
+    assert own([again], wrote(3), told=told) == []
 
 
 def test_an_execution_that_has_ended_contests_what_was_committed_while_it_ran() -> None:

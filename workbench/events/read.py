@@ -1043,7 +1043,7 @@ def _batch_time(odd: _Odd, batch: EventJson) -> int | None:
     if text is None:
         return None
     try:
-        return microseconds(text)
+        return _microseconds(text)
     except (ValueError, OverflowError):
         odd.add(_BATCHES, "the time of a batch is no time")
         return None
@@ -1054,11 +1054,21 @@ def _time(event: EventJson) -> int:
     if not isinstance(text, str):
         raise InvalidEventError("`eventTime` is missing or no text", place="eventTime")
     try:
-        found = microseconds(text)
-        # With its zone it may be before the first year, or after the last one, of those that people read.
-        time_of_micros(found)
+        return _microseconds(text)
     except (ValueError, OverflowError):
         raise InvalidEventError(f"`eventTime` is {json.dumps(text)}", place="eventTime") from None
+
+
+def _microseconds(text: str) -> int:
+    """
+    Return a time as microseconds since 1970.
+
+    Raises:
+        ValueError: it is none.
+        OverflowError: with its zone it is before the first year, or after the last one, of those that people read.
+    """
+    found = microseconds(text)
+    time_of_micros(found)
     return found
 
 

@@ -391,7 +391,7 @@ class Lineage {
   }
 
   /**
-   * Return the edges on the path between two nodes, if one of them is a column and there are any; else null.
+   * Return the edges on the path between two nodes, if one of them is a column; else null.
    * @param {string} from
    * @param {string} to
    * @param {boolean} indirect
@@ -402,7 +402,7 @@ class Lineage {
     if (this.lastPath.asked !== asked) {
       const isOfColumns = from && to && [from, to].some((id) => this.columns.has(id));
       const edges = isOfColumns ? this.between(from, to, indirect) : [];
-      this.lastPath = { asked, edges: edges.length ? new Set(edges) : null };
+      this.lastPath = { asked, edges: isOfColumns ? new Set(edges) : null };
     }
     return this.lastPath.edges;
   }

@@ -136,7 +136,7 @@ class Panel {
   runLine(run) {
     const state = outcome(run);
     const line = el("span", { class: `run ${state}` }, `${MARKS[state]} ${shown(run.state, 20)} ${timeOf(run.ended || run.started)}`);
-    const lasted = run.started && run.ended ? ` (${duration(run)})` : "";
+    const lasted = run.started && run.ended && Date.parse(run.ended) >= Date.parse(run.started) ? ` (${duration(run)})` : "";
     const site = run.callSite ? [" ", el("small", {}, shown(run.callSite, 300))] : [];
     return el("span", {}, line, lasted, ...site, ...(run.error ? [code(shownLines(run.error, 600))] : []));
   }
@@ -197,8 +197,9 @@ class Panel {
       ...this.title(column ? "Column" : "Table", lineage.label(id)),
       ...about,
       el("p", {}, this.action("What lies around it", id, "around"), " ", this.action("Path from here", id, "from"), " ", this.action("Path to here", id, "to")),
-      ...(direction === "down" ? [] : this.edgeList("Comes from", column ? lineage.way(id, false, indirect) : [])),
-      ...(direction === "up" ? [] : this.edgeList("Goes to", column ? lineage.way(id, true, indirect) : [])),
+      // Of a table, `ofDataset` names the tables; the edges are those of its columns.
+      ...(!column || direction === "down" ? [] : this.edgeList("Comes from", lineage.way(id, false, indirect))),
+      ...(!column || direction === "up" ? [] : this.edgeList("Goes to", lineage.way(id, true, indirect))),
     ];
   }
 
@@ -229,11 +230,14 @@ class Panel {
   /** @param {Dataset} dataset */
   ofDataset(dataset) {
     const others = dataset.otherNames.length ? [el("p", {}, "also called ", shown(dataset.otherNames.join(", "), 1000))] : [];
-    const direct = (/** @type {string} */ title, /** @type {Set<string>} */ ids) => this.listed(title, [...ids], (id) => el("li", {}, this.link(id)));
+    const beyond = (/** @type {string} */ title, /** @type {Set<string>} */ ids, /** @type {Set<string>} */ jobs, /** @type {"reads" | "writes"} */ how) => {
+      const every = new Set([...ids, ...[...jobs].flatMap((job) => [...(this.lineage.jobs.get(job)?.[how] || [])])]);
+      return this.listed(`${title} (${every.size})`, [...every], (id) => el("li", {}, this.link(id)));
+    };
     return [
       ...others,
-      ...direct("Made from", dataset.sources),
-      ...direct("Makes", dataset.targets),
+      ...beyond("Comes from", dataset.sources, dataset.writers, "reads"),
+      ...beyond("Goes to", dataset.targets, dataset.readers, "writes"),
       ...(dataset.format ? [el("p", {}, shown(dataset.format, 60))] : []),
       ...this.listed("Written by", [...dataset.writers], (job) => el("li", {}, this.link(job), ...this.lastRun(job))),
       ...this.listed("Read by", [...dataset.readers], (job) => el("li", {}, this.link(job), ...this.lastRun(job))),

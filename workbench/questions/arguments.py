@@ -23,17 +23,21 @@ AsOf: TypeAlias = Annotated[
     str, Help("answer for an earlier time, such as 2026-01-31T12:00:00Z or 2d (two days ago)", "TIME")
 ]
 LateAt: TypeAlias = Annotated[str, Help("the time at which they are late or not, such as 2d; default: now", "TIME")]
+Since: TypeAlias = Annotated[str, Help("leave out what jobs do that were not seen since, such as 90d", "TIME")]
 Ever: TypeAlias = Annotated[bool, Help("count what jobs did once and do no longer")]
 
 
-def limits_of(depth: int | None = None, as_of: str = "", *, direct: bool = False, ever: bool = False) -> Limits:
+def limits_of(
+    depth: int | None = None, as_of: str = "", *, direct: bool = False, ever: bool = False, since: str = ""
+) -> Limits:
     """
     Return the limits of a question.
 
     Raises:
         StoreError: the time can't be read.
     """
-    return Limits(depth, direct, time_of(as_of, now()) if as_of else None, ever)
+    begin = time_of(since, now()) if since else 0
+    return Limits(depth, direct, time_of(as_of, now()) if as_of else None, ever, since=begin)
 
 
 def time_or_now(text: str) -> int:

@@ -9,6 +9,7 @@ import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
+from openlineage_pyspark.workbench.questions.oddities import names_alike
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets
@@ -73,7 +74,8 @@ def known_datasets(
         if any(containing.lower() in name.lower() for name in names):
             readers, writers, written = counted[dataset.id]
             found.append(_row(dataset, readers or 0, writers or 0, written))
-    return answered(Rows("dataset", tuple(sorted(found, key=lambda row: (row.label, row.namespace, row.name)))))
+    ordered = tuple(sorted(found, key=lambda row: (row.label, row.namespace, row.name)))
+    return answered(Rows("dataset", ordered), names_alike(tables, "dataset"))
 
 
 def _row(dataset: DatasetName, readers: int, writers: int, written: int | None) -> DatasetRow:

@@ -21,14 +21,16 @@ from openlineage_pyspark.workbench.model.graph import (
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
-from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, limits_of
+from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, Since, limits_of
 from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
+from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,
     leads_on,
     limit_diagnostic,
     reach,
+    unseen_jobs,
 )
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.told import (
@@ -75,9 +77,10 @@ def graph(
     direct: Direct = False,
     as_of: AsOf = "",
     ever: Ever = False,
+    since: Since = "",
 ) -> Answer[Graph]:
     """Show the lineage of a store as a graph: all of it, or what lies around a dataset or a column."""
-    limits = limits_of(depth, as_of, direct=direct, ever=ever)
+    limits = bounded(tables, limits_of(depth, as_of, direct=direct, ever=ever, since=since))
     limited: tuple[Diagnostic, ...] = ()
     if not around:
         found = whole_graph(tables, limits)
@@ -126,8 +129,9 @@ def detailed(tables: QueriedTables, limits: Limits, named: Graph, runs: Iterable
 class _Builder:
     def __init__(self, tables: QueriedTables, limits: Limits) -> None:
         self._tables = tables
-        self._limits = limits
-        self._current = Current(tables, limits.time)
+        self._limits = bounded(tables, limits)
+        self._current = Current(tables, self._limits.time)
+        self._unseen = unseen_jobs(tables, limits)
 
     def build(self, only: set[int] | None, up: set[int] | None = None, down: set[int] | None = None) -> Graph:
         """
@@ -212,7 +216,8 @@ class _Builder:
             written = [(job, dataset) for job, dataset in written if self._current.holds(job, dataset)]
             reads = self._current.reads(job for job, _ in read)
             read = [(job, dataset) for job, dataset in read if dataset in reads[job]]
-        return [(*pair, writes) for pairs, writes in ((read, False), (written, True)) for pair in pairs]
+        both = ((pair, writes) for pairs, writes in ((read, False), (written, True)) for pair in pairs)
+        return [(*pair, writes) for pair, writes in both if pair[0] not in self._unseen]
 
     def _related_datasets(self, table: str, name_ids: set[int] | None) -> list[tuple[int, int]]:
         """Return the datasets that jobs have ever read or written, each with its job."""
@@ -241,7 +246,11 @@ class _Builder:
             among = (self._among(f"{sql}{each}", "c.output_id", name_ids) for each in listed_descriptions(every))
             rows = [row for found in among for row in found if row[10] in holding.get((row[4], row[2]), ())]
         rows.sort(key=lambda row: row[-1])
-        latest = {row[:8]: row for row in rows if not (self._limits.direct and row[5] == "INDIRECT")}
+        latest = {
+            row[:8]: row
+            for row in rows
+            if not (self._limits.direct and row[5] == "INDIRECT") and row[4] not in self._unseen
+        }
         return list(latest.values())
 
     def _among(self, sql: str, column: str, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
@@ -297,7 +306,9 @@ class _Builder:
         else:
             rows = [row for listed in id_lists(ids) for row in self._tables.query(f"{sql} WHERE job_id IN ({listed})")]
         return {
-            row[0]: JobNode(*row[1:3], *(text or "" for text in row[3:])) for row in sorted(rows, key=lambda r: r[1:3])
+            row[0]: JobNode(*row[1:3], *(text or "" for text in row[3:]))
+            for row in sorted(rows, key=lambda r: r[1:3])
+            if row[0] not in self._unseen
         }
 
     def _runs(self, jobs: dict[int, JobNode]) -> list[RunNode]:

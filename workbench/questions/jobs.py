@@ -12,6 +12,7 @@ from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import LateAt, time_or_now
+from openlineage_pyspark.workbench.questions.oddities import names_alike, shared_runs
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.store.names import QueriedTables
@@ -88,7 +89,8 @@ def jobs(
         if place == 1
     ]
     wanted = [job for job in found if (job.late or not late) and (job.last_state in FAILED or not failed)]
-    return answered(Rows("job", tuple(sorted(wanted, key=lambda job: (job.namespace, job.name)))))
+    ordered = tuple(sorted(wanted, key=lambda job: (job.namespace, job.name)))
+    return answered(Rows("job", ordered), (*shared_runs(tables), *names_alike(tables, "job")))
 
 
 def late_jobs(tables: QueriedTables, now: int) -> dict[int, tuple[float, bool]]:

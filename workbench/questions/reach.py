@@ -101,17 +101,21 @@ class Limits:
         direct: whether to pass only columns whose values arrive, and not those that decide about rows.
         as_of: the time for which to answer, microseconds since 1970; None for now.
         ever: whether to pass what a job did once and does no longer.
+        now: without a time, what is later does not count yet.
+        since: leave out what jobs do that were not seen since, microseconds since 1970; 0 for nothing.
     """
 
     depth: int | None = None
     direct: bool = False
     as_of: int | None = None
     ever: bool = False
+    now: int = FOREVER
+    since: int = 0
 
     @property
     def time(self) -> int:
         """Return the time for which to answer."""
-        return FOREVER if self.as_of is None else self.as_of
+        return self.now if self.as_of is None else self.as_of
 
 
 def reach(tables: QueriedTables, start: Place, direction: Direction, limits: Limits) -> Closure:
@@ -151,10 +155,13 @@ def reach_all(
     edges: dict[tuple[Place, Place, int], PlaceEdge] = {}
     passed: dict[Place, int] = {}
     frontier, depth = list(depths), 0
+    unseen = unseen_jobs(tables, limits)
     while frontier and (limits.depth is None or depth < limits.depth):
         depth += 1
         following: dict[Place, None] = {}
         for edge in step(tables, frontier, direction, limits, current):
+            if edge.job_id in unseen:
+                continue
             edges.setdefault((edge.source, edge.target, edge.job_id), edge)
             begin, end = edge.source, edge.target
             if direction is Direction.UPSTREAM:
@@ -211,6 +218,13 @@ def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, li
     outputs = current.outputs([job_id])
     current.learn(outputs)
     return sorted((each, "") for job, each in outputs if current.holds(job, each))
+
+
+def unseen_jobs(tables: QueriedTables, limits: Limits) -> frozenset[int]:
+    """Return the jobs that were last seen before the time from which on facts count."""
+    if not limits.since:
+        return frozenset()
+    return frozenset(row[0] for row in tables.query("SELECT job_id FROM job WHERE last_time < ?", (limits.since,)))
 
 
 def part_between(reached: Closure, end: Place) -> Closure:

@@ -98,6 +98,7 @@ class AnswerLink:
         kept: whether the target is the dataset's next version, which keeps the rows of the source.
         inferred: whether no event names the source's version: it was current when the run began to read.
         edge: between columns, the edge of the graph; else None.
+        last_seen: when the job was last seen, ISO 8601; empty if that is not known.
     """
 
     source: AnswerNode
@@ -109,6 +110,7 @@ class AnswerLink:
     kept: bool = False
     inferred: bool = False
     edge: Edge | None = None
+    last_seen: str = ""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -263,7 +265,12 @@ def _by_table(answer: LinkedNodes) -> LinkedNodes:
             ends = (tables[_table_key(link.source)], tables[_table_key(link.target)])
             links.setdefault((*ends, link.job, link.job_namespace), []).append(link)
     merged = [
-        AnswerLink(*key, max(each.last_run for each in same), inferred=all(each.inferred for each in same))
+        AnswerLink(
+            *key,
+            max(each.last_run for each in same),
+            inferred=all(each.inferred for each in same),
+            last_seen=max(each.last_seen for each in same),
+        )
         for key, same in links.items()
     ]
     start = tables[_table_key(answer.start)]
@@ -293,7 +300,8 @@ def _by_job(answer: LinkedNodes) -> LinkedNodes:
 
     def add(source: AnswerNode, target: AnswerNode, link: AnswerLink) -> None:
         if source != target:
-            made.setdefault((source, target), AnswerLink(source, target, link.job, link.job_namespace, link.last_run))
+            ends = AnswerLink(source, target, link.job, link.job_namespace, link.last_run, last_seen=link.last_seen)
+            made.setdefault((source, target), ends)
 
     for link in by_table.links:
         job = jobs[link.job_namespace, link.job]

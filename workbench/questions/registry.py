@@ -9,7 +9,6 @@ of some words (`Literal`), or several words (`tuple[str, ...]`); `Help` says wha
 from __future__ import annotations
 
 import inspect
-import sqlite3
 import sys
 import typing
 from collections.abc import Callable, Mapping
@@ -19,11 +18,11 @@ from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 import attrs
-from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer, Writer, camel_case
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import known_time, time_of_micros
 from openlineage_pyspark.workbench.questions import QUESTIONS
+from openlineage_pyspark.workbench.questions.oddities import oddities
 from openlineage_pyspark.workbench.store.names import QueriedTables
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ R = TypeVar("R", bound="Result")
 Shape: TypeAlias = Literal["text", "number", "flag", "choice", "texts", "choices"]
 
 _SHOWN = 3
-_DAMAGED = "the store can't be read ({}): take a copy of it, or take the events in again"
 
 
 @attrs.frozen
@@ -149,17 +147,13 @@ def question(
         @wraps(function)
         def ask(tables: QueriedTables, /, *args: P.args, **kwargs: P.kwargs) -> Answer[R]:
             given = signature.bind(tables, *args, **kwargs).arguments
-            try:
-                answer = function(tables, *args, **kwargs)
-                newest, rejected = last_seen(tables), _rejected(tables)
-            except sqlite3.DatabaseError as problem:
-                raise StoreError(f"{called} can't be answered, as a part of {_DAMAGED.format(problem)}") from problem
+            answer = function(tables, *args, **kwargs)
             return attrs.evolve(
                 answer,
                 question=called,
                 arguments=dict(_named(given, signature)),
-                last_seen=newest,
-                diagnostics=(*answer.diagnostics, *rejected),
+                last_seen=last_seen(tables),
+                diagnostics=(*answer.diagnostics, *_rejected(tables), *oddities(tables)),
                 writers=writers,
             )
 

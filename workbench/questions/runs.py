@@ -16,6 +16,7 @@ from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import LateAt, time_or_now
 from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.jobs import FAILED, LEAST_DELAY, LEAST_RUNS, USUAL_RUNS
+from openlineage_pyspark.workbench.questions.oddities import listed
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.store.names import QueriedTables
@@ -56,11 +57,18 @@ class RunRow:
     usual_seconds: float | None = None
     late: bool = False
 
+    @property
+    def seconds(self) -> float | None:
+        """Return how long it took; None if that is not known, as where it ends before it begins."""
+        if self.started is None or self.ended is None or self.ended < self.started:
+            return None
+        return (self.ended - self.started).total_seconds()
+
 
 def _table(answer: Answer[Rows[RunRow]]) -> TextTable:
     rows = []
     for each in answer.result:
-        took = f"{(each.ended - each.started).total_seconds():,.1f} s" if each.ended and each.started else ""
+        took = "" if each.seconds is None else f"{each.seconds:,.1f} s"
         state = each.state if each.state in ENDS else _NO_END
         rows.append((shown_time(each.started), state, took, each.run_id, each.job))
         if each.error:
@@ -108,11 +116,19 @@ def runs(
     )
     begin = time_or_now(since) if since else 0
     lost = (each for each in tables.dropped() if job.lower() in each.name.lower() and each.last_time >= begin)
-    diagnostics = [*dropped_diagnostics(lost)]
+    diagnostics = [*dropped_diagnostics(lost), *_oddities(found[:limit])]
     if limit is not None and len(found) > limit:
         more = f"there are more runs than {limit}: a higher limit shows them"
         diagnostics.insert(0, Diagnostic("limit", more, missing=True))
     return answered(Rows("run", found[:limit]), diagnostics)
+
+
+def _oddities(runs: tuple[RunRow, ...]) -> tuple[Diagnostic, ...]:
+    """Return what is odd in runs: those that end before they begin."""
+    odd = [run.run_id for run in runs if run.started and run.ended and run.ended < run.started]
+    if not odd:
+        return ()
+    return (Diagnostic("odd-time", f"by the times of their events, these runs end before they begin: {listed(odd)}"),)
 
 
 def late_runs(tables: QueriedTables, now: int) -> dict[str, float]:
@@ -144,6 +160,6 @@ def late_runs(tables: QueriedTables, now: int) -> dict[str, float]:
             median = statistics.median(usual)
             if ended - started > max(_MUCH_LONGER * median, median + LEAST_DELAY):
                 found[run_id] = median / 1e6
-        if state == "COMPLETE":
+        if state == "COMPLETE" and ended >= started:
             usual.append(ended - started)
     return found

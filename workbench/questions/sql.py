@@ -10,9 +10,12 @@ from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers
+from openlineage_pyspark.workbench.questions.versions import StoredVersions
 from openlineage_pyspark.workbench.store.dialect import of_sqlite
 from openlineage_pyspark.workbench.store.names import QueriedTables
+from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS
 from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.tables.schema import SOURCE_SNAPSHOT_LINEAGE
 
 
 @attrs.frozen
@@ -46,6 +49,7 @@ def sql(
     query: Annotated[str, Help("a SELECT; - is standard input", "QUERY", reads_input=True)],
     *,
     dialect: Annotated[str, Help("the dialect of the query, by its name in sqlglot; default: spark")] = "spark",
+    seconds: Annotated[int, Help(f"how long it may take; default: {MOST_SECONDS}", "N", least=1)] = MOST_SECONDS,
 ) -> Answer[QueryRows]:
     """
     Ask the store's tables and views with a query of your own, written as for Spark.
@@ -55,5 +59,7 @@ def sql(
     """
     if not isinstance(tables, Database):
         raise StoreError("this store is in tables of an engine: ask them there")
-    columns, rows = tables.ask(of_sqlite(query, dialect))
+    text = of_sqlite(query, dialect)
+    streamed = StoredVersions(tables).streamed() if SOURCE_SNAPSHOT_LINEAGE.name in text else ()
+    columns, rows = tables.ask(text, seconds, streamed)
     return answered(QueryRows("row", tuple(rows), columns=tuple(columns)))

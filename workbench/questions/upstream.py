@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypeAlias
 
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.questions.arguments import AsOf, Depth, Direct, Ever, Ref, limits_of
+from openlineage_pyspark.workbench.questions.arguments import AsOf, Depth, Direct, Ever, Ref, Since, limits_of
 from openlineage_pyspark.workbench.questions.reach import Direction
 from openlineage_pyspark.workbench.questions.reach_text import REACH_WRITERS
 from openlineage_pyspark.workbench.questions.reached import Grain, LinkedNodes
@@ -27,9 +27,10 @@ def upstream(
     direct: Direct = False,
     as_of: AsOf = "",
     ever: Ever = False,
+    since: Since = "",
 ) -> Answer[LinkedNodes]:
     """Show where a dataset, a column, a version, a job or a run comes from, the closest first."""
-    limits = limits_of(depth, as_of, direct=direct, ever=ever)
+    limits = limits_of(depth, as_of, direct=direct, ever=ever, since=since)
     found = reached_from(tables, ref, Direction.UPSTREAM, limits, Grain(by) if by else None)
     return answer_of(tables, limits, found)
 
@@ -44,8 +45,9 @@ def downstream(
     direct: Direct = False,
     as_of: AsOf = "",
     ever: Ever = False,
+    since: Since = "",
 ) -> Answer[LinkedNodes]:
     """Show what is made from a dataset, a column, a version, by a job or a run, the closest first."""
-    limits = limits_of(depth, as_of, direct=direct, ever=ever)
+    limits = limits_of(depth, as_of, direct=direct, ever=ever, since=since)
     found = reached_from(tables, ref, Direction.DOWNSTREAM, limits, Grain(by) if by else None)
     return answer_of(tables, limits, found)

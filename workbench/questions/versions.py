@@ -17,14 +17,15 @@ import bisect
 import enum
 import heapq
 import itertools
-import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.model.times import FOREVER
+from openlineage_pyspark.workbench.questions.offsets import versions_read
 from openlineage_pyspark.workbench.questions.reach import Direction
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts, marked_lists
+from openlineage_pyspark.workbench.store.tables.views import MADE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,9 +38,14 @@ VersionKey: TypeAlias = "tuple[int, str]"
 RunPart: TypeAlias = "tuple[str, int]"
 """A run's id and the number of one of its micro-batches; NO_BATCH for a run that has none."""
 
+StreamedRead: TypeAlias = "tuple[str, int, int, str, bool]"
+"""A run, a micro-batch, a dataset, the version that was read, and whether it is inferred."""
+
 VersionPlace: TypeAlias = "tuple[VersionKey, bool]"
 """A version, and whether the rows are meant that it added."""
 
+# Between a version's number and the life of its table, as in `3~1`.
+_LIFE = "~"
 # CREATE is not among them: it may find the table there. What was dropped before it is gone by the DROP.
 _REPLACING = frozenset({"DROP", "OVERWRITE", "TRUNCATE"})
 
@@ -184,11 +190,37 @@ class _History:
         versions: in their order.
         places: the id of a version -> its place in that order.
         following: the id of a version -> the versions whose parent it is.
+        ends: when the dataset was dropped.
     """
 
     versions: tuple[DatasetVersion, ...]
     places: dict[str, int]
     following: dict[str, tuple[DatasetVersion, ...]]
+    ends: tuple[int, ...] = ()
+
+    def knows(self, id_: str) -> bool:
+        """Return whether there is such a version."""
+        return id_ in self.places
+
+    def parent(self, id_: str) -> str:
+        """Return the version before one; empty if there is none that is known."""
+        return self.versions[self.places[id_]].parent if id_ in self.places else ""
+
+    def after(self, first: str, last: str) -> list[str] | None:
+        """Return the versions after one and up to another in their order; None if they are not in this order."""
+        begin, end = self.places.get(first), self.places.get(last)
+        if begin is None or end is None or begin > end:
+            return None
+        return [each.id for each in self.versions[begin + 1 : end + 1]]
+
+    def ids(self) -> Iterable[str]:
+        """Return all versions."""
+        return self.places
+
+    def id_at(self, id_: str, time: int) -> str:
+        """Return the id of the version that had this one at a time: it may have been another life of the dataset."""
+        former = _of_life(id_, self.ends, time)
+        return former if former in self.places else id_
 
     def current(self, time: int, reader: RunPart | None = None) -> str:
         """Return the version that was current at a time, leaving out what the reader itself made; empty if none was."""
@@ -231,7 +263,8 @@ class StoredVersions:
                 unmade = (dataset_id, "", NO_BATCH, snapshot, None, time, None, "", None, None)
                 made[dataset_id].setdefault(snapshot, []).append(unmade)
         for dataset_id, rows in made.items():
-            self._histories[dataset_id] = _history(dataset_id, rows, self._replacing)
+            ends = sorted(row[5] for told in rows.values() for row in told if row[7] == "DROP")
+            self._histories[dataset_id] = _history(dataset_id, _of_lives(rows, ends), self._replacing, tuple(ends))
 
     def of(self, dataset_id: int) -> tuple[DatasetVersion, ...]:
         """Return the versions of a dataset in their order: by what came before what, and by time."""
@@ -262,10 +295,11 @@ class StoredVersions:
         self.load(row[0] for row in rows)
         found: dict[RunPart, dict[VersionKey, None]] = {}
         for row in rows:
-            if _id_of(row) not in self._histories[row[0]].places:
+            id_ = self._histories[row[0]].id_at(_id_of(row), row[5])
+            if id_ not in self._histories[row[0]].places:
                 # A run within it made the version.
                 continue
-            found.setdefault((row[1], row[2]), {})[row[0], _id_of(row)] = None
+            found.setdefault((row[1], row[2]), {})[row[0], id_] = None
         return {part: tuple(sorted(keys)) for part, keys in found.items()}
 
     def read_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionRead, ...]]:
@@ -276,6 +310,23 @@ class StoredVersions:
         for row in rows:
             found.setdefault((row[1], row[2]), []).extend(self._reads(row))
         return {part: tuple(sorted(reads, key=_read_order)) for part, reads in found.items()}
+
+    def streamed(self) -> list[StreamedRead]:
+        """
+        Return which versions micro-batches read, of all whose offsets are told.
+
+        Returns:
+            The run, the micro-batch, the dataset, the version, which is empty where nothing was read, and whether it is
+            inferred.
+        """
+        rows = _without_unnamed(self._tables.query(f"{_SOURCES} WHERE l.offset_to IS NOT NULL"))
+        self.load(row[0] for row in rows)
+        found: list[StreamedRead] = []
+        for row in rows:
+            unit = (str(row[1]), int(row[2]), int(row[0]))
+            reads = [(*unit, read.version[1], read.inferred) for read in self._reads(row)]
+            found += reads or [(*unit, "", False)]
+        return found
 
     def parts_of(self, run_ids: Iterable[str]) -> list[RunPart]:
         """Return the parts of runs that read or made something."""
@@ -413,10 +464,11 @@ class StoredVersions:
         """Return what one row of a source means: a stream's micro-batch may have read several versions."""
         dataset_id, run_id, batch_id, snapshot, job_id, time, offset_from, offset_to, rows = row
         part, history = (run_id, batch_id), self._histories[dataset_id]
-        inferred = not snapshot
-        ids, added = [snapshot or history.current(time, part)], False
-        if snapshot:
-            ids, added = _range(history, snapshot, offset_from, offset_to)
+        found = versions_read(_Life(history, time), snapshot, offset_from, offset_to, rows)
+        inferred = found.ids is None
+        ids = [history.current(time, part)]
+        if found.ids is not None:
+            ids = [history.id_at(each, time) for each in found.ids]
         for each in ids:
             yield VersionRead(
                 part,
@@ -424,7 +476,7 @@ class StoredVersions:
                 job_id,
                 time,
                 inferred,
-                added,
+                found.added,
                 offset_from or "",
                 offset_to or "",
                 rows,
@@ -524,8 +576,7 @@ _SINKS = (
     "FROM dataset_identity i JOIN sink_snapshot_lineage l ON l.name_id = i.name_id "
     "LEFT JOIN run r ON r.run_id = l.run_id"
 )
-# What a run that failed wrote is no version, unless the storage gave it one, or the micro-batch was committed.
-_MADE = "(l.snapshot <> '' OR l.batch_id >= 0 OR r.state IS NULL OR r.state NOT IN ('FAIL', 'ABORT'))"
+_MADE = MADE.format("l", "r")
 # A batch run reads when it begins. A stream whose micro-batches are not told reads on and on.
 _READ = (
     "SELECT i.dataset_id, l.run_id, l.batch_id, l.snapshot, l.job_id, "
@@ -561,7 +612,63 @@ def _read_order(read: VersionRead) -> tuple[int, RunPart, VersionKey]:
     return read.time, read.part, read.version
 
 
-def _history(dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing: frozenset[str]) -> _History:
+@attrs.frozen
+class _Life:
+    """
+    The versions of a dataset in its life at a time: from one drop to the next one, numbers are those of one table.
+
+    Args:
+        history: all of its versions.
+        time: the time.
+    """
+
+    history: _History
+    time: int
+
+    def knows(self, id_: str) -> bool:
+        return self.history.knows(self.history.id_at(id_, self.time))
+
+    def parent(self, id_: str) -> str:
+        return self.history.parent(self.history.id_at(id_, self.time)).partition(_LIFE)[0]
+
+    def after(self, first: str, last: str) -> list[str] | None:
+        found = self.history.after(*(self.history.id_at(each, self.time) for each in (first, last)))
+        return None if found is None else [each.partition(_LIFE)[0] for each in found]
+
+    def ids(self) -> Iterator[str]:
+        life = _of_life("0", self.history.ends, self.time).partition(_LIFE)[2]
+        return (number for number, _, own in (each.partition(_LIFE) for each in self.history.ids()) if own == life)
+
+
+def _of_life(id_: str, ends: Sequence[int], time: int) -> str:
+    """
+    Return the id of a version with its life: one of an earlier life has its number, as in `3~1`, and others have none.
+
+    Storages that number the versions of a table, as Delta Lake does, begin anew when it is dropped and made again.
+
+    Args:
+        id_: the id that the storage gives it.
+        ends: when the dataset was dropped.
+        time: when the version was there.
+    """
+    before = bisect.bisect_left(ends, time)
+    return f"{id_}{_LIFE}{before + 1}" if before < len(ends) and id_.isdecimal() else id_
+
+
+def _of_lives(rows: dict[str, list[tuple[Any, ...]]], ends: Sequence[int]) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows of versions by their ids with their lives; as they are if no number comes again."""
+    lives: dict[str, list[tuple[Any, ...]]] = {}
+    for id_, told in rows.items():
+        for row in told:
+            lives.setdefault(_of_life(id_, ends, row[5]), []).append(row)
+    again = {each for each in lives if each in rows}
+    comes_again = any(number in again for number, sign, _ in (each.partition(_LIFE) for each in lives) if sign)
+    return lives if comes_again else rows
+
+
+def _history(
+    dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing: frozenset[str], ends: tuple[int, ...] = ()
+) -> _History:
     """
     Return the versions of a dataset in order.
 
@@ -569,6 +676,7 @@ def _history(dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing:
         dataset_id: the dataset.
         rows: the id of each version -> the rows that tell it.
         replacing: the changes that keep no rows.
+        ends: when it was dropped.
     """
     found = {}
     for id_, told in rows.items():
@@ -576,6 +684,8 @@ def _history(dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing:
         told.sort(key=lambda row: (not row[1], row[8] is None, -row[2], row[5], row[1]))
         made = [row for row in told if row[1]]
         parent, change = (next((row[place] for row in told if row[place]), "") for place in (6, 7))
+        if parent and _LIFE in id_:
+            parent = f"{parent}{id_[id_.index(_LIFE) :]}"
         found[id_] = DatasetVersion(
             dataset_id,
             id_,
@@ -603,7 +713,7 @@ def _history(dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing:
     following: dict[str, tuple[DatasetVersion, ...]] = {}
     for version in versions:
         following[version.parent] = (*following.get(version.parent, ()), version)
-    return _History(tuple(versions), {each.id: place for place, each in enumerate(versions)}, following)
+    return _History(tuple(versions), {each.id: place for place, each in enumerate(versions)}, following, ends)
 
 
 def _in_order(found: dict[str, DatasetVersion]) -> list[DatasetVersion]:
@@ -649,72 +759,3 @@ def _in_order(found: dict[str, DatasetVersion]) -> list[DatasetVersion]:
 def _natural(id_: str) -> tuple[int, str]:
     """Return what orders versions that were made at one time: numbers by their value."""
     return (len(id_) if id_.isdigit() else 0), id_
-
-
-def _range(history: _History, snapshot: str, offset_from: str | None, offset_to: str | None) -> tuple[list[str], bool]:
-    """
-    Return the versions that a micro-batch read, and whether it read only what they added.
-
-    Offsets of Iceberg name a snapshot and how many of its files are done
-    (org.apache.iceberg.spark.source.StreamingOffset), those of Delta a version and the file in it that is done
-    (org.apache.spark.sql.delta.sources.DeltaSourceOffset): all of the versions before that one are.
-
-    Args:
-        history: the dataset's versions.
-        snapshot: the version at the end of the micro-batch.
-        offset_from: where it began; None for a run that is no stream, and at the beginning of one.
-        offset_to: where it ended.
-    """
-    begin, end = _offset(offset_from), _offset(offset_to)
-    if not begin:
-        return [snapshot], False
-    last = snapshot
-    if "reservoirVersion" in begin:
-        if begin.get("isStartingVersion") or begin.get("isInitialSnapshot"):
-            return [snapshot], False
-        first = str(begin["reservoirVersion"])
-        if end.get("reservoirVersion") is not None:
-            last = str(end["reservoirVersion"] - (end.get("index", 0) < 0))
-        return _numbered(history, first, last), True
-    if "snapshot_id" in begin:
-        first = str(begin["snapshot_id"])
-        return _chain(history, first, last), True
-    return [snapshot], False
-
-
-def _numbered(history: _History, first: str, last: str) -> list[str]:
-    """Return the versions from one number to another, those that are known and the last one."""
-    if not (first.isdigit() and last.isdigit()):
-        return [last]
-    low, high = int(first), int(last)
-    found = {each.id for each in history.versions if each.id.isdigit() and low <= int(each.id) <= high}
-    return sorted({*found, last}, key=int)
-
-
-def _chain(history: _History, first: str, last: str) -> list[str]:
-    """
-    Return the versions after one and up to another, along their parents; the other alone if the two are the same.
-
-    If the first one does not come before the last one in that way, it is by their order; and if the store does not know
-    the first one, all that is known came after it.
-    """
-    way, here = [last], last
-    while here in history.places:
-        here = history.versions[history.places[here]].parent
-        if not here or here == first:
-            break
-        way.append(here)
-    begin, end = history.places.get(first), history.places.get(last)
-    if first == last:
-        return [last]
-    if here == first or begin is None or end is None or begin > end:
-        return way[::-1]
-    return [each.id for each in history.versions[begin + 1 : end + 1]]
-
-
-def _offset(text: str | None) -> dict[str, Any]:
-    try:
-        found = json.loads(text) if text else None
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

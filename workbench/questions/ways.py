@@ -9,9 +9,11 @@ import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import node_id, united
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.graph import detailed
+from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,
@@ -103,6 +105,7 @@ def reached_from(
     Raises:
         StoreError: nothing has this name, or several things have it; or it can't be asked for in this way.
     """
+    limits = bounded(tables, limits)
     versions = StoredVersions(tables)
     asked = find_asked(tables, versions, text, limits.time)
     if isinstance(asked, Thing) and not asked.column and by is Grain.SNAPSHOT:
@@ -136,6 +139,7 @@ def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits
     Raises:
         StoreError: nothing has such a name, or several things have it.
     """
+    limits = bounded(tables, limits)
     start, end = find(tables, source), find(tables, target)
     if end.column and not start.column:
         raise StoreError(f"{source} is a dataset and {target} a column: name a column of {start.dataset.label} too")
@@ -344,8 +348,20 @@ class _Maker:
         ]
 
     def _answer(self, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> LinkedNodes:
-        ordered = tuple(sorted(links, key=closest_link))
+        every = [(identity("job", each.job_namespace, each.job) if each.job else 0, each) for each in links]
+        seen = self._last_seen(job for job, _ in every if job)
+        ordered = tuple(
+            sorted((attrs.evolve(each, last_seen=seen.get(job, "")) for job, each in every), key=closest_link)
+        )
         return LinkedNodes(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
+
+    def _last_seen(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return when jobs were last seen, ISO 8601."""
+        found: dict[int, str] = {}
+        for listed in id_lists(ids):
+            rows = self.tables.query(f"SELECT job_id, last_time FROM job WHERE job_id IN ({listed})")  # noqa: S608 (numbers)
+            found |= {job: time_of_micros(time).isoformat().replace("+00:00", "Z") for job, time in rows}
+        return found
 
     def _jobs(self, ids: Iterable[int | None]) -> dict[int | None, tuple[str, str]]:
         """Return the name and the namespace of jobs."""

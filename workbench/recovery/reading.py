@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
-from openlineage_pyspark.workbench.model.times import time_of_micros
+from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
+from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.workbench.questions.things import is_called, version_called
 from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKind
@@ -33,7 +33,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_list
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
-    from openlineage_pyspark.workbench.questions.versions import DatasetVersion, VersionRead
+    from openlineage_pyspark.workbench.questions.versions import DatasetVersion
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
 
@@ -76,6 +76,9 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
     """
     found = find(tables, f"{thing}.{column}" if column else thing)
     reader = _FactsReader(tables)
+    if bad == BadVersion() and (present := bounded(tables, Limits()).now) != FOREVER:
+        # The newest one is none of a time that lies ahead.
+        bad = BadVersion(time=present)
     if bad.version:
         bad = attrs.evolve(bad, version=version_called(found.dataset, reader.versions, bad.version).id)
     versions = reader.versions.of(found.dataset.id)
@@ -164,7 +167,9 @@ class _FactsReader:
         touched = self._downstream(root, begin)
         parts = {part for each in touched for version in self.versions.of(each) for part in version.parts}
         reads = [
-            ReadFacts(read.version[0], *read.part, *self._met(read), read.offset_from, bool(read.offset_to))
+            ReadFacts(
+                read.version[0], *read.part, read.version[1], read.inferred, read.offset_from, bool(read.offset_to)
+            )
             for found in self.versions.read_by(parts).values()
             for read in found
             # Of what no recorded run wrote, what was read before is not bad.
@@ -189,28 +194,6 @@ class _FactsReader:
         rest -= set(named)
         named |= {dataset.id: dataset for dataset in self._datasets(rest, {})}
         return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside, open_readers)
-
-    def _met(self, read: VersionRead) -> tuple[str, bool]:
-        """
-        Return the version that was read, and whether that is inferred.
-
-        An offset of Iceberg may name a snapshot of which no file is done: then all before it was read
-        (org.apache.iceberg.spark.source.StreamingOffset).
-        """
-        try:
-            end = json.loads(read.offset_to or "null")
-        except ValueError:
-            end = {}
-        if not isinstance(end, dict) or "snapshot_id" not in end:
-            return read.version[1], read.inferred
-        snapshot = str(end["snapshot_id"])
-        if end.get("position") != 0:
-            return snapshot, False
-        dataset = read.version[0]
-        if self.versions.get((dataset, snapshot)).kind is VersionKind.UNKNOWN:
-            return read.version[1], read.inferred
-        before = self.versions.before((dataset, snapshot))
-        return (before.id if before else "none", False)
 
     def _downstream(self, root: int, begin: int) -> set[int]:
         """Return the datasets that a dataset may have reached since a time, and what was written with them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
+from openlineage_pyspark.workbench.store.near import nearest
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 
@@ -66,6 +67,10 @@ class QueriedTables(Protocol):
 
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return what the events of runs told until a time, microseconds since 1970."""
+
+    @property
+    def damage(self) -> str:
+        """Return what was found wrong with how the tables are stored; empty if nothing was, or nobody looked."""
 
     def dropped(self) -> list[DroppedRuns]:
         """Return the runs that are no longer kept, by jobs and datasets."""
@@ -294,12 +299,18 @@ def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:
 
 
 def _near(tables: QueriedTables, text: str) -> tuple[str, ...]:
-    """Return names that contain a part of the text."""
-    word = text.rstrip("/").replace("/", ".").rsplit(".", 2)
-    for part in reversed([each for each in word if len(each) > 2]):
-        rows = tables.query(
-            "SELECT DISTINCT name FROM dataset WHERE instr(lower(name), lower(?)) > 0 ORDER BY name LIMIT 5", (part,)
-        )
-        if rows:
-            return tuple(row[0] for row in rows)
-    return ()
+    """Return the columns that have this name, and names that come near."""
+    every = datasets(tables, (row[0] for row in tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")))
+    having = tables.query(
+        "SELECT DISTINCT i.dataset_id, c.column_name FROM told_column c "
+        "JOIN dataset_identity i ON i.name_id = c.name_id WHERE lower(c.column_name) = lower(?)",
+        (text,),
+    )
+    columns = sorted(f"{every[id_].label}.{column}" for id_, column in having if id_ in every)
+    labels = [each.label for each in every.values()]
+    # What comes after a dot may be a column of one that comes near.
+    table, _, column = text.rpartition(".")
+    found = dict.fromkeys([*columns[:_SHOWN], *nearest(text, labels)])
+    if not found and table and column:
+        found = dict.fromkeys(nearest(table, labels))
+    return tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sqlite3
 import threading
 import time
@@ -11,19 +12,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.errors import QueryError, StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.described import DescribedByVersions
 from openlineage_pyspark.workbench.store.event_texts import EventTexts, NewEvent, texts_in_order
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
 from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
 from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, DroppedRuns
+from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS, Answered, StreamedRow, answer_to
+from openlineage_pyspark.workbench.store.soundness import damage_of
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 from openlineage_pyspark.workbench.store.tables.schema import Merge
-from openlineage_pyspark.workbench.store.tables.views import PROPOSAL, VIEWS, view_ddl
+from openlineage_pyspark.workbench.store.tables.views import VIEWS, view_ddl
 from openlineage_pyspark.workbench.store.told import call_sites_of_runs, told_by_versions
 from openlineage_pyspark.workbench.store.versions import Versions
+from openlineage_pyspark.workbench.store.whose import APPLICATION_ID, NoDatabaseError, is_marked, refuse_others
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -41,8 +45,9 @@ _CACHE_KIB = 65_536
 _LOG_PAGES = 16_000
 # While the log is copied into the file beside a writer, it grows further, up to this.
 _MOST_LOG_PAGES = 4 * _LOG_PAGES
-# `PRAGMA application_id` of our files: "OLPS" in ASCII.
-_APPLICATION_ID = 0x4F4C5053
+# So long a store is looked at before it is asked, and so often the clock.
+_LOOK_SECONDS = 0.2
+_LOOK_STEPS = 10_000
 # What stands before the names of tables while their rows are moved into new ones.
 _FORMER = "former_"
 _OLD_EVENTS = "SELECT rowid, event_id, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
@@ -88,11 +93,15 @@ class Database:
     ) -> None:
         self.path = path
         self._patience = patience
+        self.damage = ""
         self._is_old = False
         self._copying: _Copying | None = None
-        if (read_only or not create) and not path.exists():
-            raise StoreError(f"there is no store at {path}. `openlineage-pyspark ingest FILE --store {path}` makes one")
         try:
+            if (read_only or not create) and not path.exists():
+                raise StoreError(
+                    f"there is no store at {path}. `openlineage-pyspark ingest FILE --store {path}` makes one"
+                )
+            refuse_others(path, patience)
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
                 uri=True,
@@ -100,7 +109,7 @@ class Database:
                 isolation_level=None,
                 check_same_thread=False,
             )
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeDecodeError, OSError, NoDatabaseError) as problem:
             raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
         self.described = DescribedByVersions(self.query)
         self._versions = Versions(self._connection)
@@ -111,7 +120,7 @@ class Database:
             self._prepare(read_only=read_only)
             if self._is_old and migrate:
                 self.rebuild(only_if_old=True)
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
             self.close()
             raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
         except StoreError:
@@ -125,8 +134,17 @@ class Database:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close it."""
+        """
+        Close it.
+
+        Raises:
+            StoreError: something failed because the file is damaged.
+        """
+        is_unexpected = isinstance(problem, Exception) and not isinstance(problem, StoreError)
+        damage = damage_of(self._connection) if is_unexpected and not self._is_old else ""
         self.close()
+        if damage:
+            raise StoreError(f"{self.path} can't be used: {damage}{self._remedy()}") from problem
 
     def close(self) -> None:
         """Close the file."""
@@ -139,30 +157,59 @@ class Database:
         Args:
             sql: the query, with `?` for parameters.
             parameters: their values.
-        """
-        return self._connection.execute(sql, parameters).fetchall()
-
-    def ask(self, sql: str) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """
-        Return the names of a query's columns, and its rows. The names of the proposal's tables mean the views here.
 
         Raises:
-            QueryError: the query is wrong.
+            StoreError: the file is damaged, or can't be read.
         """
         try:
-            for name in PROPOSAL:
-                # What is temporary comes before the tables of the file, for this connection alone.
-                self._connection.execute(
-                    f"CREATE TEMP VIEW IF NOT EXISTS {name} AS SELECT * FROM main.{name}_by_name"  # noqa: S608
-                )
-            try:
-                found = self._connection.execute(sql)
-                return tuple(each[0] for each in found.description), found.fetchall()
-            finally:
-                for name in PROPOSAL:
-                    self._connection.execute(f"DROP VIEW temp.{name}")
-        except sqlite3.Error as problem:
-            raise QueryError(f"the query can't be answered: {problem}", query=sql) from None
+            return self._connection.execute(sql, parameters).fetchall()
+        except UnicodeEncodeError as problem:
+            raise StoreError(f"the store has no name such as {problem.object!r}: it is no text in UTF-8") from None
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
+            is_moment = isinstance(problem, sqlite3.OperationalError) and "UTF-8" not in str(problem)
+            raise StoreError(f"{self.path} can't be read: {problem}{'' if is_moment else self._remedy()}") from None
+
+    def _remedy(self) -> str:
+        """Return what to do about damage."""
+        return (
+            f". It is damaged: move it away, and take its events into a new store: `ingest FILES --store {self.path}`"
+        )
+
+    def ask(self, sql: str, seconds: float = MOST_SECONDS, streamed: Iterable[StreamedRow] = ()) -> Answered:
+        """
+        Return the names of a person's query's columns, and its rows.
+
+        Args:
+            sql: the query. It may only read the store's tables; the names of the proposal's tables mean the views here.
+            seconds: how long it may take.
+            streamed: as `own_queries.answer_to` takes them.
+
+        Raises:
+            QueryError: the query is wrong, reads something else, or takes too long.
+        """
+        return answer_to(self._connection, sql, seconds, streamed)
+
+    def look(self) -> None:
+        """
+        Look for a short while whether the file is damaged, for `damage`.
+
+        It looks at how the pages of the tables that are asked hang together, and not at what stands in them.
+        """
+        self.damage = self._damage_of_pages()
+
+    def _damage_of_pages(self) -> str:
+        end = time.monotonic() + _LOOK_SECONDS
+        self._connection.set_progress_handler(lambda: time.monotonic() > end, _LOOK_STEPS)
+        try:
+            for name in (*(table.name for table in stored.MERGED), *stored.OF_VERSIONS):
+                for (said,) in self._connection.execute(f"PRAGMA quick_check({name})"):
+                    if said != "ok":
+                        return str(said)
+        except sqlite3.DatabaseError as problem:
+            return "" if str(problem) == "interrupted" else str(problem)
+        finally:
+            self._connection.set_progress_handler(None, 0)
+        return ""
 
     def add(self, portion: Portion) -> None:
         """
@@ -403,13 +450,13 @@ class Database:
 
     def _mark(self) -> None:
         """Say in the file's head whose it is, and of which version."""
-        self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
 
     def _refuse(self, version: int, *, read_only: bool) -> None:
         """Raise an error if the file is no store of ours, or not one that can be used in this way."""
         is_empty = not self.query("SELECT count(*) FROM sqlite_master")[0][0]
-        if (version or not is_empty) and not self._is_store():
+        if (version or not is_empty) and not is_marked(self._connection):
             raise StoreError(f"{self.path} is a database of something else, and nothing in it was changed")
         if version > schema.VERSION:
             raise StoreError(
@@ -438,8 +485,10 @@ class Database:
                 for statement in ddl():
                     self._connection.execute(statement)
                 self._mark()
-        elif not self._is_old and not self._has_indexes():
+        elif not self._is_old and not (self._has_indexes() and self._has_views()):
             with self._transaction():
+                for view in VIEWS:
+                    self._connection.execute(f'DROP VIEW IF EXISTS main."{view.name}"')
                 for statement in ddl():
                     self._connection.execute(statement)
         self._show_texts()
@@ -466,16 +515,15 @@ class Database:
             else:
                 return
 
-    def _is_store(self) -> bool:
-        """Return whether the file is marked as ours; or has our events, from before files were marked."""
-        marked = self.query("PRAGMA application_id")[0][0]
-        events = [row[1] for row in self.query(f"PRAGMA main.table_info({schema.EVENT.name})")]
-        return marked == _APPLICATION_ID or (marked == 0 and events == [each.name for each in schema.EVENT.stored])
-
     def _has_indexes(self) -> bool:
         """Return whether all indexes are there: some were added without a new version of the schema."""
         found = {name for (name,) in self.query("SELECT name FROM sqlite_master WHERE type = 'index'")}
         return found.issuperset((*stored.INDEXES, *(name for name, _ in _further_indexes())))
+
+    def _has_views(self) -> bool:
+        """Return whether the views for people are those of this package."""
+        found = dict(self.query("SELECT name, sql FROM sqlite_master WHERE type = 'view'"))
+        return all(str(found.get(view.name)).endswith(view.sql.strip()) for view in VIEWS)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -483,7 +531,7 @@ class Database:
         try:
             with self._transaction():
                 yield
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
             raise StoreError(f"{self.path} can't be written: {problem}") from None
 
     @contextmanager
@@ -703,14 +751,15 @@ _OPTIONAL = {
 }
 
 
-def _why_not(path: Path, problem: sqlite3.Error, read_only: bool) -> str:  # noqa: FBT001
+def _why_not(path: Path, problem: Exception, read_only: bool) -> str:  # noqa: FBT001
     """Return why a file is no store: of a wrong path, SQLite says only that it is unable to open it."""
     folder = path.absolute().parent
-    if path.is_dir():
+    # Path.is_dir raises an error for a name that is too long.
+    if os.path.isdir(path):  # noqa: PTH112
         return "it is a folder"
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112
         return f"there is no folder {folder}"
-    if "not a database" in str(problem):
+    if isinstance(problem, NoDatabaseError) or "not a database" in str(problem):
         hint = f". `openlineage-pyspark ingest {path} --store lineage.db` makes one, if it has events"
         return f"it is none{hint if read_only else ''}"
-    return str(problem)
+    return (problem.strerror if isinstance(problem, OSError) else None) or str(problem)

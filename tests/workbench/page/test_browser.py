@@ -168,6 +168,22 @@ def test_only_the_path_between_two_things(seen, first):
     )
 
 
+def test_no_path_is_shown_between_columns_that_none_leads_between(seen, first):
+    """Their tables hang together, and no value of the one reaches the other."""
+    seen.open(first, "#from=shop.orders.customer&to=daily.total")
+    assert (seen.tables, seen.script("return document.getElementById('path').innerText")) == (
+        [],
+        "Only the path from shop.orders.customer to daily.total: there is none Leave the path",
+    )
+
+
+def test_the_panel_of_a_table_names_what_the_picture_shows_beside_it(seen, first):
+    seen.open(first, "#lit=clean")
+    assert "Comes from (1)\nshop.orders" in seen.panel
+    assert "Goes to (2)\n" in seen.panel
+    assert "nothing that an event tells" not in seen.panel
+
+
 def test_the_path_between_two_columns_has_the_columns_and_lines_on_it_alone(seen, first):
     seen.open(first, "#from=shop.orders.amount&to=daily.total")
     assert seen.columns == ["clean.amount", "daily.total", "shop.orders.amount"]

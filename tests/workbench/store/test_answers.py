@@ -397,3 +397,36 @@ def test_the_history_tells_types_that_changed_and_versions_that_were_inferred(fi
     assert (newest.columns_changed, oldest.columns_changed) == ((("x", "int", "bigint"),), ())
     assert (newest.parent, newest.kind, newest.batch) == ("1", "storage", None)
     assert [read.label for read in newest.inputs] == ["s@w?"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ("amount", "bronze.claims.amount, silver.claims.amount"),
+        ("AMOUNT", "bronze.claims.amount, silver.claims.amount"),
+        ("gold.lossratio", "gold.loss_ratio"),
+        ("gold.lossratio.id", "gold.loss_ratio"),
+        ("loss", "gold.loss_ratio"),
+        ("silver.clams", "silver.claims, bronze.claims"),
+    ],
+)
+def test_what_is_near_a_name_is_shown_by_the_names_that_people_know_the_nearest_first(
+    filled: Callable[..., Store], asked: str, near: str
+) -> None:
+    names = (
+        "bronze.claims",
+        "silver.claims",
+        *(f"gold.{name}" for name in ("kpi", "loss_ratio", "fraud_score", "tops")),
+    )
+    outputs = [
+        dataset(
+            f"/work/{name.replace('.', '/')}",
+            columns=("id", *(("amount",) if "claims" in name else ())),
+            symlinks=symlink(name),
+        )
+        for name in names
+    ]
+    store = filled(run_event("load", "COMPLETE", 1, outputs=tuple(outputs)))
+    with pytest.raises(NameNotFoundError) as raised:
+        store.downstream(asked)
+    assert str(raised.value) == f"nothing is called {asked!r}; near it: {near}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.model.change import difference
 from openlineage_pyspark.workbench.questions.diff import ChangeRow, diff_of_files, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, text_of_events
@@ -207,3 +209,26 @@ def test_a_value_that_is_no_longer_masked_is_named_first(tmp_path: Path) -> None
         *(("raw.mail -> s.z", True), ("raw.n -> s.a", False)),
     ]
     assert [each.unmasked for each in back.changes] == [False, False]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_comparison_of_graphs_finds_what_a_diff_of_the_same_times_finds(filled: Fill, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 (a test's choice)
+    events = []
+    for number in range(12):
+        job, source = chance.randrange(3), chance.randrange(3)
+        edges = lineage(a=[(f"t{source}", "x", chance.choice(("IDENTITY", "AGGREGATION", "FILTER")))])
+        way = edges["fields"]["a"]["inputFields"][0]["transformations"][0]
+        way |= {"description": chance.choice(("f(x)", "g(x)", "x + 1")), "masking": chance.random() < 0.3}
+        output = dataset(f"o{job}", columns=("a",), columnLineage=edges)
+        state = chance.choice(("COMPLETE", "COMPLETE", "FAIL"))
+        inputs = (dataset(f"t{source}", columns=("x",)),)
+        events.append(run_event(f"job{job}", state, number * 10, inputs=inputs, outputs=(output,)))
+    store = filled(*events)
+    for times in ((at(35), at(95)), (at(55), at(115)), (at(5), at(200))):
+        changes = difference(*(store.graph(as_of=time).result for time in times))
+        graphs = sorted((each.what, each.sign, *each.texts) for each in changes if each.what == "edge")
+        found = store.diff(*times).result.changes
+        assert graphs == sorted(
+            (each.what, each.sign, each.before, each.after) for each in found if each.what == "edge"
+        )

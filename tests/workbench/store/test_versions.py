@@ -15,6 +15,7 @@ from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import Descriptions, DroppedRuns
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.told import Told
+from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import Content, at, company_of_versions, dataset, run_event, symlink, taken
 
 Know = Callable[..., StoredVersions]
@@ -309,3 +310,112 @@ def test_what_a_stream_has_read_before_does_not_arrive_again(know: Know) -> None
 
     assert downstream("30") == set()
     assert downstream("40") == {"q/4"}
+
+
+@pytest.mark.parametrize("rows", [None, 0])
+def test_a_commit_that_did_not_happen_is_no_version(filled: Callable[..., Store], rows: int | None) -> None:
+    """An UPDATE that finds no row commits nothing: its event has the table as an output, without a version."""
+    counted = {} if rows is None else {"outputFacets": {"outputStatistics": {"rowCount": rows}}}
+    update = {**dataset("d"), **counted}
+    store = filled(
+        run_event("create", "COMPLETE", 1, outputs=(dataset("d", **version("0")),)),
+        run_event("insert", "COMPLETE", 2, outputs=(dataset("d", **version("1", "0")),)),
+        run_event("update", "COMPLETE", 3, inputs=(dataset("d", **version("1")),), outputs=(update,)),
+    )
+    assert [line.version for line in store.history("d").result] == ["1", "0"]
+    assert store.sql("SELECT snapshot_id FROM sink_snapshot_lineage ORDER BY 1").table()[1] == [("0",), ("1",)]
+    assert store.sql("SELECT version FROM dataset_version ORDER BY 1").table()[1] == [("0",), ("1",)]
+
+
+def test_a_write_without_a_version_that_wrote_rows_or_read_no_version_is_one(filled: Callable[..., Store]) -> None:
+    written = {**dataset("d"), "outputFacets": {"outputStatistics": {"rowCount": 3}}}
+    store = filled(
+        run_event("create", "COMPLETE", 1, outputs=(dataset("d", **version("0")),)),
+        run_event("rows", "COMPLETE", 2, run="r-2", inputs=(dataset("d", **version("0")),), outputs=(written,)),
+        run_event("foreign", "COMPLETE", 3, run="r-3", outputs=(dataset("d"),)),
+        run_event("drop", "COMPLETE", 4, run="r-4", inputs=(dataset("d", **version("0")),),
+                  outputs=(dataset("d", lifecycleStateChange={"lifecycleStateChange": "DROP"}),)),
+    )  # fmt: skip
+    assert [line.version for line in store.history("d").result] == ["r-4", "r-3", "r-2", "0"]
+
+
+ENDS = [version("s1"), version("s2", "s1"), version("s3", "s2"), version("s4", "s3"), version("s5", "s4")]
+
+
+def offset(snapshot: str, position: int) -> str:
+    return f'{{"version":1,"snapshot_id":"{snapshot}","position":{position},"scan_all_files":false}}'
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "read"),
+    [
+        (None, offset("s2", 0), ["s1"]),
+        (None, offset("s1", 0), []),
+        (None, offset("s2", 1), ["s2"]),
+        (offset("s2", 0), offset("s3", 0), ["s2"]),
+        (offset("s2", 0), offset("s2", 1), ["s2"]),
+        (offset("s3", 0), offset("s5", 0), ["s3", "s4"]),
+        (offset("s2", 1), offset("s5", 0), ["s3", "s4"]),
+        (offset("s2", 1), offset("s5", 1), ["s3", "s4", "s5"]),
+        (offset("s5", 0), offset("s5", 0), []),
+        (offset("s5", 1), offset("s5", 1), []),
+        (offset("s9", 0), offset("s9", 1), ["s9"]),
+        ('{"t":{"0":5}}', '{"t":{"0":5}}', []),
+        ('{"reservoirVersion":3,"index":-1}', '{"reservoirVersion":3,"index":-1}', []),
+    ],
+)
+@pytest.mark.parametrize("named", [True, False])
+def test_offsets_tell_what_a_micro_batch_read_to_questions_and_to_sql_alike(
+    filled: Callable[..., Store], begin: str | None, end: str, read: list[str], *, named: bool
+) -> None:
+    """An offset of Iceberg at which nothing of a snapshot is done is the end of the snapshot before it."""
+    done = begin == end or '"position":0' not in end
+    source = {"version": end.split('"')[5]} if named and done and "snapshot_id" in end else {}
+    store = filled(*batch_read(ENDS, **{"from": begin, "to": end}, **source))
+    rows = store.sql("SELECT snapshot_id, inferred FROM source_snapshot_lineage WHERE batch_id = 4 ORDER BY 1").table()[
+        1
+    ]
+    assert rows == [(each, 0) for each in read]
+    answers = {each.version for each in store.upstream("t@q/4", depth=1).result.nodes if each.dataset == "s"}
+    assert set(read) <= answers if read else answers == set()
+
+
+def _lives() -> list[dict[str, Any]]:
+    """Return the events of a table of Delta Lake that is dropped, and made again with the same numbers."""
+    events = []
+    for life, minute in ((1, 0), (2, 10)):
+        for number in range(3):
+            made = dataset("d", **version(str(number), str(number - 1) if number else ""))
+            events.append(
+                run_event(f"make{number}", "COMPLETE", minute + number, run=f"w{life}{number}", outputs=(made,))
+            )
+        read = (dataset("d", **version("1")),)
+        copied = (dataset("c", **change("OVERWRITE")),)
+        events.append(run_event("copy", "COMPLETE", minute + 5, run=f"copy{life}", inputs=read, outputs=copied))
+        if life == 1:
+            events.append(run_event("drop", "COMPLETE", 7, run="drop", outputs=(dataset("d", **change("DROP")),)))
+    return events
+
+
+def test_a_table_that_was_dropped_and_made_again_is_another_one(filled: Callable[..., Store]) -> None:
+    store = filled(*_lives())
+    assert [(line.version, line.run_id) for line in store.history("d").result] == [
+        *[("2", "w22"), ("1", "w21"), ("0", "w20"), ("drop", "drop")],
+        *[("2~1", "w12"), ("1~1", "w11"), ("0~1", "w10")],
+    ]
+    assert [line.parent for line in store.history("d").result] == ["1", "0", "drop", "2~1", "1~1", "0~1", ""]
+    copies = {node.version for node in store.downstream("d@1").result.nodes if node.dataset == "c"}
+    assert copies == {"copy2"}
+    former = {node.version for node in store.downstream("d@1~1").result.nodes if node.dataset == "c"}
+    assert former == {"copy1"}
+    assert {node.version for node in store.upstream("c@copy1").result.nodes if node.dataset == "d"} >= {"1~1"}
+
+
+def test_a_drop_without_a_second_life_renames_no_version(filled: Callable[..., Store]) -> None:
+    store = filled(*_lives()[:5])
+    assert [line.version for line in store.history("d").result] == ["drop", "2", "1", "0"]
+
+
+def test_a_recovery_looks_at_the_life_of_the_table_that_is_meant(filled: Callable[..., Store]) -> None:
+    plan = filled(*_lives()).recover("d", version="1").result
+    assert [each.bad for each in plan.datasets] == [("1", "2"), ("copy2",)]

@@ -405,7 +405,8 @@ def _micro_batches(said: EventFacts, job_id: int | None, inputs: SideOfEvent | N
         return False
     beside = _beside_sources(inputs, said.run.batches)
     for batch in said.run.batches:
-        time = said.time if batch.time is None else batch.time
+        # The event that tells of a micro-batch came after it, whatever its own clock says.
+        time = said.time if batch.time is None else min(batch.time, said.time)
         for source in batch.sources:
             at = (said.run.id, batch.number, _identity("dataset", *source.dataset), source.version, job_id, time)
             _add(rows, "source_snapshot_lineage", (*at, source.start, source.end, source.rows, None))

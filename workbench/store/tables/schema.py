@@ -159,7 +159,7 @@ JOB = StoredTable(
         _text("description", "Its documentation.", Merge.LATEST),
         *_SPAN,
     ),
-    (("name",),),
+    (("name",), ("last_time",)),
 )
 RUN = StoredTable(
     "run",

@@ -77,7 +77,20 @@ _ID = (
     "CASE WHEN {0}.snapshot <> '' THEN {0}.snapshot "
     "WHEN {0}.batch_id >= 0 THEN {0}.run_id || '/' || {0}.batch_id ELSE {0}.run_id END"
 )
-_MADE = "({0}.snapshot <> '' OR {0}.batch_id >= 0 OR {1}.state IS NULL OR {1}.state NOT IN ('FAIL', 'ABORT'))"
+MADE = (
+    "({0}.snapshot <> '' OR {0}.batch_id >= 0 OR ("
+    "({1}.state IS NULL OR {1}.state NOT IN ('FAIL', 'ABORT')) AND NOT ("
+    "coalesce({0}.change, '') IN ('', 'OVERWRITE') AND coalesce({0}.row_count, 0) = 0 "
+    "AND EXISTS (SELECT 1 FROM source_snapshot_lineage t WHERE t.run_id = {0}.run_id AND t.batch_id = {0}.batch_id "
+    "AND t.name_id = {0}.name_id AND t.snapshot <> ''))))"
+)
+"""
+Whether a row of `sink_snapshot_lineage` is a version, in SQL, with names for the row and its run.
+
+What a failed run wrote is none, unless the storage gave it one or the micro-batch was committed. Neither is what
+changed nothing: a run that read a version of what it writes, wrote no rows, and got no version, such as an UPDATE that
+finds no row.
+"""
 _SNAPSHOTS = """
 SELECT j.job, {barrier} AS barrier_id, d."database", d."table", {snapshot} AS snapshot_id,
   {more}l.run_id, l.batch_id, l.job_id, l.name_id, i.dataset_id, l.time, l.row_count, l.bytes
@@ -91,7 +104,7 @@ _CURRENT = f"""(
     LEFT JOIN run v ON v.run_id = w.run_id
     WHERE o.dataset_id = i.dataset_id AND NOT (w.run_id = l.run_id AND w.batch_id = l.batch_id)
       AND w.time <= CASE WHEN l.batch_id < 0 AND r.started < l.time THEN r.started ELSE l.time END
-      AND {_MADE.format("w", "v")}
+      AND {MADE.format("w", "v")}
     ORDER BY w.time DESC LIMIT 1)"""  # noqa: S608 (our own names alone)
 
 
@@ -178,6 +191,8 @@ VIEWS = (
             f"CASE WHEN l.snapshot <> '' THEN l.snapshot ELSE {_CURRENT} END",
         ),
         (("inferred", "1 if the event has none.", "CASE WHEN l.snapshot = '' THEN 1 ELSE 0 END"),),
+        # What ends where it began has read nothing.
+        where="l.offset_from IS NULL OR l.offset_from <> l.offset_to",
     ),
     _of_snapshots(
         "sink_snapshot_lineage",
@@ -187,7 +202,7 @@ VIEWS = (
             ("parent", "As in `sink_snapshot_lineage`.", "l.parent"),
             ("change", "As in `sink_snapshot_lineage`.", "l.change"),
         ),
-        where=_MADE.format("l", "r"),
+        where=MADE.format("l", "r"),
     ),
     View(
         "dataset_version",
@@ -212,7 +227,7 @@ SELECT i.dataset_id, CAST({_ID.format("l")} AS TEXT) AS version,
 FROM sink_snapshot_lineage l
 JOIN dataset_identity i ON i.name_id = l.name_id
 LEFT JOIN run r ON r.run_id = l.run_id
-WHERE {_MADE.format("l", "r")}""",  # noqa: S608 (our own names alone)
+WHERE {MADE.format("l", "r")}""",  # noqa: S608 (our own names alone)
     ),
     View(
         "version_column",

@@ -1,0 +1,38 @@
+"""Facts have an age: each says when it was last seen, and those that are older may be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from openlineage_pyspark.workbench.store_api import Store
+from support.lineage_events import at, dataset, lineage, run_event
+
+
+def _filled(filled: Callable[..., Store]) -> Store:
+    def made(name: str, source: str) -> tuple[dict[str, object], ...]:
+        return (dataset(name, columns=("a",), columnLineage=lineage(a=[(source, "a", "IDENTITY")])),)
+
+    return filled(
+        run_event("gone", "COMPLETE", 1, inputs=(dataset("old", columns=("a",)),), outputs=made("t", "old")),
+        run_event("daily", "COMPLETE", 60, inputs=(dataset("new", columns=("a",)),), outputs=made("t", "new")),
+        run_event("report", "COMPLETE", 61, inputs=(dataset("t", columns=("a",)),), outputs=made("r", "t")),
+    )
+
+
+def test_what_jobs_do_that_were_not_seen_since_is_left_out(filled: Callable[..., Store]) -> None:
+    store = _filled(filled)
+    assert {node.dataset for node in store.upstream("r").result.nodes} == {"t", "old", "new"}
+    assert {node.dataset for node in store.upstream("r", since=at(30)).result.nodes} == {"t", "new"}
+    assert {node.dataset for node in store.upstream("r.a", since=at(30)).result.nodes} == {"t", "new"}
+    assert store.downstream("old", since=at(30)).result.nodes == ()
+    assert store.between("old", "r", since=at(30)).result.links == ()
+    assert "job|jobs|gone" in {node.id for node in store.graph().result.nodes}
+    recent = store.graph(since=at(30)).result
+    assert "job|jobs|gone" not in {node.id for node in recent.nodes}
+    assert not [edge for edge in recent.edges if "|old" in edge.source or edge.job == "job|jobs|gone"]
+
+
+def test_each_edge_says_when_its_job_was_last_seen(filled: Callable[..., Store]) -> None:
+    links = _filled(filled).upstream("t").result.links
+    seen = {link.source.dataset: link.last_seen for link in links}
+    assert seen == {"old": "2026-01-01T00:01:00Z", "new": "2026-01-01T01:00:00Z"}

@@ -1,0 +1,161 @@
+"""A store is never made over somebody else's file, and what is beside a file is somebody's too."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from openlineage_pyspark.command.main import main
+from openlineage_pyspark.errors import StoreError, TransportConfigError
+from openlineage_pyspark.workbench.store import whose
+from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.tables import schema
+from openlineage_pyspark.workbench.store.transport import StoreTransport
+from openlineage_pyspark.workbench.store_api import Store
+from support.lineage_events import run_event, taken, text_of_events
+
+
+def _everything(folder: Path) -> dict[str, str]:
+    """Return what stands in each file of a folder, apart from SQLite's shared memory, which holds no data."""
+    return {
+        each.name: hashlib.sha256(each.read_bytes()).hexdigest()
+        for each in sorted(folder.iterdir())
+        if each.is_file() and not each.name.endswith("-shm") and (each.stat().st_size or not each.name.endswith("-wal"))
+    }
+
+
+def _shop(path: Path, version: int = 1) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.executescript(
+            f"PRAGMA user_version = {version}; CREATE TABLE customer (name TEXT); INSERT INTO customer VALUES ('Ada');"
+        )
+
+
+def _in_log(path: Path) -> None:
+    """Make a database all of whose rows are in its log, as after its program was killed."""
+    with closing(sqlite3.connect(path.with_name("live.db"))) as other:
+        other.executescript(
+            "PRAGMA journal_mode = WAL; PRAGMA user_version = 1; CREATE TABLE customer (name TEXT);"
+            "INSERT INTO customer VALUES ('Ada');"
+        )
+        for sign in ("", "-wal"):
+            shutil.copy(path.with_name(f"live.db{sign}"), path.with_name(f"{path.name}{sign}"))
+    path.with_name("live.db").unlink()
+
+
+def _lost_log(path: Path) -> None:
+    _in_log(path)
+    path.unlink()
+
+
+def _emptied(path: Path) -> None:
+    _in_log(path)
+    path.write_bytes(b"")
+
+
+def _lost_journal(path: Path) -> None:
+    path.with_name(f"{path.name}-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"x" * 600)
+
+
+def _text_with_journal(path: Path) -> None:
+    path.write_text("notes of somebody\n" * 100)
+    _lost_journal(path)
+
+
+def _marked_without_tables(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA application_id = 1196444487")
+
+
+def _with_tables_of_our_names(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        columns = ", ".join(each.name for each in schema.EVENT.stored)
+        other.executescript(
+            f"PRAGMA user_version = 1; CREATE TABLE event ({columns}); CREATE TABLE job (title, wage); "
+            "INSERT INTO job VALUES ('clerk', 1);"
+        )
+
+
+def _damaged(path: Path) -> None:
+    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+
+
+def _newer(path: Path) -> None:
+    taken(path, [run_event("job", "COMPLETE", 0)])
+    with closing(sqlite3.connect(path)) as ours:
+        ours.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+
+
+_FOREIGN: tuple[tuple[Callable[[Path], None], str], ...] = (
+    (_shop, "a database of something else"),
+    (_in_log, "a database of something else"),
+    (_marked_without_tables, "a database of something else"),
+    (_with_tables_of_our_names, "a database of something else"),
+    (_lost_log, "is not there, but .*f.db-wal is: it holds data of another database"),
+    (_emptied, "is empty, but .*f.db-wal is: it holds data of another database"),
+    (_lost_journal, "is not there, but .*f.db-journal is: it holds data of another database"),
+    (_text_with_journal, "can't be opened as a store: it is none"),
+    (_damaged, "a database of something else"),
+    (_newer, "upgrade the package"),
+    (os.mkfifo, "can't be opened as a store: it is none"),
+)
+
+
+@pytest.mark.parametrize(("make", "reason"), _FOREIGN, ids=lambda each: getattr(each, "__name__", ""))
+def test_nothing_that_is_not_ours_is_changed_by_what_writes_a_store(
+    tmp_path: Path,
+    make: Callable[[Path], None],
+    reason: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(whose, "_MOST_SECONDS", 0.1)
+    path = tmp_path / "f.db"
+    make(path)
+    before = _everything(tmp_path)
+    with pytest.raises(StoreError, match=reason):
+        Database(path, patience=0.1)
+    with pytest.raises(StoreError, match=reason if path.exists() else "there is no store"):
+        Database(path, migrate=False, create=False, patience=0.1)
+    with pytest.raises(StoreError):
+        Store.open(path)
+    with pytest.raises(TransportConfigError):
+        StoreTransport.from_options({"path": str(path)})
+    assert main(["store", "rebuild", "--store", str(path)]) == 2
+    assert main(["store", "expire", "--older-than", "1d", "--store", str(path)]) == 2
+    events = tmp_path.parent / f"{tmp_path.name}.ndjson"
+    events.write_text(text_of_events([run_event("job", "COMPLETE", 0)]))
+    assert main(["ingest", str(events), "--store", str(path)]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert _everything(tmp_path) == before
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    (tmp_path / "f.db").touch()
+    with Database(tmp_path / "f.db") as database:
+        assert database.query("SELECT count(*) FROM event") == [(0,)]
+
+
+def test_a_store_whose_mark_is_still_in_its_log_is_ours(tmp_path: Path) -> None:
+    with Database(tmp_path / "live.db"):
+        for sign in ("", "-wal"):
+            shutil.copy(tmp_path / f"live.db{sign}", tmp_path / f"f.db{sign}")
+    with Database(tmp_path / "f.db", read_only=True) as database:
+        assert database.query("SELECT count(*) FROM event") == [(0,)]
+
+
+@pytest.mark.parametrize("name", [".", "/", ".."])
+def test_a_folder_without_a_name_of_its_own_is_a_folder(name: str) -> None:
+    with pytest.raises(StoreError, match="it is a folder"):
+        Database(Path(name), read_only=True)
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="File name too long"):
+        Database(tmp_path / ("x" * 300), read_only=True)

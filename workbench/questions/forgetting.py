@@ -1,0 +1,96 @@
+"""Forgets a job or a dataset: all events of the runs that say something of it, and of nothing else that is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.questions.things import JobThing, find_asked
+from openlineage_pyspark.workbench.questions.versions import StoredVersions
+from openlineage_pyspark.workbench.store.events.memory import EventMemory
+from openlineage_pyspark.workbench.store.events.rows import identity
+from openlineage_pyspark.workbench.store.names import Thing
+from openlineage_pyspark.workbench.store.tables.ids import marked_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openlineage_pyspark.workbench.events.read import EventFacts
+    from openlineage_pyspark.workbench.store.names import QueriedTables
+
+
+@attrs.frozen
+class Forgetting:
+    """
+    What is forgotten with a job or a dataset.
+
+    Args:
+        label: the job or the dataset.
+        events: the ids of the events.
+        runs: how many runs they are of.
+        jobs: the names of the jobs that lose runs.
+        datasets: the names of further datasets of which these runs say something.
+    """
+
+    label: str
+    events: tuple[str, ...]
+    runs: int
+    jobs: tuple[str, ...]
+    datasets: tuple[str, ...]
+
+
+def forgetting(tables: QueriedTables, ref: str) -> Forgetting:
+    """
+    Return what would be forgotten with a thing.
+
+    Args:
+        tables: the store.
+        ref: a dataset; or `job:` and a name.
+
+    Raises:
+        StoreError: nothing has this name, several things have it, or it is neither a dataset nor a job.
+    """
+    asked = find_asked(tables, StoredVersions(tables), ref)
+    if isinstance(asked, JobThing):
+        jobs, names = {asked.job_id}, frozenset[int]()
+        label = f"job:{asked.name}"
+    elif isinstance(asked, Thing) and not asked.column:
+        sql = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
+        names = frozenset(row[0] for row in tables.query(sql, (asked.dataset.id,)))
+        jobs = set(_jobs_with(tables, asked.dataset.id))
+        label = asked.dataset.label
+    else:
+        raise StoreError(f"{ref} is neither a dataset nor a job: only these are forgotten")
+    found, runs, lost, others = [], set[str](), set[str](), set[str]()
+    for event_id, run_id, event in _events(tables, jobs):
+        own = set() if event.job is None else {identity("job", event.job.namespace, event.job.name)}
+        named = {identity("dataset", each.namespace, each.name): each.name for each in event.datasets}
+        if not (names & named.keys() if names else own & jobs):
+            continue
+        found.append(event_id)
+        runs |= {run_id} if run_id else set()
+        lost |= set() if event.job is None else {event.job.name}
+        others |= {name for id_, name in named.items() if id_ not in names}
+    return Forgetting(label, tuple(found), len(runs), tuple(sorted(lost)), tuple(sorted(others)))
+
+
+def _jobs_with(tables: QueriedTables, dataset_id: int) -> Iterator[int]:
+    for table in ("told_read", "told_write"):
+        sql = (
+            f"SELECT DISTINCT l.job_id FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "  # noqa: S608
+            "WHERE i.dataset_id = ? AND l.job_id IS NOT NULL"
+        )
+        yield from (row[0] for row in tables.query(sql, (dataset_id,)))
+
+
+def _events(tables: QueriedTables, jobs: Iterable[int]) -> Iterator[tuple[str, str, EventFacts]]:
+    """Yield the events of jobs' runs, and those without a run: their ids, their runs, and what they say."""
+    memory = EventMemory()
+    select = "SELECT event_id, run_id, json FROM event WHERE run_id"
+    for event_id, run_id, text in tables.query(f"{select} = '' ORDER BY event_id"):
+        yield event_id, run_id, memory.facts(text)
+    runs = [row[0] for job in sorted(jobs) for row in tables.query("SELECT run_id FROM run WHERE job_id = ?", (job,))]
+    for marks, part in marked_lists(runs):
+        for event_id, run_id, text in tables.query(f"{select} IN ({marks}) ORDER BY event_id", part):
+            yield event_id, run_id, memory.facts(text)

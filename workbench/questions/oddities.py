@@ -1,0 +1,108 @@
+"""What is odd in a store, and what somebody should know of its answers: damage, times ahead, names that look alike."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time, time_of_micros
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from openlineage_pyspark.workbench.questions.reach import Limits
+    from openlineage_pyspark.workbench.store.names import QueriedTables
+
+# Clocks differ, and a clock without a time zone by up to 14 hours.
+_AHEAD_MICROS = 24 * 60 * 60 * 1_000_000
+_SHOWN = 5
+
+
+def latest_present() -> int:
+    """Return the time after which no event can have been made yet, microseconds since 1970."""
+    return micros_of_time(datetime.now(timezone.utc)) + _AHEAD_MICROS
+
+
+def bounded(tables: QueriedTables, limits: Limits) -> Limits:
+    """
+    Return limits by which events from times ahead do not count as what holds now.
+
+    One event of 2099, of a clock that is wrong, would otherwise be what its job does until 2099.
+
+    Args:
+        tables: the store.
+        limits: the limits. With a time, they stay as they are.
+    """
+    if limits.as_of is not None or limits.now != FOREVER:
+        return limits
+    present = latest_present()
+    [(newest,)] = tables.query("SELECT max(last_time) FROM job")
+    return limits if newest is None or newest <= present else attrs.evolve(limits, now=present)
+
+
+def oddities(tables: QueriedTables) -> tuple[Diagnostic, ...]:
+    """Return what somebody should know of each answer of a store: damage, and times that lie ahead."""
+    return (*_damage(tables), *_ahead(tables))
+
+
+_NAMES = {
+    "dataset": (
+        "SELECT i.dataset_id, d.namespace, d.name FROM dataset d JOIN dataset_identity i ON i.name_id = d.name_id"
+    ),
+    "job": "SELECT job_id, namespace, name FROM job",
+}
+
+
+def shared_runs(tables: QueriedTables) -> tuple[Diagnostic, ...]:
+    """Return which runs several jobs call theirs: a run belongs to one job, so the others lack it."""
+    rows = tables.query(
+        "SELECT run_id FROM (SELECT run_id, job_id FROM sink_snapshot_lineage "
+        "UNION SELECT run_id, job_id FROM source_snapshot_lineage) u WHERE job_id IS NOT NULL AND run_id <> '' "
+        "GROUP BY run_id HAVING count(*) > 1 ORDER BY run_id"
+    )
+    if not rows:
+        return ()
+    message = (
+        f"several jobs name these runs as theirs, and only one of the jobs has each: {listed([r for (r,) in rows])}"
+    )
+    return (Diagnostic("ambiguous", message, missing=True),)
+
+
+def _damage(tables: QueriedTables) -> Iterable[Diagnostic]:
+    if tables.damage:
+        yield Diagnostic("damaged", f"the store is damaged: {tables.damage}", "stop", missing=True)
+
+
+def _ahead(tables: QueriedTables) -> Iterable[Diagnostic]:
+    sql = "SELECT name, last_time FROM job WHERE last_time > ? ORDER BY last_time DESC, name"
+    rows = tables.query(sql, (latest_present(),))
+    if rows:
+        message = (
+            f"events with times ahead, up to {time_of_micros(rows[0][1]).isoformat()}, do not count yet; their jobs: "
+            f"{listed([name for name, _ in rows])}"
+        )
+        yield Diagnostic("odd-time", message, missing=True)
+
+
+def names_alike(tables: QueriedTables, table: Literal["dataset", "job"]) -> tuple[Diagnostic, ...]:
+    """Return which names look the same and are written with other characters."""
+    spelled: dict[tuple[str, str], set[int]] = {}
+    for id_, namespace, name in tables.query(_NAMES[table]):
+        # Names of ASCII alone have one spelling.
+        if not (namespace.isascii() and name.isascii()):
+            same = unicodedata.normalize("NFC", namespace), unicodedata.normalize("NFC", name)
+            spelled.setdefault(same, set()).add(id_)
+    odd = sorted(name for (_, name), every in spelled.items() if len(every) > 1)
+    if not odd:
+        return ()
+    message = f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {listed(odd)}"
+    return (Diagnostic("ambiguous", message),)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first few of some names, and how many more there are."""
+    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + rest

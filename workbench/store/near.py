@@ -1,0 +1,52 @@
+"""Which names come near to one that nothing has: the nearest first. Pure."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SHOWN = 5
+_LEAST = 0.7
+# What has the text in it comes near, however long it is.
+_CONTAINS = 0.75
+# To compare the ends alone says less than to compare whole names.
+_END = 0.95
+
+
+def nearest(text: str, names: Iterable[str]) -> tuple[str, ...]:
+    """
+    Return names that come near to a text, the nearest first.
+
+    Args:
+        text: what somebody wrote.
+        names: what there is.
+    """
+    wanted = text.lower().rstrip("/")
+    matcher, of_end = SequenceMatcher(autojunk=False), SequenceMatcher(autojunk=False)
+    # The second text is the one that is looked at once.
+    matcher.set_seq2(wanted)
+    of_end.set_seq2(_end_of(wanted))
+    scored = ((_score(matcher, of_end, wanted, each), each) for each in dict.fromkeys(names))
+    found = heapq.nsmallest(_SHOWN, ((-score, each) for score, each in scored if score >= _LEAST))
+    return tuple(each for _, each in found)
+
+
+def _score(matcher: SequenceMatcher[str], of_end: SequenceMatcher[str], wanted: str, name: str) -> float:
+    """Return how near a name comes, 1 for the same."""
+    plain = name.lower()
+    found = _CONTAINS if wanted and wanted in plain else 0.0
+    for each, text, weight in ((matcher, plain, 1.0), (of_end, _end_of(plain), _END)):
+        each.set_seq1(text)
+        # What can be said in no time rules most names out.
+        if weight * each.real_quick_ratio() > max(found, _LEAST) and weight * each.quick_ratio() > max(found, _LEAST):
+            found = max(found, weight * each.ratio())
+    return found
+
+
+def _end_of(name: str) -> str:
+    return re.split(r"[./]", name)[-1]

@@ -1,0 +1,104 @@
+"""
+Finds out whether a store in a file is damaged: whether its tables can be what its events say.
+
+SQLite notices where pages do not hang together, and not where a value has become another one. So it is looked at too
+whether values have their types, names their hashes, texts of events their digests, and whether what is named is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import zlib
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.workbench.store.event_texts import texts_in_order
+from openlineage_pyspark.workbench.store.events.rows import identity
+from openlineage_pyspark.workbench.store.tables import schema, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TYPES = {"TEXT": "'text'", "INTEGER": "'integer'", "BLOB": "'blob'"}
+_TABLES = (*(table.name for table in stored.MERGED), *stored.OF_VERSIONS, *stored.OF_EVENTS)
+# A column, and the table and the column in which each of its values is.
+_REFERENCES = (
+    ("dataset_identity", "name_id", "dataset", "name_id"),
+    ("dataset_identity", "dataset_id", "dataset", "name_id"),
+    ("dataset", "name_id", "dataset_identity", "name_id"),
+    ("description", "job_id", "job", "job_id"),
+    ("description", "name_id", "dataset", "name_id"),
+    ("edge", "input_id", "dataset", "name_id"),
+    ("edge", "description", "description", "description"),
+    ("edge", "path", "path", "path"),
+    ("reading", "name_id", "dataset", "name_id"),
+    ("reading", "description", "description", "description"),
+    ("writing", "name_id", "dataset", "name_id"),
+    ("writing", "description", "description", "description"),
+    ("version_description", "description", "description", "description"),
+    ("version_description", "version", "job_version", "version"),
+    ("job_version", "job_id", "job", "job_id"),
+    ("run_version", "version", "job_version", "version"),
+    ("stored_run", "job_id", "job", "job_id"),
+    ("read_version", "job_id", "job", "job_id"),
+    ("read_version", "name_id", "dataset", "name_id"),
+    ("read_version", "run", "stored_run", "run"),
+    ("made_version", "job_id", "job", "job_id"),
+    ("made_version", "name_id", "dataset", "name_id"),
+    ("made_version", "run", "stored_run", "run"),
+    ("stored_event", "run", "stored_run", "run"),
+)
+
+
+def damage_of(connection: sqlite3.Connection) -> str:
+    """
+    Return what is wrong with a store of this version; empty if nothing is. This reads all of it.
+
+    Args:
+        connection: the store.
+    """
+    try:
+        return next(_found(connection), "")
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
+        return str(problem)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, zlib.error) as problem:
+        return f"the text of an event can't be read: {problem}"
+
+
+def _found(connection: sqlite3.Connection) -> Iterator[str]:
+    for (said,) in connection.execute("PRAGMA integrity_check(1)"):
+        if said != "ok":
+            yield str(said)
+    yield from _of_types(connection)
+    yield from _of_references(connection)
+    yield from _of_names(connection)
+    for event_id, text in texts_in_order(connection, ""):
+        if hashlib.sha256(text.encode(errors="replace")).hexdigest()[: len(event_id)] != event_id:
+            yield "the text of an event is not the one that was stored"
+
+
+def _of_types(connection: sqlite3.Connection) -> Iterator[str]:
+    for table in _TABLES:
+        for _, name, type_, *_ in connection.execute(f"PRAGMA main.table_info({table})").fetchall():
+            types = f"({_TYPES[type_]}, 'null')"
+            sql = f'SELECT 1 FROM main.{table} WHERE typeof("{name}") NOT IN {types} LIMIT 1'  # noqa: S608 (our names)
+            if connection.execute(sql).fetchone():
+                yield f"a value of {table}.{name} has another type"
+
+
+def _of_references(connection: sqlite3.Connection) -> Iterator[str]:
+    for table, column, target, key in _REFERENCES:
+        sql = (
+            f"SELECT 1 FROM main.{table} s WHERE s.{column} IS NOT NULL "  # noqa: S608 (our own names)
+            f"AND NOT EXISTS (SELECT 1 FROM main.{target} t WHERE t.{key} = s.{column}) LIMIT 1"
+        )
+        if connection.execute(sql).fetchone():
+            yield f"{table} names something that {target} has not"
+
+
+def _of_names(connection: sqlite3.Connection) -> Iterator[str]:
+    for table, column in ((schema.JOB.name, "job_id"), (schema.DATASET.name, "name_id")):
+        sql = f"SELECT {column}, namespace, name FROM main.{table}"  # noqa: S608 (our own names)
+        for id_, namespace, name in connection.execute(sql):
+            if identity(table, namespace, name) != id_:
+                yield f"a name in {table} is not the one that was stored"

@@ -1,0 +1,123 @@
+"""
+Tells a store from any other file before SQLite opens it to write.
+
+To open a database may change it and the files beside it: SQLite plays back a journal, copies a log into the file, and
+removes either where the file is empty. So nothing is opened to write of which it is not known whose it is.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.store.tables import schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+APPLICATION_ID = 0x4F4C5053
+"""`PRAGMA application_id` of our files: "OLPS" in ASCII."""
+
+_MAGIC = b"SQLite format 3\0"
+_HEAD_BYTES = 100
+_MARK = slice(68, 72)
+_BESIDE = ("-wal", "-journal")
+_PAUSE_SECONDS = 0.05
+# What a process that makes a store at this moment needs at most.
+_MOST_SECONDS = 5.0
+# What files had of ours before they were marked. One name may be anybody's.
+_BESIDE_EVENTS = (schema.RUN, schema.JOB, schema.DATASET, schema.DATASET_IDENTITY)
+
+
+class NoDatabaseError(StoreError):
+    """The file is no database at all."""
+
+
+def refuse_others(path: Path, patience: float) -> None:
+    """
+    Refuse a file that is no store of ours and that may not become one. It is only read, and so is what is beside it.
+
+    Args:
+        path: the file, which need not be there.
+        patience: how many seconds to wait for another process that makes the store.
+
+    Raises:
+        StoreError: it is somebody else's, or what is beside it is.
+        sqlite3.Error: it is a database that can't be read.
+        OSError: it can't be read.
+    """
+    head = _head_of(path, min(patience, _MOST_SECONDS))
+    if not head:
+        return
+    if not head.startswith(_MAGIC):
+        raise NoDatabaseError(f"{path} is no database")
+    mark = int.from_bytes(head[_MARK], "big")
+    if mark not in (0, APPLICATION_ID) or (mark == 0 and not _is_unmarked_store(path, patience)):
+        raise StoreError(f"{path} is a database of something else, and nothing in it was changed")
+
+
+def is_marked(connection: sqlite3.Connection) -> bool:
+    """Return whether a database is marked as ours; or has our tables, from before files were marked."""
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    if mark or _columns(connection, schema.EVENT) != [each.name for each in schema.EVENT.stored]:
+        return bool(mark == APPLICATION_ID)
+    return all(set(each.key) <= set(_columns(connection, each)) for each in _BESIDE_EVENTS)
+
+
+def _columns(connection: sqlite3.Connection, table: schema.StoredTable) -> list[str]:
+    return [row[1] for row in connection.execute(f"PRAGMA main.table_info({table.name})")]
+
+
+def _head_of(path: Path, patience: float) -> bytes:
+    """
+    Return the first bytes of a file; nothing of one that is empty or not there.
+
+    Raises:
+        StoreError: it is empty, and SQLite would delete what is beside it.
+    """
+    end = time.monotonic() + patience
+    while True:
+        beside = [name for name in _beside(path) if _size(name)]
+        is_there = path.exists()
+        if is_there and not path.is_file() and not path.is_dir():
+            raise NoDatabaseError(f"{path} is no file")
+        head = _begin_of(path) if is_there else b""
+        if head or not beside:
+            return head
+        # Another process may be making the store: then the file came before what is beside it.
+        if not is_there or time.monotonic() > end:
+            how = "is empty" if is_there else "is not there"
+            raise StoreError(
+                f"{path} {how}, but {beside[0]} is: it holds data of another database, which would be deleted. "
+                "Name another file, or move that one away"
+            )
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _beside(path: Path) -> list[Path]:
+    """Return what SQLite has beside a file: its log and its journal."""
+    return [type(path)(f"{path}{sign}") for sign in _BESIDE]
+
+
+def _begin_of(path: Path) -> bytes:
+    with path.open("rb") as opened:
+        return opened.read(_HEAD_BYTES)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
+def _is_unmarked_store(path: Path, patience: float) -> bool:
+    """Return whether a database without a mark is an older store, an empty one, or one that was marked just now."""
+    # Without a log and a journal, nobody writes it at this moment, and nothing is left beside it.
+    is_whole = not any(map(_size, _beside(path)))
+    how = "mode=ro&immutable=1" if is_whole else "mode=ro"
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience)) as connection:
+        if is_marked(connection):
+            return True
+        marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+        return not any(marks) and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
