@@ -172,9 +172,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.sql import (
         QueryRows,
     )
-    from openlineage_pyspark.workbench.questions.table_schemas import (
-        TableSchema,
-    )
     from openlineage_pyspark.workbench.questions.unused import (
         UnusedRow,
     )
@@ -302,7 +299,6 @@ __all__ = [
     "TableCheck",
     "TableColumn",
     "TableId",
-    "TableSchema",
     "TableVersions",
     "TextError",
     "TextTable",
@@ -360,7 +356,6 @@ _NAMES = {
     "workbench.questions.sql": "QueryRows",
     "workbench.questions.unused": "UnusedRow",
     "workbench.questions.reached": "AnswerLink AnswerNode LinkedNodes",
-    "workbench.questions.table_schemas": "TableSchema",
     "workbench.recovery.plan": (
         "CheckpointMove Mode Pin RecoveryPlan RecoveryStep RepeatedRun TableCheck TableId TouchedDataset"
     ),

@@ -115,7 +115,6 @@ NAMES = [
     "TableCheck",
     "TableColumn",
     "TableId",
-    "TableSchema",
     "TableVersions",
     "TextError",
     "TextTable",
