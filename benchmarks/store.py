@@ -29,7 +29,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from openlineage_pyspark.workbench.store.events.ingest import Portion, lines_of, take, without_cycle_collection
+from openlineage_pyspark.workbench.cycles import without_cycle_collection
+from openlineage_pyspark.workbench.store.events.ingest import Portion, lines_of, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
 

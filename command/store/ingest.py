@@ -21,6 +21,7 @@ from openlineage_pyspark.command.store_option import (
 from openlineage_pyspark.errors import SpoolError, StoreError
 from openlineage_pyspark.transport.spool.content import spooled_bodies
 from openlineage_pyspark.transport.spool.place import DATABASE, directories
+from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.events.files import STANDARD_INPUT
 from openlineage_pyspark.workbench.store.events.ingest import (
     EventLine,
@@ -28,7 +29,6 @@ from openlineage_pyspark.workbench.store.events.ingest import (
     files_of,
     lines_of,
     take,
-    without_cycle_collection,
 )
 from openlineage_pyspark.workbench.store.sqlite import Database
 

@@ -40,8 +40,8 @@ PLAN` does what a plan says that --out has written: it checks all of it first, a
 _APPLY, _FORGET = "apply", "forget-copies"
 _WRONG = 2
 _CODES: dict[PlanOutcome, int] = {"applied": 0, "refused": 1, "declined": 1, "failed": 1, "waits": 3}
-# What is repeated is lineage like any other, if the configuration says where it goes.
-_OWN = {"spark.app.name": "recovery", "spark.openlineage.disabled": "false"}
+_NAME = "recovery"
+_LISTENER_IS_OFF = "spark.openlineage.disabled"
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -166,9 +166,9 @@ def _apply(options: argparse.Namespace) -> int:
             sys.stdout.write(as_text(plan))
             Screen().line()
         consent = Consent(options.accept_newer, options.accept_doubt, options.done)
-        with _session(options) as session:
+        recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
+        with _session(options, is_recorded=recorder is not None) as session:
             ask = None if options.yes else _agreed
-            recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
             outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
     if outcome in ("failed", "waits"):
         complain(f"go on with: recover apply {options.plan} --resume")
@@ -189,7 +189,7 @@ def _forget(options: argparse.Namespace) -> int:
     Screen().line(f"It drops {', '.join(copies)}.")
     if not options.yes and not _agreed("Drop them? [y/N] "):
         return 1
-    with _session(options) as session:
+    with _session(options, is_recorded=True) as session:
         for copy in copies:
             session.run(f"DROP TABLE IF EXISTS {copy}")
             Screen().line(f"{copy} is dropped")
@@ -197,11 +197,19 @@ def _forget(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _session(options: argparse.Namespace) -> Iterator[LiveSession]:
-    """Give the Spark session that the options describe. One that is started here is stopped in the end."""
+def _session(options: argparse.Namespace, *, is_recorded: bool) -> Iterator[LiveSession]:
+    """
+    Give the Spark session that the options describe. One that is started here is stopped in the end.
+
+    Args:
+        options: the options.
+        is_recorded: whether the store learns otherwise of what is done, so that no listener tells it a second time.
+    """
     spark = sys.modules.get("pyspark.sql")
     is_running = spark is not None and spark.SparkSession.getActiveSession() is not None
-    conf = {**_OWN, **pairs(options.conf)}
+    conf = {"spark.app.name": _NAME, _LISTENER_IS_OFF: "false", **pairs(options.conf)}
+    if is_recorded:
+        conf[_LISTENER_IS_OFF] = "true"
     if options.packages:
         conf["spark.jars.packages"] = options.packages
     session = active_or_new_session(conf)

@@ -5,8 +5,8 @@ Always removed:
 - the values of options, properties and variables whose names say they are secret, or are not known to be harmless:
   `names` holds both lists of names;
 - logins, query parameters and fragments of URLs, and every property of a JDBC URL: `facets.urls`;
-- the values that names of secrets have in free text (`password=...`): `values`; the values of options of one letter,
-  private keys, tokens in the form of a well-known service, and the secret values that the configuration holds: `text`;
+- the values that names of secrets have in free text (`password=...`), the values of options of one letter, private
+  keys, tokens in the form of a well-known service, and the secret values that the configuration holds: `text`;
 - comments in SQL, values of options and properties: `sql`; all literals of a run of which a text, the plan or a written
   column names a secret: `names` decides that, `redact` asks it about the whole run;
 - statements, plans and lines of source code quoted in error messages: `errors`;

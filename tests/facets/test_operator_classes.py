@@ -13,7 +13,7 @@ import pytest
 from openlineage_pyspark.facets.commands import registry
 from openlineage_pyspark.facets.datasets.source import SOURCES
 from openlineage_pyspark.facets.model.plan import Expression, Operator, OperatorRef, Plan, expression_name
-from openlineage_pyspark.facets.trace import expressions, operators, struct_fields
+from openlineage_pyspark.facets.trace import expressions, operators
 from support.spark_jobs import pyspark_folder
 
 EXPRESSION = "org/apache/spark/sql/catalyst/expressions/Expression"
@@ -179,7 +179,7 @@ def test_every_expression_with_a_rule_is_one_of_catalyst(classes):
         *expressions.RANKING,
         *expressions.UNREAD,
         *(name for name in expressions.OPAQUE if name not in expressions.RULES),
-        *struct_fields.HOLDING,
+        *expressions.HOLDING,
     }
     assert sorted(name for name in known if (name in names) != is_here(name)) == []
 

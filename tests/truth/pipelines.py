@@ -119,7 +119,7 @@ class _Making:
             self._layer(layer)
         days = [self._day(day) for day in range(DAYS + 1)]
         actions = [each for day in days[:DAYS] for each in day]
-        if chance.random() < 0.2:
+        if chance.random() < 0.1:
             # One job runs without the listener.
             place = chance.randrange(len(actions))
             actions[place] = attrs.evolve(actions[place], seen=False)
@@ -213,7 +213,7 @@ class _Making:
             each for job in self._jobs if job.kind == "stream" for each in (job.target, job.second, *job.sources)
         }
         made = [place for place in made if place not in streamed and not self._tables[place].name.startswith("raw")]
-        if not made or chance.random() < 0.5:
+        if not made or chance.random() < 0.6:
             return actions
         place = chance.choice(made)
         kind = chance.choice(_BY_OTHERS)
@@ -222,7 +222,7 @@ class _Making:
             return actions
         last = chance.choice(writes[1:])
         to = max(number for number in writes if number < last)
-        other = Action(len(self._jobs), kind, "sql", place, seen=chance.random() < 0.7, to=to)
+        other = Action(len(self._jobs), kind, "sql", place, seen=chance.random() < 0.85, to=to)
         return [*actions[: last + 1], other, *actions[last + 1 :]]
 
 

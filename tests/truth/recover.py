@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import random
 import re
 import sys
@@ -36,7 +37,7 @@ from openlineage_pyspark.command.store import recover as recover_command
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.store_api import Store
 from pyspark.sql import SparkSession
-from support.class_archive import CONF as QUICK
+from support import class_archive
 from support.lakes import LAKE_CONF, LAKE_JARS
 
 from truth.pipelines import Action, Pipeline, pipeline
@@ -85,19 +86,21 @@ class _MortalSession(LiveSession):
 
     chance: random.Random | None = None
     killed = 0
+    is_done = False
 
     def run(self, sql: str, settings: Sequence[tuple[str, str]] = ()) -> None:
         """Run a statement, and perhaps die before or after it."""
         chance = _MortalSession.chance
         lot = chance.random() if chance is not None else 1.0
         if lot < 0.15:
-            self._die()
+            self._die(is_done=False)
         super().run(sql, settings)
         if lot > 0.85 and chance is not None:
-            self._die()
+            self._die(is_done=True)
 
-    def _die(self) -> NoReturn:
+    def _die(self, *, is_done: bool) -> NoReturn:
         _MortalSession.killed += 1
+        _MortalSession.is_done = is_done
         raise _Killed
 
 
@@ -344,10 +347,15 @@ class _Trial:
                 self._said.append("(killed)")
                 continue
             begun = self._is_begun(plan)
+            asked = re.search(r"step (\d+) was begun and did not end", text)
+            if asked is not None and _MortalSession.is_done:
+                # A person looks at the table, and sees its rows.
+                how = ["--resume", f"--done={asked[1]}"]
+                continue
             if code == 0:
                 return "", True
             if code != _PAUSED:
-                return text[-_CUT:], begun
+                return text[-_CUT:].rpartition("nothing was done")[2], begun
             number = int(re.findall(r"^(\d+)/\d+ ", text, re.MULTILINE)[-1])
             if problem := self._done_by_hand(steps[number - 1]):
                 return problem, number > 1
@@ -391,7 +399,7 @@ class _Trial:
 def _session(folder: Path) -> SparkSession:
     jars = [_jar(artifact) for artifact in LAKE_JARS[pyspark.__version__[:3]]]
     conf = {
-        **QUICK,
+        **class_archive.CONF,
         **LAKE_CONF,
         "spark.master": "local[1]",
         "spark.app.name": "truth",
@@ -409,6 +417,8 @@ def _session(folder: Path) -> SparkSession:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
     }
+    # The JVM starts with these.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", class_archive.java_options())
     builder = SparkSession.builder
     for key, value in conf.items():
         builder = builder.config(key, value)
@@ -452,7 +462,7 @@ def _tried(
     except Exception:  # noqa: BLE001 (whatever it is: the next pipeline is tried)
         found = Outcome("BROKEN", traceback.format_exc()[-4000:])
     found = attrs.evolve(found, seconds=tuple(trial.seconds))
-    if options.verbose or (found.kind not in ("right", "declined") and options.show):
+    if options.verbose or (found.kind != "right" and options.show):
         trial.show()
     return found
 
@@ -487,6 +497,8 @@ def main() -> int:
                 f"{options.lake} {seed}: {found.kind} ({told}, {'+'.join(map(str, found.seconds))} s) {found.why}",
                 flush=True,
             )
+            if found.kind == "declined" and options.show:
+                print(_described(made), flush=True)
             if found.kind == "declined":
                 reasons[re.sub(r"[\d'`]+", "", found.why)[:100]] += 1
             elif found.kind != "right":

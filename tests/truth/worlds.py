@@ -131,7 +131,10 @@ class World:
             self._spark.sql(self.loading(action, rows))
 
     def _append(self, _: int, action: Action) -> None:
-        self._write(action, "INSERT INTO {}", lambda frame, name: frame.writeTo(name).append())
+        if self._pipeline.tables[action.target].has_versions:
+            self._write(action, "INSERT INTO {}", lambda frame, name: frame.writeTo(name).append())
+        else:
+            self._write(action, "INSERT INTO {}", lambda frame, name: frame.write.insertInto(name))
 
     def _overwrite(self, _: int, action: Action) -> None:
         self._write(action, "INSERT OVERWRITE {}")

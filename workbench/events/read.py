@@ -36,6 +36,7 @@ from openlineage_pyspark.workbench.events.facts import (
     StatedPath,
     SubmittedAs,
 )
+from openlineage_pyspark.workbench.model.kinds import certainty_of
 from openlineage_pyspark.workbench.model.times import microseconds, time_of_micros
 
 if TYPE_CHECKING:
@@ -56,7 +57,6 @@ LEFT_OUT = frozenset(("paths",))
 
 _MOST_STEPS = 200
 _STEPS = "pyspark_lineage_steps"
-_CERTAINTIES: dict[str, Certainty] = {"exact": "exact", "opaque": "opaque", "guessed": "guessed", "unknown": "text"}
 _LEAST_NUMBER, _FIRST_TOO_LARGE = -(1 << 63), 1 << 63
 
 
@@ -492,6 +492,11 @@ class RunOfEvent:
         )
 
     @property
+    def corrects(self) -> str:
+        """The version of its output that a recovery corrected by it in place; empty if it is no such run."""
+        return self._odd.text("pyspark_recovery", self._facet("pyspark_recovery"), "corrects") or ""
+
+    @property
     def event_id(self) -> str | None:
         """The id of the event itself, by which one that was sent again is known."""
         return self._odd.text("pyspark_event", self._facet("pyspark_event"), "id")
@@ -505,7 +510,7 @@ class RunOfEvent:
     def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What the producer did not understand, and what was left out of the facets. All are read for this."""
         _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
-        _ = (self.submission, self.event_id)
+        _ = (self.submission, self.event_id, self.corrects)
         gaps = (EventDiagnostic("unknown-operator", message, operator, "run") for operator, message in self.gaps)
         return (*gaps, *self._odd.found)
 
@@ -839,7 +844,7 @@ def _way(facet: EventJson, way: EventJson) -> _Way:
         PathStep(
             _cut(operators[step["operator"]]),
             _cut(expressions[step["expression"]]) if "expression" in step else "",
-            _CERTAINTIES.get(_cut(step.get("certainty", "exact")), "unstated"),
+            certainty_of(_cut(step.get("certainty", "exact"))),
             _cut(step.get("callSite", "")),
             _cut(step.get("relation", "")),
             _cut(step.get("column", "")),
@@ -847,7 +852,7 @@ def _way(facet: EventJson, way: EventJson) -> _Way:
         for step in way["steps"][:_MOST_STEPS]
     )
     passed = tuple(_cut(operators[each]) for each in way["operators"][:_MOST_STEPS])
-    return _CERTAINTIES.get(_cut(way["certainty"]), "unstated"), passed, steps
+    return certainty_of(_cut(way["certainty"])), passed, steps
 
 
 def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[StatedPath, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.analyze import EncodedQuery, analyzed_plan, encoded_query
 from openlineage_pyspark.listener.probe.client import Refusal, analysis_errors, refusal_of, unlogged_refusals
 from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.extras import WORKBENCH, require
 from openlineage_pyspark.workbench.predict.text import lineage_of_text, unknown_table
 from openlineage_pyspark.workbench.report import Lineage, lineage_of
@@ -22,16 +22,10 @@ if TYPE_CHECKING:
 
 def lineage_of_query(query: EncodedQuery) -> Lineage:
     """Return the lineage of an analyzed query. Nothing of Spark is needed for this."""
-    was_on = gc.isenabled()
-    # What is made here has no cycles, and Python's search for them would take a seventh of the time.
-    gc.disable()
-    try:
+    with without_cycle_collection():
         plan = decode_plan(query.plan)
         session = session_settings_of(plan, query.metastore, query.trimming, views=query.views)
         return lineage_of(lineage_of_plan(plan, session, paths=True, composed=query.composed), plan)
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = True) -> Lineage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import tempfile
 import zlib
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,11 +28,14 @@ from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.questions.arguments import time_or_now
 from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
+from openlineage_pyspark.workbench.questions.graph import whole_graph
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.things import find_run, runs_within
 from openlineage_pyspark.workbench.questions.told import diagnostics_of, explained, stored_edge, told_by
+from openlineage_pyspark.workbench.store.current import Current
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, rows_of_events, take
+from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.workbench.answer import Writer
+    from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.questions.reach import Place
     from openlineage_pyspark.workbench.store.events.ingest import EventLine
     from openlineage_pyspark.workbench.store.events.rows import Rows
@@ -181,20 +186,21 @@ def diff(
     """
     Show which columns, edges and expressions changed between two points in time, or are different between two runs.
 
-    The state at a time is what the jobs did in their last complete runs until then. Everything downstream of a change
-    is named too.
+    The state at a time is what held then, as every other question sees it. Everything downstream of a change is named
+    too.
     """
-    sides: list[tuple[list[str], int | None]] = []
     if before.startswith(_RUN) or after.startswith(_RUN):
         found = [find_run(tables, each.removeprefix(_RUN)).run_id for each in (before, after)]
-        sides = [(runs_within(tables, run_id), None) for run_id in found]
+        sides = [runs_within(tables, run_id) for run_id in found]
+        old, new = (_graph(tables, _texts_of_runs(tables, runs)) for runs in sides)
+        lost: Iterable[Diagnostic] = ()
     else:
         times = [time_or_now("" if each == "now" else each) for each in (before, after)]
-        sides = [(_runs_until(tables, time), time) for time in times]
-    old, new = ((_texts(tables, runs, time), FOREVER if time is None else time) for runs, time in sides)
-    every = {run for runs, _ in sides for run in runs}
+        sides = [_runs_until(tables, time) for time in times]
+        old, new = (_state(tables, tables, time) for time in times)
+        lost = dropped_diagnostics(tables.dropped())
+    every = {run for runs in sides for run in runs}
     gaps = diagnostics_of(told_by(tables, every, FOREVER), {}, every)
-    lost = dropped_diagnostics(each for each in tables.dropped() if any(time is not None for _, time in sides))
     return answered(_diff(tables, old, new), (*gaps, *lost))
 
 
@@ -202,28 +208,25 @@ def _runs_until(tables: QueriedTables, time: int) -> list[str]:
     return [run for (run,) in tables.query(_COMPLETE_RUNS, (time, time, time))]
 
 
-def _texts(tables: QueriedTables, runs: Sequence[str], time: int | None) -> Iterator[str]:
-    yield from _texts_of_runs(tables, runs, time)
-    if time is not None:
-        alone = "SELECT json FROM event WHERE run_id = '' AND time <= ? ORDER BY time, event_id"
-        yield from (text for (text,) in tables.query(alone, (time,)))
-
-
 def diff_of_files(before: Path, after: Path) -> Diff:
     """
-    Return what is different between two event files, or folders of them.
+    Return what is different between two event files, or folders of them: between what holds after the events of each.
 
     Raises:
         OSError: one can't be read.
         StoreError: a line is no event, there are none, or one is compressed and its end is missing or damaged.
     """
-    sides = [[line for file in files_of(path) for line in _lines(file)] for path in (before, after)]
-    with tempfile.TemporaryDirectory() as folder, Database(Path(folder, "both.db")) as both:
-        for path, side in zip((before, after), sides, strict=True):
-            taken = take(both, side)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        # Which names are those of one dataset, both sides tell together.
+        both, *stores = (stack.enter_context(Database(folder / f"{each}.db")) for each in ("both", "before", "after"))
+        for path, store in zip((before, after), stores, strict=True):
+            side = [line for file in files_of(path) for line in _lines(file)]
+            for database in (store, both):
+                taken = take(database, side)
             if taken.rejected or not taken.events:
                 raise StoreError(taken.reasons[0] if taken.reasons else f"{path} holds no events")
-        return _diff(both, *(((line.text for line in side), FOREVER) for side in sides))
+        return _diff(both, *(_state(store, both, FOREVER) for store in stores))
 
 
 def _lines(file: Path) -> Iterator[EventLine]:
@@ -232,6 +235,13 @@ def _lines(file: Path) -> Iterator[EventLine]:
         yield from lines_of(file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise StoreError(f"{file}: the gzip data is damaged or cut off ({problem})") from problem
+
+
+def _texts_until(tables: QueriedTables, time: int) -> Iterator[str]:
+    """Yield the events of complete runs until a time, and those of no run: they tell the schemas that hold then."""
+    yield from _texts_of_runs(tables, _runs_until(tables, time), time)
+    alone = "SELECT json FROM event WHERE run_id = '' AND time <= ? ORDER BY time, event_id"
+    yield from (text for (text,) in tables.query(alone, (time,)))
 
 
 def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | None = None) -> Iterator[str]:
@@ -244,9 +254,8 @@ def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | No
         yield from (row[0] for row in rows)
 
 
-def _diff(tables: QueriedTables, before: tuple[Iterable[str], int], after: tuple[Iterable[str], int]) -> Diff:
-    """Return the difference of two states, each as the texts of its events, and the time until which they are told."""
-    old, new = _graph(tables, *before), _graph(tables, *after)
+def _diff(tables: QueriedTables, old: PlacedGraph, new: PlacedGraph) -> Diff:
+    """Return the difference of two states with the names that a store knows, and what it has downstream of that."""
     ids = {dataset for state in (old, new) for dataset, _ in state.places.values()}
     labels = {id_: dataset.label for id_, dataset in datasets(tables, ids).items()}
     found = differences(old, new, labels.__getitem__)
@@ -303,18 +312,56 @@ def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) ->
     return tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))
 
 
-def _graph(tables: QueriedTables, texts: Iterable[str], time: int) -> PlacedGraph:
-    """Return the graph of events, with the datasets as the store knows them."""
+def _state(store: QueriedTables, tables: QueriedTables, time: int) -> PlacedGraph:
+    """
+    Return what holds in a store at a time.
+
+    Args:
+        store: the store.
+        tables: a store that knows all of its datasets, by the names of which the graph calls them.
+        time: microseconds since 1970.
+    """
+    rows = _rows_of(_texts_until(store, time))
+    whole = whole_graph(store, Limits(as_of=None if time == FOREVER else time))
+    made = [edge for edge in whole.edges if edge.paths]
+    flows = Current(store, time).flows_into({row[0] for row in store.query("SELECT dataset_id FROM dataset_identity")})
+    own = {node.id: identity("dataset", node.namespace, node.name) for node in whole.nodes if type(node) is DatasetNode}
+    places = {node: (name_id, "") for node, name_id in own.items()}
+    places |= {node.id: (own[node.dataset], node.name) for node in whole.nodes if type(node) is ColumnNode}
+    names = {*own.values(), *(id_ for source, target, _ in flows for id_ in (source, target))}
+    ids = _identities(tables, names | {int(row[0] or 0) for row in rows.get("dataset", ())})
+    used = {(ids[places[node][0]], places[node][1]) for edge in made for node in (edge.source, edge.target)}
+    named = datasets(tables, ids.values())
+
+    def renamed(node: str) -> str:
+        name_id, column = places[node]
+        dataset = named[ids[name_id]]
+        return column_id(node_id("dataset", dataset.namespace, dataset.name), column)
+
+    edges = [attrs.evolve(edge, source=renamed(edge.source), target=renamed(edge.target), job="") for edge in made]
+    between = {(ids[source], ids[target]) for source, target, _ in flows}
+    return _placed(tables, _schemas(rows, ids), used, edges, between)
+
+
+def _rows_of(texts: Iterable[str]) -> Rows:
     rows: Rows = {}
     for part in rows_of_events(texts):
         for table, found in part.items():
             rows.setdefault(table, []).extend(found)
-    names = {int(row[0] or 0) for row in rows.get("dataset", ())}
-    ids = dict.fromkeys(names, 0)
-    for listed in id_lists(names):
+    return rows
+
+
+def _identities(tables: QueriedTables, names: Iterable[int]) -> dict[int, int]:
+    """Return the dataset of each of the names."""
+    ids: dict[int, int] = dict.fromkeys(names, 0)
+    for listed in id_lists(ids):
         sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
         ids |= dict(tables.query(sql))
-    # The last schema that was told is the one that holds.
+    return ids
+
+
+def _schemas(rows: Rows, ids: Mapping[int, int]) -> dict[Place, str]:
+    """Return the types of the columns of datasets: the last schema that was told is the one that holds."""
     columns: dict[Place, str] = {}
     latest: dict[int, int] = {}
     for name_id, _, _, _, _, told in _typed(rows.get("dataset_column", ())):
@@ -322,8 +369,16 @@ def _graph(tables: QueriedTables, texts: Iterable[str], time: int) -> PlacedGrap
     for name_id, column, type_, _, _, told in _typed(rows.get("dataset_column", ())):
         if told == latest[ids[name_id]]:
             columns[ids[name_id], column] = type_
+    return columns
+
+
+def _graph(tables: QueriedTables, texts: Iterable[str]) -> PlacedGraph:
+    """Return the graph of all that events say, with the datasets as the store knows them."""
+    rows = _rows_of(texts)
+    ids = _identities(tables, {int(row[0] or 0) for row in rows.get("dataset", ())})
+    columns = _schemas(rows, ids)
     lineage = list(_typed(rows.get("column_lineage", ())))
-    edges = _explained(tables, lineage, ids, time)
+    edges = _explained(tables, lineage, ids)
     used = {(ids[row[at]], row[at + 1]) for row in lineage for at in (0, 2)}
     reads: dict[int, set[int]] = {}
     for row in _typed(rows.get("source_job_lineage", ())):
@@ -361,7 +416,7 @@ def _placed(
     return PlacedGraph(graph, {column_id(nodes[id_].id, column): (id_, column) for id_, column in every})
 
 
-def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, int], time: int) -> list[Edge]:
+def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, int]) -> list[Edge]:
     """Return the edges of the graph that rows of column lineage stand for, as the events of their runs tell them."""
     named = datasets(tables, ids.values())
     nodes = {id_: node_id("dataset", named[id_].namespace, named[id_].name) for id_ in ids.values()}
@@ -370,7 +425,7 @@ def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, 
         ends = column_id(nodes[ids[input_]], field), column_id(nodes[ids[output]], column)
         made.append(stored_edge(*ends, type_, subtype, text or "", masking=bool(masking), job="", run=run))
         runs |= {run} if run else set()
-    return explained(made, told_by(tables, runs, time), {})
+    return explained(made, told_by(tables, runs, FOREVER), {})
 
 
 def _typed(rows: Iterable[Any]) -> Iterator[Any]:

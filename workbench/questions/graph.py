@@ -26,7 +26,6 @@ from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,
-    current_of,
     leads_on,
     limit_diagnostic,
     reach,
@@ -44,6 +43,7 @@ from openlineage_pyspark.workbench.questions.told import (
     stored_edge,
     told_by,
 )
+from openlineage_pyspark.workbench.store.current import Current, listed_descriptions
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find, name_with_namespace
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
@@ -80,7 +80,7 @@ def graph(
     limits = limits_of(depth, as_of, direct=direct, ever=ever)
     limited: tuple[Diagnostic, ...] = ()
     if not around:
-        found = _Builder(tables, limits).build(None)
+        found = whole_graph(tables, limits)
     else:
         thing = find(tables, around)
         start = (thing.dataset.id, thing.column)
@@ -98,6 +98,11 @@ def graph(
         ids = (identity("dataset", node.namespace, node.name) for node in found.nodes if isinstance(node, DatasetNode))
         dropped = dropped_of_datasets(tables, ids)
     return answered(bare, (*limited, *found.diagnostics, *dropped), as_of=limits.as_of)
+
+
+def whole_graph(tables: QueriedTables, limits: Limits) -> Graph:
+    """Return all the lineage of a store."""
+    return _Builder(tables, limits).build(None)
 
 
 def with_diagnostics(answer: Answer[Graph]) -> Graph:
@@ -122,7 +127,7 @@ class _Builder:
     def __init__(self, tables: QueriedTables, limits: Limits) -> None:
         self._tables = tables
         self._limits = limits
-        self._current = current_of(tables, limits)
+        self._current = Current(tables, limits.time)
 
     def build(self, only: set[int] | None, up: set[int] | None = None, down: set[int] | None = None) -> Graph:
         """
@@ -201,44 +206,49 @@ class _Builder:
 
     def _flows(self, name_ids: set[int] | None) -> list[tuple[int, int, bool]]:
         """Return which job reads or writes which dataset, as job, dataset, and whether it writes."""
-        found: dict[tuple[int, int, bool], None] = {}
-        for table, writes in (("told_read", False), ("told_write", True)):
-            sql = (
-                "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names alone)
-                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id"
-            )
-            rows = sorted(self._among(sql, "l.name_id", name_ids))
-            self._current.learn(job for job, *_ in rows)
-            for job, dataset, *span in rows:
-                holds = self._current.holds(job, dataset, *span) if writes else self._current.holds_read(job, *span)
-                if holds:
-                    found[job, dataset, writes] = None
-        return list(found)
+        read, written = self._related_datasets("told_read", name_ids), self._related_datasets("told_write", name_ids)
+        if not self._limits.ever:
+            self._current.learn(written)
+            written = [(job, dataset) for job, dataset in written if self._current.holds(job, dataset)]
+            reads = self._current.reads(job for job, _ in read)
+            read = [(job, dataset) for job, dataset in read if dataset in reads[job]]
+        return [(*pair, writes) for pairs, writes in ((read, False), (written, True)) for pair in pairs]
+
+    def _related_datasets(self, table: str, name_ids: set[int] | None) -> list[tuple[int, int]]:
+        """Return the datasets that jobs have ever read or written, each with its job."""
+        sql = (
+            "SELECT DISTINCT l.job_id, i.dataset_id "  # noqa: S608 (our own names alone)
+            f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
+            f"WHERE l.first_time <= {self._limits.time:d}"
+        )
+        return sorted({(job, dataset) for job, dataset in self._among(sql, "l.name_id", name_ids)})
 
     def _derived(self, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
         """Return the rows of column lineage that hold: source, column, target, column, job, words, text, run."""
         sql = (
             "SELECT s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, "
-            "c.masking, c.expression, c.last_run, c.first_time, c.last_time FROM told_edge c "
-            "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
+            "c.masking, c.expression, c.last_run, c.description, c.last_time FROM told_edge c "
+            "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id "
+            "WHERE "
         )
-        rows = sorted(self._among(sql, "c.output_id", name_ids), key=lambda row: row[-1])
-        self._current.learn(row[4] for row in rows)
-        latest = {
-            row[:8]: row
-            for row in rows
-            if self._current.holds(row[4], row[2], *row[-2:], by_run=bool(row[9]))
-            and not (self._limits.direct and row[5] == "INDIRECT")
-        }
+        if self._limits.ever:
+            rows = self._among(f"{sql}c.first_time <= {self._limits.time:d}", "c.output_id", name_ids)
+        else:
+            outputs = self._related_datasets("told_write", name_ids)
+            self._current.learn(outputs)
+            holding = {output: self._current.descriptions(*output) for output in outputs}
+            every = {each for found in holding.values() for each in found}
+            among = (self._among(f"{sql}{each}", "c.output_id", name_ids) for each in listed_descriptions(every))
+            rows = [row for found in among for row in found if row[10] in holding.get((row[4], row[2]), ())]
+        rows.sort(key=lambda row: row[-1])
+        latest = {row[:8]: row for row in rows if not (self._limits.direct and row[5] == "INDIRECT")}
         return list(latest.values())
 
     def _among(self, sql: str, column: str, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
         """Return the rows of a query, or those of them that have one of some ids in a column."""
         if name_ids is None:
             return self._tables.query(sql)
-        return [
-            row for listed in id_lists(name_ids) for row in self._tables.query(f"{sql} WHERE {column} IN ({listed})")
-        ]
+        return [row for listed in id_lists(name_ids) for row in self._tables.query(f"{sql} AND {column} IN ({listed})")]
 
     def _datasets(self, named: dict[int, DatasetName]) -> Iterator[DatasetNode]:
         formats: dict[int, str] = {}

@@ -8,12 +8,12 @@ comes. So the cost grows with what is reached, on each engine alike.
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER
-from openlineage_pyspark.workbench.store.current import Current
+from openlineage_pyspark.workbench.store.current import Current, listed_descriptions
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def reach_all(
     Returns:
         The depths with those of the starts, what is passed, and the edges, as in `Closure`.
     """
-    current = current_of(tables, limits)
+    current = Current(tables, limits.time)
     step = _column_edges if by_columns else _dataset_edges
     depths: dict[Place, int] = dict.fromkeys(starts, 0)
     edges: dict[tuple[Place, Place, int], PlaceEdge] = {}
@@ -185,7 +185,7 @@ def leads_on(
         return False
     step = _column_edges if by_columns else _dataset_edges
     down = direction is Direction.DOWNSTREAM
-    edges = step(tables, last, direction, limits, current_of(tables, limits))
+    edges = step(tables, last, direction, limits, Current(tables, limits.time))
     return any((edge.target if down else edge.source) not in depths for edge in edges)
 
 
@@ -197,22 +197,20 @@ def limit_diagnostic(direction: Direction, limits: Limits) -> Diagnostic:
 
 def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, limits: Limits) -> list[Place]:
     """Return what a job writes, to go downstream from it, or what it reads, to go upstream."""
-    table = "told_write" if direction is Direction.DOWNSTREAM else "told_read"
-    rows = tables.query(
-        f"SELECT i.dataset_id, l.first_time, l.last_time FROM {table} l "  # noqa: S608 (our own names)
-        "JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id = ?",
-        (job_id,),
-    )
-    current = current_of(tables, limits)
-    current.learn([job_id])
-    if direction is Direction.DOWNSTREAM:
-        return sorted({(each, "") for each, *span in rows if current.holds(job_id, each, *span)})
-    return sorted({(each, "") for each, *span in rows if current.holds_read(job_id, *span)})
-
-
-def current_of(tables: QueriedTables, limits: Limits) -> Current:
-    """Return what tells which of all that was said holds within some limits."""
-    return Current(tables, limits.time, ever=limits.ever)
+    down = direction is Direction.DOWNSTREAM
+    if limits.ever:
+        rows = tables.query(
+            f"SELECT DISTINCT i.dataset_id FROM {'told_write' if down else 'told_read'} l "  # noqa: S608 (our own names)
+            "JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id = ? AND l.first_time <= ?",
+            (job_id, limits.time),
+        )
+        return sorted((each, "") for (each,) in rows)
+    current = Current(tables, limits.time)
+    if not down:
+        return sorted((each, "") for each in current.reads([job_id])[job_id])
+    outputs = current.outputs([job_id])
+    current.learn(outputs)
+    return sorted((each, "") for job, each in outputs if current.holds(job, each))
 
 
 def part_between(reached: Closure, end: Place) -> Closure:
@@ -249,61 +247,78 @@ def _feeds(target: Place, place: Place) -> bool:
     return arrived.startswith(f"{asked}.") or asked.startswith(f"{arrived}.")
 
 
-def _holding(said: list[tuple[PlaceEdge, int, int]], current: Current) -> Iterator[PlaceEdge]:
-    """Yield those edges that hold, of edges with the first and the last time of each."""
-    current.learn(edge.job_id for edge, _, _ in said)
-    return (
-        edge
-        for edge, *span in said
-        if current.holds(
-            edge.job_id, edge.target[0], *span, by_run=not edge.kinds or any(kind.last_run for kind in edge.kinds)
-        )
-    )
-
-
 def _dataset_edges(
-    tables: QueriedTables, frontier: list[Place], direction: Direction, _limits: Limits, current: Current
+    tables: QueriedTables, frontier: list[Place], direction: Direction, limits: Limits, current: Current
 ) -> Iterator[PlaceEdge]:
-    here = "s" if direction is Direction.DOWNSTREAM else "t"
-    for listed in id_lists(place[0] for place in frontier):
-        rows = tables.query(
-            "SELECT s.dataset_id, t.dataset_id, f.job_id, f.first_time, f.last_time "  # noqa: S608 (numbers alone)
-            "FROM told_flow f JOIN dataset_identity s ON s.name_id = f.input_id "
-            f"JOIN dataset_identity t ON t.name_id = f.output_id WHERE {here}.dataset_id IN ({listed})"
+    down = direction is Direction.DOWNSTREAM
+    datasets = {place[0] for place in frontier}
+    if limits.ever:
+        flows = _flows_ever(tables, datasets, "s" if down else "t", limits.time)
+    else:
+        flows = current.flows_from(datasets) if down else current.flows_into(datasets)
+    return (PlaceEdge((source, ""), (target, ""), job) for source, target, job in sorted(flows))
+
+
+def _flows_ever(tables: QueriedTables, datasets: Iterable[int], here: str, time: int) -> set[tuple[int, int, int]]:
+    """Return what jobs have ever made of datasets, or datasets of what: the source, the target and the job."""
+    return {
+        row
+        for listed in id_lists(datasets)
+        for row in tables.query(
+            "SELECT DISTINCT s.dataset_id, t.dataset_id, f.job_id FROM told_flow f "  # noqa: S608 (numbers alone)
+            "JOIN dataset_identity s ON s.name_id = f.input_id JOIN dataset_identity t ON t.name_id = f.output_id "
+            f"WHERE {here}.dataset_id IN ({listed}) AND f.first_time <= ?",
+            (time,),
         )
-        current.learn({row[2] for row in rows})
-        # Each version of the job says so at its times.
-        held = {(row[0], row[1], row[2]) for row in rows if current.holds(row[2], row[1], row[3], row[4])}
-        yield from (PlaceEdge((source, ""), (target, ""), job) for source, target, job in sorted(held))
+    }
 
 
 def _column_edges(
     tables: QueriedTables, frontier: list[Place], direction: Direction, limits: Limits, current: Current
 ) -> Iterator[PlaceEdge]:
-    said = [
-        (
-            PlaceEdge(
-                *((source, read), (target, written), job),
-                (PlaceKind(type_ or "", subtype or "", text or "", bool(masked), run or ""),),
-            ),
-            *span,
-        )
-        for query, parameters in _column_queries(frontier, direction)
-        for source, read, target, written, job, type_, subtype, text, masked, run, *span in tables.query(
-            query, parameters
-        )
-        if not limits.direct or type_ != "INDIRECT"
-    ]
-    found: dict[tuple[Place, Place, int], set[PlaceKind]] = {}
-    for edge in _holding(said, current):
-        found.setdefault((edge.source, edge.target, edge.job_id), set()).update(edge.kinds)
+    found: dict[tuple[Place, Place, int], dict[tuple[str, str, str, bool], str]] = {}
+    for source, read, target, written, job, type_, subtype, text, masked, run in _edge_rows(
+        tables, frontier, direction, limits, current
+    ):
+        if not limits.direct or type_ != "INDIRECT":
+            kinds = found.setdefault(((source, read), (target, written), job), {})
+            kind = (type_ or "", subtype or "", text or "", bool(masked))
+            # Of one kind that several names of a dataset have, the last one stays.
+            kinds[kind] = max(run or "", kinds.get(kind, ""))
     for key in sorted(found):
-        # Of one kind that several names of a dataset have, the last one stays.
-        latest = {attrs.astuple(kind)[:-1]: kind for kind in sorted(found[key])}
-        yield PlaceEdge(*key, tuple(latest.values()))
+        yield PlaceEdge(*key, tuple(PlaceKind(*kind, run) for kind, run in sorted(found[key].items())))
 
 
-def _column_queries(frontier: list[Place], direction: Direction) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+def _edge_rows(
+    tables: QueriedTables, frontier: list[Place], direction: Direction, limits: Limits, current: Current
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the edges at some places that hold."""
+    if limits.ever:
+        for query, parameters in _column_queries(frontier, direction, _EDGE, "c.first_time <= ?"):
+            yield from (row[:-1] for row in tables.query(query, (*parameters, limits.time)))
+        return
+    if direction is Direction.UPSTREAM:
+        outputs = current.writers({place[0] for place in frontier})
+    else:
+        asked = _column_queries(frontier, direction, "DISTINCT c.job_id, t.dataset_id", "1 = 1")
+        outputs = {row for query, parameters in asked for row in tables.query(query, parameters)}
+    current.learn(outputs)
+    holding = {output: current.descriptions(*output) for output in outputs}
+    for condition in listed_descriptions(each for found in holding.values() for each in found):
+        for query, parameters in _column_queries(frontier, direction, _EDGE, condition):
+            rows = tables.query(query, parameters)
+            yield from (row[:-1] for row in rows if row[-1] in holding[row[4], row[2]])
+
+
+_EDGE = (
+    "s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, c.expression, "
+    "c.masking, c.last_run, c.description"
+)
+
+
+def _column_queries(
+    frontier: list[Place], direction: Direction, columns: str, condition: str
+) -> Iterator[tuple[str, tuple[str | int, ...]]]:
     """
     Return the queries for the edges at some places, with their parameters.
 
@@ -312,22 +327,22 @@ def _column_queries(frontier: list[Place], direction: Direction) -> Iterator[tup
     down = direction is Direction.DOWNSTREAM
     here, column = ("s", "input_column") if down else ("t", "output_column")
     select = (
-        "SELECT s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, "
-        "c.expression, c.masking, c.last_run, c.first_time, c.last_time FROM told_edge c "
-        "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
+        f"SELECT {columns} FROM told_edge c JOIN dataset_identity s ON s.name_id = c.input_id "  # noqa: S608 (ours)
+        "JOIN dataset_identity t ON t.name_id = c.output_id"
     )
     for listed in id_lists(place[0] for place in frontier if not place[1]):
-        yield f"{select} WHERE {here}.dataset_id IN ({listed})", ()
-    columns = [place for place in frontier if place[1]]
-    exact = [(dataset, name) for dataset, path in columns for name in (*_above(path), *(() if down else ("",)))]
+        yield f"{select} WHERE {here}.dataset_id IN ({listed}) AND {condition}", ()
+    named = [place for place in frontier if place[1]]
+    # What is read without a column, or written so, is read or written with each of them.
+    exact = [(dataset, name) for dataset, path in named for name in (*_above(path), "")]
     for values, parameters in _values(exact):
         on = f"f.dataset_id = {here}.dataset_id AND f.name = c.{column}"
-        yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on}", parameters
-    for values, parameters in _values([(dataset, f"{path}.") for dataset, path in columns]):
+        yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on} WHERE {condition}", parameters
+    for values, parameters in _values([(dataset, f"{path}.") for dataset, path in named]):
         # What begins with the path and a dot: the slash is the character after the dot.
         below = f"c.{column} >= f.name AND c.{column} < substr(f.name, 1, length(f.name) - 1) || '/'"
         on = f"f.dataset_id = {here}.dataset_id AND {below}"
-        yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on}", parameters
+        yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on} WHERE {condition}", parameters
 
 
 def _above(path: str) -> Iterator[str]:

@@ -105,10 +105,15 @@ class Flow:
         found: dict[HistoryPlace, HistoryPlace] = {}
         for dataset, history in self.facts.histories.items():
             places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
+            # A parent that nobody recorded is the place between, and all of its children begin there.
+            unknown: dict[str, int] = {}
             for place, made in enumerate(history):
-                parent = places.get(made.parent, place)
-                if place:
-                    found[dataset, place] = (dataset, parent if parent < place else place - 1)
+                before = places.get(made.parent, place)
+                if made.parent and made.parent not in places:
+                    before = unknown.setdefault(made.parent, place - 1)
+                before = before if before < place else place - 1
+                if before >= 0:
+                    found[dataset, place] = (dataset, before)
         return found
 
     @functools.cached_property
@@ -154,6 +159,10 @@ class Flow:
             self._drops[key[0]] = max(drops, default=-1)
         return self._drops[key[0]] > key[1]
 
+    def corrects(self, key: HistoryPlace, bad: HistoryPlace) -> bool:
+        """Return whether a version is one that a recovery has made of a bad one, by correcting it in place."""
+        return key[0] == bad[0] and self.facts.run(self.made(key).run_id).corrects == self.made(bad).version
+
     def counts(self, key: HistoryPlace) -> bool:
         """Return whether a version leads to the newest one."""
         if key[0] not in self._lines:
@@ -197,7 +206,8 @@ def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spre
     Return which versions hold data of a bad one.
 
     - A run that reads a version that holds bad data makes versions that hold them.
-    - The version after holds them too, unless it replaces the whole dataset and what it was made from is clean.
+    - The version after holds them too, unless it replaces the whole dataset and what it was made from is clean, or a
+      recovery has corrected it in place.
     - A micro-batch after one that read bad data holds them: a query has state, and its checkpoint goes back as a whole.
 
     Args:
@@ -210,7 +220,7 @@ def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spre
     spreading.taint_from(flow.following(flow.made(start).unit), start)
     for key in spreading.waiting:
         for after in flow.after(key):
-            if flow.made(after).whole is not True:
+            if flow.made(after).whole is not True and not flow.corrects(after, start):
                 spreading.taint(after, key)
         for unit in flow.readers.get(key, ()):
             if spreading.reaches_something(unit, key):

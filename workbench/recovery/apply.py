@@ -175,14 +175,31 @@ class PlanApplication:
             self._say(f"step {number}: statement {last.place + 1} was committed before the end was written down")
             self._journal.write(JournalEntry(number, last.place, "done", now))
         elif not now:
-            name = ", ".join(sql_name(each) for each in step.writes)
-            self._undo_copy(number, step, last, name)
+            self._settle_files(number, step, last)
 
-    def _undo_copy(self, number: int, step: RecoveryStep, last: JournalEntry, name: str) -> None:
-        """Decide about a statement that was begun on tables without versions: nothing tells whether it ended."""
+    def _settle_files(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
+        """
+        Decide about a statement that was begun on tables without versions: only their files may tell whether it ended.
+
+        Raises:
+            StoreError: they do not.
+        """
         if step.action in ("keep", "copy") and self._session.table(step.writes[0]) is None:
             # The copy is not there: it can be made again.
             return
+        now = self._files(step)
+        if last.files and now == dict(last.files):
+            self._say(f"step {number}: statement {last.place + 1} has changed no file, so it is tried again")
+            return
+        if last.files and [name for name in now if bool(now[name]) != bool(last.files.get(name))]:
+            # It made a table, or dropped one, and Spark does that at the end.
+            self._journal.write(JournalEntry(number, last.place, "done"))
+            return
+        if last.files and step.action == "empty":
+            # It removes all rows, however many are there, and they are in the copy.
+            self._say(f"step {number}: statement {last.place + 1} is tried again")
+            return
+        name = ", ".join(sql_name(each) for each in step.writes)
         raise StepFailedError(
             f"step {number} was begun and did not end, and {name} keeps no versions: look at it. If the step is done, "
             f"say --done {number}; it began: {last.text}",
@@ -198,7 +215,7 @@ class PlanApplication:
         if step.language != "sql":
             return self._wait(number, step)
         last = self._journal.last(number)
-        begin = last.place + 1 if last is not None and last.state == "done" else 0
+        begin = 0 if last is None else last.place + (last.state == "done")
         now = self._versions(step)
         # What an earlier process did of it counts too.
         before = self._journal.before(number) if begin else now
@@ -251,11 +268,12 @@ class PlanApplication:
         """
         if problem := statement_problem(step, sql, self._session):
             return problem, before
-        self._journal.write(JournalEntry(number, place, "begun", before, sql))
+        files = self._files(step)
+        self._journal.write(JournalEntry(number, place, "begun", before, sql, files=files))
         try:
             self._session.run(sql, step.settings)
         except StoreError as problem:
-            self._journal.write(JournalEntry(number, place, "failed", before, str(problem)))
+            self._journal.write(JournalEntry(number, place, "failed", before, str(problem), files=files))
             now = self._versions(step)
             committed = "\nIts tables have a new version all the same: --resume takes it as done"
             return f"{problem}{committed if now != before else ''}", now
@@ -300,6 +318,11 @@ class PlanApplication:
 
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         self._journal.write(JournalEntry(number, len(step.code), "finished", now))
+
+    def _files(self, step: RecoveryStep) -> dict[str, str]:
+        """Return the tables of a step that keep no versions -> what tells whether their files changed."""
+        plain = [each for each in step.writes if each.format not in ("iceberg", "delta")]
+        return {sql_name(each): self._session.files_of(each) for each in plain}
 
     def _versions(self, step: RecoveryStep) -> dict[str, str]:
         """Return the tables of a step that keep versions -> their current ones."""

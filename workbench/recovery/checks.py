@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 _FEW_ROWS = 100
 _SAME_ORDER = 10
-_CLOCKS_DIFFER = 300_000_000
+_CLOCKS_DIFFER = 30_000_000
 """How much later than the store knows a version may be committed, in microseconds."""
 _APPENDED = frozenset({"InsertIntoStatement", "AppendData"})
 # Operations that change no row, as Iceberg and Delta Lake call them.

@@ -22,6 +22,11 @@ _CREATED_EMPTY = re.compile(r"\s*CREATE\b(?!.*\b(?:SELECT|CLONE|FROM)\b)", re.IG
 _WHOLE_OVERWRITE = re.compile(
     r"\s*(?:WITH\b.*)?INSERT\s+OVERWRITE\b(?!.*\bPARTITION\s*\()(?!.*\bREPLACE\s+WHERE\b)", re.IGNORECASE | re.DOTALL
 )
+_PARTITION_OVERWRITTEN = re.compile(
+    r"\s*(?:WITH\b.*)?INSERT\s+OVERWRITE\b(?:(?!\bSELECT\b|\bVALUES\b).)*"
+    r"(?:\bPARTITION\s*\([^()]*=|\bREPLACE\s+WHERE\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _FOUND_THERE = re.compile(r"\s*CREATE\b(?:(?!\bAS\b|\().)*\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE | re.DOTALL)
 _OVER_FILES = re.compile(r"\bLOCATION\s*['\"]|\bpath\b\s*=?\s*['\"]", re.IGNORECASE)
 _REPLACED = re.compile(r"\s*(?:CREATE\s+OR\s+)?REPLACE\s+TABLE\b", re.IGNORECASE)
@@ -164,6 +169,7 @@ class RunFacts:
         sql: the text of its statement; empty if it has none.
         gaps: what its events say is missing in them.
         seconds: how long it took; None if that is not known.
+        corrects: the version that it corrected in place, in a recovery; empty for others.
     """
 
     id: str
@@ -177,6 +183,7 @@ class RunFacts:
     sql: str = ""
     gaps: tuple[str, ...] = ()
     seconds: float | None = None
+    corrects: str = ""
 
     @property
     def ended(self) -> bool:
@@ -288,6 +295,8 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool) ->
         return Effect()
     if _REPLACED.match(sql):
         return Effect(whole=True, empties=not _QUERIED.search(sql))
+    if _PARTITION_OVERWRITTEN.match(sql):
+        return Effect()
     # An OVERWRITE may replace some partitions only.
     return Effect(whole=True if _WHOLE_OVERWRITE.match(sql) else None)
 

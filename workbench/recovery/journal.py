@@ -33,6 +33,7 @@ class JournalEntry:
         tables: the tables that the step writes -> their versions then.
         text: the statement, or why it failed.
         time: when (ISO 8601, UTC).
+        files: the tables that the step writes and that keep no versions -> what tells whether their files changed.
     """
 
     step: int
@@ -41,6 +42,7 @@ class JournalEntry:
     tables: Mapping[str, str] = attrs.field(factory=dict)
     text: str = ""
     time: str = ""
+    files: Mapping[str, str] = attrs.field(factory=dict)
 
 
 class Journal:

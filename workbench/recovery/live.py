@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -186,6 +187,19 @@ class LiveSession:
                 if not any(path.getFileSystem(conf).exists(path) for path in found):
                     return False
         return True
+
+    def files_of(self, table: TableId) -> str:
+        """Return what tells whether the files of a table changed; empty if there is no such table."""
+        name = sql_name(table)
+        try:
+            self._rows(f"REFRESH TABLE {name}")
+            with told("Spark can't read it"):
+                files = sorted(self._session.sql(f"SELECT * FROM {name}").inputFiles())  # noqa: S608 (a quoted name)
+        except StoreError as problem:
+            if any(sign in str(problem) for sign in _NOT_FOUND):
+                return ""
+            raise
+        return hashlib.sha256("\n".join(files).encode()).hexdigest()[:16]
 
     def run(self, sql: str, settings: Sequence[tuple[str, str]] = ()) -> None:
         """

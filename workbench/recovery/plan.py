@@ -138,6 +138,7 @@ class RecoveryStep:
         before: what must hold before the first step of the plan.
         after: what must hold after this step.
         move: the checkpoint that it sets back; None for other steps, and if the checkpoint is not on this machine.
+        corrects: the bad version that its statements correct in place, without a roll back; empty for other steps.
         like: the run whose event tells what the statements do, when the store learns of them; empty for none.
     """
 
@@ -155,6 +156,7 @@ class RecoveryStep:
     before: tuple[TableCheck, ...] = ()
     after: tuple[TableCheck, ...] = ()
     move: CheckpointMove | None = None
+    corrects: str = ""
     like: str = ""
 
 

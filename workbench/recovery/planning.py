@@ -52,6 +52,7 @@ _CHANGING = re.compile(
     re.IGNORECASE,
 )
 _REPLACED = re.compile(r"\s*(?:CREATE|REPLACE)\b", re.IGNORECASE)
+_IN_PLACE = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|MERGE)\b", re.IGNORECASE | re.DOTALL)
 _LOCAL = frozenset({"", "file"})
 
 
@@ -66,6 +67,7 @@ class RecoveryRequest:
         passes: says whether what a job reads of one dataset reaches another.
         expired: versions that are gone from the storage.
         correction: the statements that correct the dataset; none if a person does it.
+        by_column: whether only some column is bad.
     """
 
     start: HistoryPlace
@@ -73,6 +75,7 @@ class RecoveryRequest:
     passes: Passes = everything
     expired: frozenset[str] = frozenset()
     correction: tuple[str, ...] = ()
+    by_column: bool = False
 
 
 def plan(facts: Facts, wish: RecoveryRequest) -> RecoveryPlan:
@@ -116,6 +119,7 @@ class _Planning:
         self._spread: Spread = spread(self._flow, wish.start, wish.passes)
         self._root = wish.start[0]
         self._again_from: dict[int, int] = {}
+        self._in_place = False
         self._expired: dict[int, str] = {}
         self._alone: dict[tuple[str, frozenset[int]], bool] = {}
         self._needed = self._settle()
@@ -159,9 +163,33 @@ class _Planning:
     def _without_root(self, needed: dict[HistoryPlace, None]) -> dict[HistoryPlace, None]:
         """Leave the dataset itself out if it can't be rolled back: what was written since is still in it."""
         firsts = _firsts(needed)
-        if self._root not in firsts or self._is_remade(self._base(self._root, firsts[self._root])):
+        self._in_place = self._can_correct_in_place(needed)
+        is_remade = self._root not in firsts or self._is_remade(self._base(self._root, firsts[self._root]))
+        if is_remade and not self._in_place:
             return needed
         return {key: None for key in needed if key[0] != self._root}
+
+    def _can_correct_in_place(self, needed: Collection[HistoryPlace]) -> bool:
+        """
+        Return whether a column is corrected where it is, so that nothing of its dataset is rolled back.
+
+        What is made again of the dataset then reads it as it is now: so it must have read it at its newest version. A
+        stream can't pass an UPDATE or a MERGE.
+        """
+        correction = self._wish.correction
+        if not self._wish.by_column or not correction or self._wish.mode is Mode.SIDE_BY_SIDE:
+            return False
+        known = self._facts.datasets[self._root]
+        if not known.has_versions or not all(map(_IN_PLACE.match, correction)):
+            return False
+        newest = self._flow.held(self._flow.line(self._root)[0])
+        again = {self._flow.made(key).unit for key in needed if key[0] != self._root}
+        reads = [(unit, placed) for unit, found in self._flow.reads.items() for placed in found]
+        of_root = [(unit, placed) for unit, placed in reads if placed.read.dataset == self._root]
+        return not any(
+            placed.read.is_source or (unit in again and placed.key in self._spread.because and placed.key != newest)
+            for unit, placed in of_root
+        )
 
     def _is_remade(self, base: _Base) -> bool:
         """Return whether the dataset that was asked about goes back, to a version or to no rows."""
@@ -420,7 +448,9 @@ class _Planning:
         if base is None:
             return (check,)
         before = self._flow.before.get((dataset, base.place))
-        since = base.version or (self._flow.made(before).snapshot if base.replaced and before else "")
+        # What the first run replaces as a whole is gone, whoever has made it.
+        replaced = history[base.place].parent or (self._flow.made(before).snapshot if before else "")
+        since = base.version or (replaced if base.replaced else "")
         made_again = tuple(dict.fromkeys(each.snapshot for each in history if each.snapshot and each.run_id))
         return (attrs.evolve(check, since=since, known=made_again),)
 
@@ -492,15 +522,16 @@ class _Planning:
         }
 
     def _correction(self) -> Iterator[RecoveryStep]:
-        if not self._flow.counts(self._wish.start):
-            # It was rolled back already.
+        line = self._flow.line(self._root)
+        if self._wish.start not in line or any(self._flow.corrects(key, self._wish.start) for key in line):
+            # It was rolled back already, or corrected.
             return
         known, made = self._facts.datasets[self._root], self._flow.made(self._wish.start)
         name = known.label
         doubts: list[str] = []
         if self._wish.mode is Mode.SIDE_BY_SIDE:
             name = statements.copy_name(known, _SUFFIX) if known.sql else f"a copy of {known.label}"
-        if self._root not in self._bases or not self._is_remade(self._bases[self._root]):
+        if not self._in_place and not (self._root in self._bases and self._is_remade(self._bases[self._root])):
             if self._wish.mode is Mode.SIDE_BY_SIDE:
                 doubts.append(f"{name} begins with all rows of {known.label}: remove the bad data by hand")
             else:
@@ -518,6 +549,8 @@ class _Planning:
             )
         elif run.sql:
             notes.append(f"Its statement was: {run.sql}")
+        if self._in_place:
+            notes.append("Nothing is rolled back: only a column is bad, and the newest version was read by all.")
         text = f"Put the right data of version {made.version} into {name}." if made.version else f"Correct {name}."
         is_copy = self._wish.mode is Mode.SIDE_BY_SIDE
         yield RecoveryStep(
@@ -529,6 +562,7 @@ class _Planning:
             doubts=tuple(doubts),
             writes=(statements.table_id(known, name if is_copy else ""),) if known.is_of_spark else (),
             before=() if is_copy else self._newest(self._root),
+            corrects=made.version if self._in_place else "",
             like="" if is_copy else made.run_id,
         )
 
@@ -747,7 +781,8 @@ class _Planning:
 
     def _doubts_of_read(self, unit: Unit, placed: PlacedRead) -> Iterator[str]:
         label = self._label(placed.read.dataset)
-        if placed.read.inferred and self._facts.datasets[placed.read.dataset].has_versions:
+        is_own = any(key[0] == placed.read.dataset for key in self._flow.writes.get(unit, ()))
+        if placed.read.inferred and self._facts.datasets[placed.read.dataset].has_versions and not is_own:
             yield f"its event does not say which version of {label} it read: the one that was current then is taken"
         if placed.key is None or placed.key not in self._needed or unit[1] != NO_BATCH:
             return

@@ -284,7 +284,9 @@ class _FactsReader:
             about_query = (application, query, checkpoint, "" if application and _QUERY.match(sql) else sql)
             gaps = tuple(dict.fromkeys(_gaps(events)))
             seconds = (ended - started) / 1_000_000 if ended and started and ended >= started else None
-            found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds)
+            told = [event.run.corrects for event in events if event.run is not None]
+            corrects = next(filter(None, told), "")
+            found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects)
         return found, about, branches
 
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:

@@ -96,6 +96,6 @@ class Recorder:
             {pin.dataset for pin in step.inputs if pin.version and not pin.affected},
             puts_back,
             step.action == "empty",
-            {FACET: {"plan": self._plan.id, "step": number, "repeats": step.like}},
+            {FACET: {"plan": self._plan.id, "step": number, "repeats": step.like, "corrects": step.corrects}},
         )
         return repeated(event, new, lambda namespace, name: place_of_files(name_with_namespace(namespace, name)))

@@ -53,7 +53,7 @@ def recover(
     facts, start, passes = read_facts(tables, dataset, BadVersion(version, run, batch, when), column)
     gone = frozenset(expired)
     _refuse_unknown(gone, facts)
-    return answered(plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction))))
+    return answered(plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction), bool(column))))
 
 
 def _refuse_unknown(expired: frozenset[str], facts: Facts) -> None:

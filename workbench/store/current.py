@@ -1,240 +1,406 @@
 """
 What holds at a time, of all that was ever said of jobs.
 
-For each job and each dataset that it writes, that is what the last complete run said that wrote it, and the other runs
-of the same parent: two statements of one application may be runs of one job. So a job that is called once for each
-table keeps all of them. A run that failed changes nothing, and what was said before the dataset was dropped is over, or
-before another job has overwritten it; but not if its name or its statement says that it overwrites partitions alone.
+For each job and each dataset that it writes, that is what the last complete run described that wrote it, and the other
+complete runs of the same parent that did: two statements of one application may be runs of one job. So a job that is
+called once for each table keeps all of them. Runs that began later and go on hold too; a run that failed changes
+nothing. What was described before the dataset was dropped is over, or before another job has overwritten it; but not if
+the name or the statement of that one says that it overwrites partitions alone.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import attrs
 from openlineage_pyspark.workbench.model.times import FOREVER
-from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.described import Described
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
+    from openlineage_pyspark.workbench.store.described import Output
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
-_STARTED = "coalesce({0}.started, {0}.first_time)"
-_R, _S = _STARTED.format("r"), _STARTED.format("s")
+JobOutput: TypeAlias = "tuple[int, int]"
+"""A job, and a dataset that it writes."""
+Flow: TypeAlias = "tuple[int, int, int]"
+"""A dataset, one that is made from it, and the job that does it."""
 
-
-@attrs.frozen
-class Span:
-    """
-    When something must have been said to hold, in microseconds since 1970.
-
-    Args:
-        since: what was last said before it, a job does no longer.
-        until: what was first said after it, only runs say that failed.
-    """
-
-    since: int = 0
-    until: int = FOREVER
-
-    def has(self, first: int, last: int) -> bool:
-        """Return whether what was said from a first to a last time holds."""
-        return last >= self.since and first <= self.until
-
-
-_NEVER = Span(since=FOREVER)
 PARTITION_OPERATORS = ("overwrite_partitions_dynamic", "dynamic_partition_overwrite")
 """The operators, as names of jobs have them, that replace those partitions alone of which they write rows."""
 _PARTITIONS = re.compile(r"\bPARTITION\s*\(|\bREPLACE\s+(WHERE|USING)\b", re.IGNORECASE)
-_FAILED = frozenset(("FAIL", "ABORT"))
 
 
-@attrs.frozen
-class _LastRuns:
+_NOTHING = Described()
+_COMPLETE, _FAILED, _OPEN = "'COMPLETE'", "'FAIL', 'ABORT'", "'START', 'RUNNING', 'OTHER'"
+
+
+def _began(run: str) -> str:
+    return f"coalesce({run}.started, {run}.first_time)"
+
+
+def _ended(run: str) -> str:
+    return f"coalesce({run}.ended, {run}.last_time)"
+
+
+_COLUMNS = f"r.job_id, r.run_id, coalesce(r.parent_run_id, '') AS parent, {_began('r')} AS began, r.last_time"
+
+
+class _Run(NamedTuple):
+    """A run: its job, its id, its parent, when it began, when it was last heard of, and whether it is complete."""
+
+    job: int
+    id: str
+    parent: str
+    began: int
+    last_time: int
+    is_complete: bool
+
+
+class _Holding(NamedTuple):
+    """What was described of a job and an output: how that is written, when it was said last, and whether it is done."""
+
+    described: Described
+    output: Output
+    last_time: int
+    is_done: bool
+
+
+class _Runs:
     """
-    The last complete runs of jobs, or of jobs and datasets, and the runs beside them.
+    The runs of jobs at a time.
 
     Args:
-        started: when the last one started.
-        span: from the first of all to the end of the last that is complete.
+        tables: the store.
+        time: microseconds since 1970. A run that ended later goes on then.
     """
 
-    started: int
-    span: Span
+    def __init__(self, tables: QueriedTables, time: int) -> None:
+        self._tables = tables
+        self._is_now = time == FOREVER
+        self._time = int(time)
+
+    def last(self, jobs: Iterable[int]) -> list[_Run]:
+        """Return the last complete run of each job; several that began at once."""
+        found: list[_Run] = []
+        for listed in id_lists(jobs):
+            # An engine with indexes finds the greatest value of one job by one look.
+            last = (
+                f"SELECT j.job_id, (SELECT max({_began('m')}) FROM run m WHERE m.job_id = j.job_id "  # noqa: S608
+                f"AND {self._is_in(_COMPLETE, 'm')}) AS began FROM job j WHERE j.job_id IN ({listed})"
+            )
+            found += self._asked(f"({last}) l JOIN run r ON r.job_id = l.job_id AND {_began('r')} = l.began", _COMPLETE)
+        return found
+
+    def going_on(self, jobs: Iterable[int]) -> list[_Run]:
+        """Return the runs of jobs that have not ended."""
+        return [run for listed in id_lists(jobs) for run in self._asked("run r", _OPEN, f"r.job_id IN ({listed})")]
+
+    def failed(self, jobs: Iterable[int]) -> list[_Run]:
+        """Return the runs of jobs that failed or were stopped."""
+        return [run for listed in id_lists(jobs) for run in self._asked("run r", _FAILED, f"r.job_id IN ({listed})")]
+
+    def beside(self, runs: Iterable[_Run]) -> list[_Run]:
+        """Return the complete runs, and those that go on, of the same jobs and parents as some runs."""
+        parents = {(run.job, run.parent) for run in runs if run.parent}
+        found: list[_Run] = []
+        for marks, part in marked_lists(sorted({parent for _, parent in parents})):
+            jobs = ",".join(map(str, sorted({job for job, parent in parents if parent in part})))
+            where = f"r.parent_run_id IN ({marks}) AND r.job_id IN ({jobs})"
+            for state in (_COMPLETE, _OPEN):
+                found += self._asked("run r", state, where, part)
+        return [run for run in found if (run.job, run.parent) in parents]
+
+    def last_that_wrote(self, outputs: Collection[JobOutput]) -> dict[JobOutput, list[_Run]]:
+        """Return the last complete run of each job that wrote an output."""
+        found: dict[JobOutput, list[_Run]] = {}
+        for listed in id_lists(dataset for _, dataset in outputs):
+            jobs = ",".join(map(str, sorted({job for job, _ in outputs})))
+            ranked = (
+                f"SELECT {_COLUMNS}, i.dataset_id, "  # noqa: S608 (numbers alone)
+                f"rank() OVER (PARTITION BY r.job_id, i.dataset_id ORDER BY {_began('r')} DESC) AS place "
+                "FROM dataset_identity i JOIN sink_snapshot_lineage w ON w.name_id = i.name_id "
+                f"JOIN run r ON r.run_id = w.run_id AND r.job_id IN ({jobs}) AND {self._is_in(_COMPLETE, 'r')} "
+                f"WHERE i.dataset_id IN ({listed})"
+            )
+            columns = "job_id, run_id, parent, began, last_time, dataset_id"
+            rows = self._tables.query(f"SELECT DISTINCT {columns} FROM ({ranked}) o WHERE place = 1")  # noqa: S608 (ours)
+            for job, run, parent, began, last_time, dataset in rows:
+                if (job, dataset) in outputs:
+                    done = _Run(job, run, parent, began, last_time, is_complete=True)
+                    found.setdefault((job, dataset), []).append(done)
+        return found
+
+    def _asked(self, tables: str, state: str, where: str = "1 = 1", parameters: Iterable[str] = ()) -> list[_Run]:
+        rows = self._tables.query(
+            f"SELECT {_COLUMNS} FROM {tables} WHERE {where} AND {self._is_in(state, 'r')}",  # noqa: S608 (our own words)
+            [*parameters],
+        )
+        return [_Run._make((*row, state == _COMPLETE)) for row in rows]
+
+    def _is_in(self, state: str, run: str) -> str:
+        """Return the condition that a run, by its alias, is in a state at the time."""
+        is_in = f"{run}.state IN ({state})"
+        if self._is_now:
+            return is_in
+        if state == _OPEN:
+            return f"{_began(run)} <= {self._time:d} AND ({is_in} OR {_ended(run)} > {self._time:d})"
+        return f"{is_in} AND {_began(run)} <= {self._time:d} AND {_ended(run)} <= {self._time:d}"
 
 
 class Current:
     """
-    Tells what holds; what it has learnt of a job, it does not ask for again.
+    Tells what holds; what it has learnt of a job and an output, it does not ask for again.
 
     Args:
         tables: the store.
         time: for which to tell, microseconds since 1970.
-        ever: whether everything holds that was said until then.
     """
 
-    def __init__(self, tables: QueriedTables, time: int, *, ever: bool) -> None:
+    def __init__(self, tables: QueriedTables, time: int) -> None:
         self._tables = tables
         self._time = time
-        self._ever = ever
-        self._of_jobs: dict[int, Span] = {}
-        # A job -> the datasets that it writes, each with its span.
-        self._of_outputs: dict[int, dict[int, Span]] = {}
+        self._runs = _Runs(tables, time)
+        self._descriptions = tables.described
+        # The last complete run of each job, with those of the same parent, and the later ones that go on.
+        self._last: dict[int, list[_Run]] = {}
+        self._began: dict[int, int] = {}
+        # The jobs of which every run has failed.
+        self._failing: set[int] = set()
+        self._described: dict[str, Described] = {}
+        self._dataset_of: dict[int, int] = {}
+        self._writers: dict[int, set[int]] = {}
+        self._holding: dict[JobOutput, list[_Holding]] = {}
 
-    def learn(self, jobs: Iterable[int]) -> None:
-        """Ask for what is needed to tell of some jobs, all at once."""
-        unknown = set(jobs) - self._of_jobs.keys()
-        if self._ever or not unknown:
-            self._of_jobs |= dict.fromkeys(unknown, Span())
+    def outputs(self, jobs: Iterable[int]) -> set[JobOutput]:
+        """Return the datasets that jobs have ever written."""
+        return self._written("l.job_id", jobs)
+
+    def writers(self, datasets: Collection[int]) -> set[JobOutput]:
+        """Return the jobs that have ever written datasets."""
+        unknown = set(datasets) - self._writers.keys()
+        self._writers |= {dataset: set() for dataset in unknown}
+        for job, dataset in self._written("i.dataset_id", unknown):
+            self._writers[dataset].add(job)
+        return {(job, dataset) for dataset in datasets for job in self._writers[dataset]}
+
+    def flows_into(self, datasets: Collection[int]) -> set[Flow]:
+        """Return what makes datasets from which others."""
+        outputs = self.writers(datasets)
+        self.learn(outputs)
+        return {(source, dataset, job) for job, dataset in outputs for source in self.sources(job, dataset)}
+
+    def flows_from(self, datasets: Collection[int]) -> set[Flow]:
+        """Return what makes others from datasets."""
+        outputs = self.outputs(self._readers(datasets))
+        self.learn(outputs)
+        return {
+            (source, dataset, job)
+            for job, dataset in outputs
+            for source in self.sources(job, dataset)
+            if source in datasets
+        }
+
+    def learn(self, outputs: Iterable[JobOutput]) -> None:
+        """Ask for what is needed to tell of some outputs of jobs, all at once."""
+        new = set(outputs) - self._holding.keys()
+        if not new:
             return
-        last = self._last_runs(unknown)
-        later = self._later_runs(unknown, last)
-        # Only runs that failed came later: what they alone have said does not hold.
-        failed = {job for job, states in later.items() if states <= _FAILED}
-        for job in unknown:
-            found = last.get(job)
-            span = Span() if found is None else found.span
-            self._of_jobs[job] = span if job in failed else attrs.evolve(span, until=FOREVER)
-        written: dict[tuple[int, int], int] = {}
-        for listed in id_lists(unknown):
-            rows = self._tables.query(
-                "SELECT l.job_id, i.dataset_id, max(l.last_time) FROM told_write l "  # noqa: S608 (numbers alone)
-                f"JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id IN ({listed}) AND l.first_time <= ? "
-                "GROUP BY l.job_id, i.dataset_id",
-                (self._time,),
+        jobs = {job for job, _ in new}
+        self._learn_jobs(jobs - self._last.keys())
+        runs = self._runs_that_hold(new)
+        alone = self._descriptions.alone(jobs, self._time)
+        every = [each for found in alone.values() for each in found]
+        self._learn_datasets(name for each in every for name in (*each.described.read, *each.described.written))
+        over = self._over({dataset for _, dataset in new})
+        for job, dataset in new:
+            chosen = runs[job, dataset]
+            since = min((run.began for run in chosen if run.is_complete), default=self._began.get(job, 0))
+            said = [(self._described[run.id], run.last_time, run.is_complete) for run in chosen]
+            said += [(*each, False) for each in alone.get(job, ()) if each.last_time >= since]
+            holding = [
+                _Holding(described, output, last_time, is_done)
+                for described, last_time, is_done in said
+                for output in self._outputs_of(described, dataset)
+            ]
+            dropped = max(
+                (each.last_time for each in holding if each.is_done and each.output.change == "DROP"), default=-1
             )
-            written |= {(job, dataset): time for job, dataset, time in rows}
-        # What was said of an output since the last complete runs began, these have said: there are no later ones.
-        sure = () if self._time != FOREVER else last.keys() - later.keys()
-        apart = {pair for pair, time in written.items() if pair[0] not in sure or time < last[pair[0]].span.since}
-        own = self._own_spans(apart, later.keys() - failed)
-        in_vain = {pair for pair in apart - own.keys() if pair[0] in failed - last.keys()}
-        own |= dict.fromkeys(in_vain - self._unwritten(in_vain), _NEVER)
-        dropped = self._dropped({dataset for _, dataset in written})
-        replaced = self._replaced({dataset for _, dataset in written})
-        for job, dataset in written:
-            span = own.get((job, dataset), self._of_jobs[job])
-            others = (time for other, time in replaced.get(dataset, {}).items() if other != job)
-            over = max(dropped.get(dataset, -1), *others, -1)
-            if over >= span.since:
-                span = attrs.evolve(span, since=over + 1)
-            self._of_outputs.setdefault(job, {})[dataset] = span
+            others = (time for job_over, time in over.get(dataset, {}).items() if job_over != job)
+            end = max(dropped, *others, -1)
+            self._holding[job, dataset] = [each for each in holding if each.last_time > end]
 
-    def holds(self, job: int, output: int, first: int, last: int, *, by_run: bool = True) -> bool:
-        """
-        Return whether what was said of a job and of a dataset that it writes holds.
+    def holds(self, job: int, dataset: int) -> bool:
+        """Return whether a job writes a dataset, of those that were learnt."""
+        return bool(self._holding.get((job, dataset)))
 
-        Args:
-            job: the job, of those that were learnt.
-            output: the dataset.
-            first: when it was first said, microseconds since 1970.
-            last: when it was last said.
-            by_run: whether a run said it, and not an event of the job alone.
-        """
-        span = self._of_outputs.get(job, {}).get(output, self._of_jobs[job])
-        return first <= self._time and span.has(first if by_run else 0, last)
+    def descriptions(self, job: int, dataset: int) -> set[int | str]:
+        """Return which rows of `told_edge` hold for a job and a dataset, of those that were learnt."""
+        return {each for held in self._holding.get((job, dataset), ()) for each in held.described.descriptions}
 
-    def holds_read(self, job: int, first: int, last: int) -> bool:
-        """Return whether what was said of a dataset that a job reads holds: for one at least that it writes."""
-        spans = self._of_outputs.get(job, {}).values() or [self._of_jobs[job]]
-        return first <= self._time and any(span.has(first, last) for span in spans)
-
-    def _last_runs(self, jobs: Iterable[int]) -> dict[int, _LastRuns]:
-        found: dict[int, _LastRuns] = {}
-        for listed in id_lists(jobs):
-            rows = self._tables.query(
-                f"SELECT r.job_id, l.started, min({_S}), max(CASE WHEN s.state = 'COMPLETE' "  # noqa: S608 (numbers)
-                f"AND {_S} <= ? THEN coalesce(s.ended, s.last_time) END) FROM ("
-                f"SELECT r.job_id, max({_R}) AS started FROM run r "
-                f"WHERE r.job_id IN ({listed}) AND r.state = 'COMPLETE' AND {_R} <= ? GROUP BY r.job_id) l "
-                f"JOIN run r ON r.job_id = l.job_id AND r.state = 'COMPLETE' AND {_R} = l.started "
-                "JOIN run s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id) "
-                "GROUP BY r.job_id, l.started",
-                (self._time, self._time),
-            )
-            found |= {job: _LastRuns(started, Span(since, until)) for job, started, since, until in rows}
+    def sources(self, job: int, dataset: int) -> set[int]:
+        """Return the datasets from which a job makes a dataset, of those that were learnt."""
+        found: set[int] = set()
+        for held in self._holding.get((job, dataset), ()):
+            names = held.described.read if held.output.sources is None else held.output.sources
+            found.update(self._dataset_of[name] for name in names)
         return found
 
-    def _later_runs(self, jobs: Iterable[int], last: Mapping[int, _LastRuns]) -> dict[int, set[str]]:
-        """Return the states of the runs that started after the last complete ones of their jobs."""
-        found: dict[int, set[str]] = {}
-        for listed in id_lists(jobs):
-            rows = self._tables.query(
-                f"SELECT r.job_id, r.state, max({_R}) FROM run r WHERE r.job_id IN ({listed}) "  # noqa: S608 (numbers)
-                f"AND r.state IN ('FAIL', 'ABORT', 'START', 'RUNNING', 'OTHER') AND {_R} <= ? "
-                "GROUP BY r.job_id, r.state",
-                (self._time,),
-            )
-            for job, state, started in rows:
-                if job not in last or started > last[job].started:
-                    found.setdefault(job, set()).add(state)
+    def reads(self, jobs: Iterable[int]) -> dict[int, set[int]]:
+        """Return the datasets that jobs read: for one output at least, or for none if they have none."""
+        every = set(jobs)
+        outputs = self.outputs(every)
+        self.learn(outputs)
+        self._learn_jobs(every - self._last.keys())
+        writing = {job for job, _ in outputs}
+        found: dict[int, set[int]] = {job: set() for job in every}
+        for job, dataset in outputs:
+            for held in self._holding[job, dataset]:
+                found[job].update(self._dataset_of[name] for name in held.described.read)
+        silent = every - writing
+        alone = self._descriptions.alone(silent, self._time)
+        self._learn_datasets(name for every in alone.values() for each in every for name in each.described.read)
+        for job in silent:
+            described = [self._described[run.id] for run in self._last[job]]
+            described += [each.described for each in alone.get(job, ()) if each.last_time >= self._began.get(job, 0)]
+            found[job].update(self._dataset_of[name] for each in described for name in each.read)
         return found
 
-    def _unwritten(self, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
-        """Return those pairs of a job and a dataset whose dataset no complete run has written."""
+    def runs(self, jobs: Collection[int]) -> set[str]:
+        """Return the runs that tell what jobs do, also of outputs that others have dropped or replaced since."""
+        self._learn_jobs({*jobs} - self._last.keys())
+        every = [*self._runs_that_hold(self.outputs(jobs)).values(), *(self._last[job] for job in jobs)]
+        return {run.id for runs in every for run in runs}
+
+    def _written(self, column: str, ids: Iterable[int]) -> set[JobOutput]:
+        return {
+            (job, dataset)
+            for listed in id_lists(ids)
+            for job, dataset in self._tables.query(
+                "SELECT DISTINCT l.job_id, i.dataset_id FROM told_write l "  # noqa: S608 (our own names and numbers)
+                f"JOIN dataset_identity i ON i.name_id = l.name_id WHERE {column} IN ({listed}) AND l.first_time <= ?",
+                (self._time,),
+            )
+            if job is not None
+        }
+
+    def _readers(self, datasets: Iterable[int]) -> set[int]:
+        return {
+            job
+            for listed in id_lists(datasets)
+            for (job,) in self._tables.query(
+                "SELECT DISTINCT l.job_id FROM told_read l JOIN dataset_identity i ON i.name_id = l.name_id "  # noqa: S608
+                f"WHERE i.dataset_id IN ({listed}) AND l.first_time <= ?",
+                (self._time,),
+            )
+        }
+
+    def _learn_jobs(self, jobs: Collection[int]) -> None:
+        """Ask for the last runs of jobs, and for what these describe."""
+        last = self._runs.last(jobs)
+        for run in last:
+            self._began[run.job] = run.began
+        parents = {(run.job, run.parent) for run in last if run.parent}
+        going_on = [
+            run
+            for run in self._runs.going_on(jobs)
+            if run.began > self._began.get(run.job, -1) or (run.job, run.parent) in parents
+        ]
+        self._last |= {job: [] for job in jobs}
+        for run in dict.fromkeys((*last, *self._runs.beside(last), *going_on)):
+            self._last[run.job].append(run)
+        for run in self._runs.failed({job for job in jobs if not self._last[job]}):
+            self._failing.add(run.job)
+            self._last[run.job].append(run)
+        self._describe(run for job in jobs for run in self._last[job])
+
+    def _describe(self, runs: Iterable[_Run]) -> None:
+        unknown = [run.id for run in runs if run.id not in self._described]
+        found = self._descriptions.of_runs(unknown, self._time)
+        self._described |= dict.fromkeys(unknown, _NOTHING) | found
+        self._learn_datasets(name for each in found.values() for name in (*each.read, *each.written))
+
+    def _learn_datasets(self, names: Iterable[int]) -> None:
+        for listed in id_lists(set(names) - self._dataset_of.keys()):
+            sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
+            self._dataset_of |= dict(self._tables.query(sql))
+
+    def _outputs_of(self, described: Described, dataset: int) -> Iterator[Output]:
+        """Yield how a dataset is written: once for each of its names that is."""
+        return (output for name, output in described.written.items() if self._dataset_of[name] == dataset)
+
+    def _writes(self, run: _Run, dataset: int) -> bool:
+        return any(True for _ in self._outputs_of(self._described[run.id], dataset))
+
+    def _runs_that_hold(self, outputs: Collection[JobOutput]) -> dict[JobOutput, list[_Run]]:
+        """Return the runs that hold for outputs of jobs, but for what has ended since."""
+        found = {pair: [run for run in self._last[pair[0]] if self._writes(run, pair[1])] for pair in outputs}
+        older = {
+            (job, dataset)
+            for (job, dataset), runs in found.items()
+            if job in self._began and not any(run.is_complete and run.began == self._began[job] for run in runs)
+        }
+        last = self._runs.last_that_wrote(older)
+        every = [run for runs in last.values() for run in runs]
+        beside = self._runs.beside(every)
+        self._describe((*every, *beside))
+        for (job, dataset), runs in last.items():
+            parents = {(job, run.parent) for run in runs if run.parent}
+            mates = [run for run in beside if (run.job, run.parent) in parents and self._writes(run, dataset)]
+            later = [run for run in found[job, dataset] if not run.is_complete]
+            found[job, dataset] = [*dict.fromkeys((*runs, *mates, *later))]
+        in_vain = {pair for pair in outputs if pair[0] in self._failing}
+        return found | {pair: [] for pair in self._written_by_others(in_vain)}
+
+    def _written_by_others(self, outputs: Collection[JobOutput]) -> set[JobOutput]:
+        """Return those outputs of jobs that any complete run has written."""
         written: set[int] = set()
-        for listed in id_lists(dataset for _, dataset in pairs):
+        for listed in id_lists(dataset for _, dataset in outputs):
             rows = self._tables.query(
                 "SELECT DISTINCT i.dataset_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
                 "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id "
-                f"JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' AND {_R} <= ? "
+                f"JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' AND {_began('r')} <= ? "
                 f"WHERE i.dataset_id IN ({listed})",
                 (self._time,),
             )
             written |= {dataset for (dataset,) in rows}
-        return {pair for pair in pairs if pair[1] not in written}
+        return {pair for pair in outputs if pair[1] in written}
 
-    def _own_spans(self, pairs: set[tuple[int, int]], running: set[int]) -> dict[tuple[int, int], Span]:
-        """Return the spans of jobs and datasets by the last complete runs that wrote these; `running` go on."""
-        found: dict[tuple[int, int], Span] = {}
-        wrote = (
-            "FROM dataset_identity i JOIN sink_snapshot_lineage w ON w.name_id = i.name_id "
-            f"JOIN run r ON r.run_id = w.run_id WHERE {_R} <= ? AND i.dataset_id IN "
-        )
-        jobs = ",".join(map(str, sorted({job for job, _ in pairs})))
-        for listed in id_lists(dataset for _, dataset in pairs):
-            rows = self._tables.query(
-                f"SELECT l.job_id, l.dataset_id, min({_S}), max(CASE WHEN s.state = 'COMPLETE' "  # noqa: S608 (numbers)
-                f"AND {_S} <= ? THEN coalesce(s.ended, s.last_time) END) FROM ("
-                f"SELECT r.job_id, i.dataset_id, max({_R}) AS started {wrote} ({listed}) AND r.job_id IN ({jobs}) "
-                "AND r.state = 'COMPLETE' GROUP BY r.job_id, i.dataset_id) l "
-                f"JOIN run r ON r.job_id = l.job_id AND r.state = 'COMPLETE' AND {_R} = l.started "
-                "JOIN run s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id) "
-                "GROUP BY l.job_id, l.dataset_id",
-                (self._time, self._time),
-            )
-            for job, dataset, since, until in rows:
-                found[job, dataset] = Span(since, FOREVER if job in running else until)
-        return found
-
-    def _replaced(self, datasets: Iterable[int]) -> dict[int, dict[int, int]]:
-        """Return when jobs last replaced datasets as a whole: dataset -> job -> time."""
+    def _over(self, datasets: Collection[int]) -> dict[int, dict[int, int]]:
+        """Return when jobs last dropped datasets, or replaced them as a whole: dataset -> job -> time."""
+        self.writers(datasets)
         found: dict[int, dict[int, int]] = {}
-        for listed in id_lists(datasets):
+        # What a job itself does to its output, its own runs tell.
+        for listed in id_lists(dataset for dataset in datasets if len(self._writers[dataset]) > 1):
             rows = self._tables.query(
-                "SELECT i.dataset_id, w.job_id, j.name, j.sql, max(w.time) FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id AND w.change = 'OVERWRITE' "
+                "SELECT i.dataset_id, w.job_id, w.change, j.name, j.sql, max(w.time) FROM dataset_identity i "  # noqa: S608
+                "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id AND w.change IN ('DROP', 'OVERWRITE') "
                 "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' JOIN job j ON j.job_id = w.job_id "
-                f"WHERE i.dataset_id IN ({listed}) AND w.time <= ? GROUP BY i.dataset_id, w.job_id, j.name, j.sql",
+                f"WHERE i.dataset_id IN ({listed}) AND w.time <= ? "
+                "GROUP BY i.dataset_id, w.job_id, w.change, j.name, j.sql",
                 (self._time,),
             )
-            for dataset, job, name, sql, time in rows:
-                if not any(operator in name for operator in PARTITION_OPERATORS) and not _PARTITIONS.search(sql or ""):
-                    found.setdefault(dataset, {})[job] = time
+            for dataset, job, change, name, sql, time in rows:
+                if change == "DROP" or not _is_of_partitions(name, sql or ""):
+                    times = found.setdefault(dataset, {})
+                    times[job] = max(time, times.get(job, time))
         return found
 
-    def _dropped(self, datasets: Iterable[int]) -> dict[int, int]:
-        """Return when datasets were dropped last."""
-        found: dict[int, int] = {}
-        for listed in id_lists(datasets):
-            found |= dict(
-                self._tables.query(
-                    "SELECT i.dataset_id, max(w.time) FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                    "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id AND w.change = 'DROP' "
-                    "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' "
-                    f"WHERE i.dataset_id IN ({listed}) AND w.time <= ? GROUP BY i.dataset_id",
-                    (self._time,),
-                )
-            )
-        return found
+
+def listed_descriptions(descriptions: Iterable[int | str]) -> Iterator[str]:
+    """
+    Yield conditions on the column `description` of `told_edge`, as SQL: at least the rows of some descriptions.
+
+    An engine whose descriptions have no numbers gives all rows.
+    """
+    numbers = {each for each in descriptions if isinstance(each, int)}
+    if len(numbers) < len({*descriptions}):
+        yield "1 = 1"
+        return
+    yield from (f"c.description IN ({listed})" for listed in id_lists(numbers))
+
+
+def _is_of_partitions(job: str, sql: str) -> bool:
+    """Return whether a job overwrites partitions alone, by its name or its statement."""
+    return any(operator in job for operator in PARTITION_OPERATORS) or bool(_PARTITIONS.search(sql))

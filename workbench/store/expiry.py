@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 from openlineage_pyspark.workbench.events.read import facts
+from openlineage_pyspark.workbench.model.times import FOREVER
+from openlineage_pyspark.workbench.store.current import Current
 from openlineage_pyspark.workbench.store.events.rows import parse_event
 from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
@@ -134,7 +136,7 @@ class _Dropped:
 
     def _kept_runs(self) -> set[str]:
         recent = self._tables.query("SELECT run_id FROM run WHERE last_time >= ?", (self._time,))
-        kept = {run for (run,) in (*recent, *self._current(), *self._newest())}
+        kept = {run for (run,) in (*recent, *self._newest())} | self._current()
         waiting = kept
         while waiting:
             found = set(self._origins(waiting)) | set(self._parents(waiting))
@@ -142,35 +144,15 @@ class _Dropped:
             kept |= waiting
         return kept
 
-    def _current(self) -> list[tuple[str]]:
-        """Return the runs that tell what each job does now."""
-        return self._tables.query(
-            "WITH last AS (SELECT job_id, max(coalesce(started, first_time)) AS began FROM run "
-            "WHERE state = 'COMPLETE' GROUP BY job_id "
-            # Of each dataset that a job writes, the last run that did.
-            "UNION SELECT job_id, began FROM (SELECT r.job_id, i.dataset_id, "
-            "max(coalesce(r.started, r.first_time)) AS began FROM run r "
-            "JOIN sink_snapshot_lineage w ON w.run_id = r.run_id JOIN dataset_identity i ON i.name_id = w.name_id "
-            "WHERE r.state = 'COMPLETE' GROUP BY r.job_id, i.dataset_id) o), "
-            "complete AS (SELECT s.job_id, s.run_id, coalesce(s.started, s.first_time) AS began "
-            "FROM last l JOIN run r ON r.job_id = l.job_id AND r.state = 'COMPLETE' "
-            "AND coalesce(r.started, r.first_time) = l.began "
-            "JOIN run s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id)), "
-            # What was said since then holds too, and of a job that never completed, all that any run said.
-            "since AS (SELECT r.job_id, coalesce(min(c.began), 0) AS began FROM run r "
-            "LEFT JOIN complete c ON c.job_id = r.job_id GROUP BY r.job_id), "
-            "said AS (SELECT job_id, last_time FROM told_read "
-            "UNION SELECT job_id, last_time FROM told_write) "
-            "SELECT run_id FROM complete "
-            "UNION SELECT c.last_run FROM told_edge c JOIN since s ON s.job_id = c.job_id "
-            "WHERE c.last_time >= s.began "
-            "UNION SELECT r.run_id FROM said w JOIN since s ON s.job_id = w.job_id "
-            "JOIN run r ON r.job_id = w.job_id AND r.first_time <= w.last_time AND r.last_time >= w.last_time "
-            "JOIN event e ON e.run_id = r.run_id AND e.time = w.last_time WHERE w.last_time >= s.began "
-            "UNION SELECT run_id FROM (SELECT r.run_id, row_number() OVER (PARTITION BY r.job_id "
-            "ORDER BY coalesce(r.started, r.first_time) DESC, r.run_id) AS place "
-            "FROM run r LEFT JOIN last l ON l.job_id = r.job_id WHERE l.job_id IS NULL) WHERE place = 1"
+    def _current(self) -> set[str]:
+        """Return the runs that tell what each job does now; of a job that never completed, its latest run too."""
+        jobs = {job for (job,) in self._tables.query("SELECT DISTINCT job_id FROM run")}
+        latest = self._tables.query(
+            "SELECT run_id FROM (SELECT r.run_id, row_number() OVER (PARTITION BY r.job_id "
+            "ORDER BY coalesce(r.started, r.first_time) DESC, r.run_id) AS place FROM run r WHERE r.job_id NOT IN "
+            "(SELECT c.job_id FROM run c WHERE c.state = 'COMPLETE')) o WHERE place = 1"
         )
+        return Current(self._tables, FOREVER).runs(jobs) | {run for (run,) in latest}
 
     def _newest(self) -> list[tuple[str]]:
         """Return the runs that wrote the newest version of each dataset."""

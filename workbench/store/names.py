@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from openlineage_pyspark.workbench.store.described import Described, DescribedAlone
     from openlineage_pyspark.workbench.store.told import Told
 
 DROPPED = "expired_run"
@@ -22,6 +23,16 @@ ALL_DROPPED = "SELECT namespace, name, name_id, sum(runs), max(last_time)"
 """The beginning of the query for its rows: each expiry adds its own."""
 
 _SHOWN = 10
+
+
+class Descriptions(Protocol):
+    """What an engine knows of what events describe."""
+
+    def of_runs(self, runs: Iterable[str], time: int, /) -> dict[str, Described]:
+        """Return what the events of runs describe until a time, microseconds since 1970."""
+
+    def alone(self, jobs: Iterable[int], time: int, /) -> dict[int, list[DescribedAlone]]:
+        """Return what events of jobs describe that are of no run, until a time."""
 
 
 class DroppedRuns(NamedTuple):
@@ -48,6 +59,10 @@ class QueriedTables(Protocol):
 
     def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query; `?` stands for a parameter."""
+
+    @property
+    def described(self) -> Descriptions:
+        """What events describe."""
 
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return what the events of runs told until a time, microseconds since 1970."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import QueryError, StoreError
+from openlineage_pyspark.workbench.store.described import DescribedByVersions
 from openlineage_pyspark.workbench.store.event_texts import EventTexts, NewEvent, texts_in_order
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
 from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
@@ -53,6 +54,8 @@ _RUNS = "SELECT run_id, run FROM stored_run WHERE run_id IN ({})"
 
 
 _TEXTS = ("stored_event", "dictionary")
+# The first version in which the texts of events are packed.
+_FIRST_PACKED = 3
 _KNOWN_NAMES = "SELECT name_id FROM dataset WHERE name_id IN ({})"
 _MOVE_TIMES = "UPDATE dataset SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE name_id = ?"
 
@@ -99,6 +102,7 @@ class Database:
             )
         except sqlite3.Error as problem:
             raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
+        self.described = DescribedByVersions(self.query)
         self._versions = Versions(self._connection)
         self._texts = EventTexts(self._connection)
         self._writes_of_others = -1
@@ -225,17 +229,17 @@ class Database:
     ) -> int:
         """Make all tables but `rejected` again, from the events but those with some ids; return how many stay."""
         self._forget_known()
-        is_old = self._version() < schema.VERSION
-        self._set_events_aside(is_old=is_old)
+        are_packed = self._version() >= _FIRST_PACKED
+        self._set_events_aside(are_packed=are_packed)
         for statement in table_ddl():
             self._connection.execute(statement)
-        texts = self._old_texts() if is_old else texts_in_order(self._connection, _FORMER)
+        texts = texts_in_order(self._connection, _FORMER) if are_packed else self._old_texts()
         count = 0
         for portion in portions(EventLine("the store", text) for event_id, text in texts if event_id not in without):
             self._merge(portion)
             count += len(portion.events)
             progress(count)
-        for name in (schema.EVENT.name,) if is_old else [f"{_FORMER}{name}" for name in _TEXTS]:
+        for name in [f"{_FORMER}{name}" for name in _TEXTS] if are_packed else (schema.EVENT.name,):
             self._connection.execute(f"DROP TABLE main.{name}")
         for statement in view_statements():
             self._connection.execute(statement)
@@ -243,15 +247,15 @@ class Database:
         self._forget_known()
         return count
 
-    def _set_events_aside(self, *, is_old: bool) -> None:
+    def _set_events_aside(self, *, are_packed: bool) -> None:
         """Drop all of our tables and views but what holds the events, and what was no event."""
         own = {*stored.own_names(), *(table.name for table in schema.TABLES), *(view.name for view in VIEWS)}
-        kept = {schema.REJECTED.name, *((schema.EVENT.name,) if is_old else _TEXTS)}
+        kept = {schema.REJECTED.name, *(_TEXTS if are_packed else (schema.EVENT.name,))}
         for type_, name in self.query("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')"):
             # A user may have put tables and views beside ours.
             if name in own and (name not in kept or type_ == "view"):
                 self._connection.execute(f'DROP {type_.upper()} main."{name}"')
-        if not is_old:
+        if are_packed:
             # Views of users are not to be changed, and need not be right meanwhile.
             self._connection.execute("PRAGMA legacy_alter_table = ON")
             for name in _TEXTS:

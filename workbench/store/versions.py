@@ -24,11 +24,12 @@ _MOVE_DESCRIPTION = (
     "last_time = max(last_time, ?3) WHERE description = ?5"
 )
 _MOVE_VERSION = (
-    "UPDATE job_version SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE version = ?"
+    "UPDATE job_version SET first_time = min(first_time, ?1), last_time = max(last_time, ?2), "
+    "alone_time = max(coalesce(alone_time, ?3), coalesce(?3, alone_time)) WHERE version = ?4"
 )
 _ADD_DESCRIPTION = "INSERT INTO description VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _ADD_PATH = "INSERT INTO path VALUES (?, ?, ?)"
-_ADD_VERSION = "INSERT INTO job_version VALUES (?, ?, ?, ?, ?, ?)"
+_ADD_VERSION = "INSERT INTO job_version VALUES (?, ?, ?, ?, ?, ?, ?)"
 _ADD_RUN = (
     "INSERT INTO run_version VALUES (?, ?, ?) ON CONFLICT (run, version) DO UPDATE SET "
     "first_time = min(first_time, excluded.first_time)"
@@ -37,7 +38,7 @@ _VERSIONS_OF_RUNS = "SELECT run, version FROM run_version WHERE run IN ({})"
 _ADD_PAIR = "INSERT OR IGNORE INTO version_pair VALUES (?, ?)"
 _ADD_PARTS = {
     "reading": "INSERT OR IGNORE INTO reading VALUES (?, ?)",
-    "writing": "INSERT OR IGNORE INTO writing VALUES (?, ?)",
+    "writing": "INSERT OR IGNORE INTO writing VALUES (?, ?, ?, ?)",
     "field": "INSERT INTO field VALUES (?, ?, ?, ?)",
     "edge": "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     "gap": "INSERT INTO gap VALUES (?, ?, ?, ?)",
@@ -85,11 +86,14 @@ class Versions:
         numbers = self._add_descriptions(described)
         digests = [self._digest(each) for each in events]
         first: dict[bytes, EventRows] = {}
-        times: dict[bytes, tuple[int, int]] = {}
+        times: dict[bytes, tuple[int, int, int | None]] = {}
         for digest, event in zip(digests, events, strict=True):
             first.setdefault(digest, event)
-            begin, end = times.get(digest, (event.span.first_time, event.span.last_time))
-            times[digest] = min(begin, event.span.first_time), max(end, event.span.last_time)
+            time = event.span.first_time
+            begin, end, alone = times.get(digest, (time, time, None))
+            if not event.span.first_run:
+                alone = time if alone is None else max(alone, time)
+            times[digest] = min(begin, time), max(end, time), alone
         known, new = self._versions.of(first)
         self._connection.executemany(
             _MOVE_VERSION, [(*times[digest], number) for digest, number in known.items() if digest not in new]
@@ -153,7 +157,7 @@ class Versions:
                 continue
             added.append((number, each.digest, each.job_id, lines.name_id, *when))
             rows["reading"] += [(name_id, number) for name_id in lines.read]
-            rows["writing"] += [(name_id, number) for name_id in lines.written]
+            rows["writing"] += [(name_id, number, lines.change, lines.states_sources) for name_id in lines.written]
             rows["field"] += [(number, position, name, type_) for _, name, type_, position in lines.columns]
             rows["edge"] += [
                 (number, place, edge[1], *edge[2:4], *edge[5:-1], paths.get(edge[-1]))

@@ -226,10 +226,10 @@ def test_a_version_between_others_of_unknown_origin_stops_the_plan(
     assert [(each.message.partition(",")[0], each.newer) for each in problems] == [(text, "ice.db.t") for text in said]
 
 
-@pytest.mark.parametrize(("minutes", "stops"), [(1, False), (60, True)])
-def test_a_version_that_was_committed_after_its_run_is_of_another_table(minutes: int, stops: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(("seconds", "stops"), [(20, False), (3600, True)])
+def test_a_version_that_was_committed_after_its_run_is_of_another_table(seconds: int, stops: bool) -> None:  # noqa: FBT001
     live = line("1", "2", "3")
-    later = attrs.evolve(live.versions["3"], micros=(1_000 + 60 * minutes) * 1_000_000)
+    later = attrs.evolve(live.versions["3"], micros=(1_000 + seconds) * 1_000_000)
     live = attrs.evolve(live, versions={**live.versions, "3": later})
     check = TableCheck("newest", TABLE, "3", "1", ("2", "3"), 1_000_000_000)
 

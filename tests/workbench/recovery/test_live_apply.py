@@ -49,6 +49,8 @@ ALONE: dict[str, tuple[str, list[list[int]]]] = {
     "a copy first": ("applied", [[], [1]]),
     "a copy that is there": ("refused", [[], [1]]),
     "a person says that it is done": ("applied", [[], [1]]),
+    "a statement fails on a table without versions": ("failed", [[]]),
+    "a statement fails on a table without versions, and goes on": ("applied", [[5]]),
     "killed between the statements of a step": ("applied", [[]]),
 }
 EXPECTED = {f"{format_} {trap}": found for format_ in ("iceberg", "delta") for trap, found in EITHER.items()} | ALONE

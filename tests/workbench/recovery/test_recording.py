@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from openlineage_pyspark.workbench.recovery.recording import Recorder
 from openlineage_pyspark.workbench.recovery.statements import sql_name
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import taken
-from support.recovery_events import statement, table
+from support.recovery_events import batch, statement, stream, table
 
 INSERT = "INSERT INTO db.raw SELECT * FROM db.files"
 MADE = "INSERT INTO db.made SELECT * FROM db.raw"
@@ -96,3 +97,60 @@ def test_a_step_of_which_the_store_has_no_run_is_said(tmp_path: Path) -> None:
     assert Recorder(plan, file).record(9, step, {}, {}) == (
         "the store has no event of the run gone, so it does not learn of step 9"
     )
+
+
+UPDATE = "UPDATE db.raw SET v = 1 WHERE k = 2"
+
+
+def by_column(*later: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return two loads of `raw`, the second one bad, and what is made of both."""
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    for each in raw:
+        each["facets"]["schema"] = {"fields": [{"name": "v", "type": "int"}]}
+    return [
+        *statement("load", 1, INSERT, (), raw[0]),
+        *statement("load", 3, INSERT, (), raw[1]),
+        *statement("make", 5, MADE, (raw[1],), table("made", "1")),
+        *later,
+    ]
+
+
+def test_a_column_is_corrected_in_place_if_all_that_is_made_again_read_the_newest_version(tmp_path: Path) -> None:
+    file = tmp_path / "lineage.db"
+    taken(file, by_column())
+    with Store.open(file) as store:
+        plan = store.recover("db.raw", version="2", column="v", correction=(UPDATE,))
+    assert [step.code for step in plan.steps if step.action != "run"] == [("DELETE FROM ice.db.made",), (UPDATE,)]
+
+    recovered(plan, file)
+
+    with Store.open(file) as store:
+        assert store.recover("db.raw", version="2", column="v", correction=(UPDATE,)).steps == ()
+
+
+def test_a_column_is_not_corrected_in_place_under_what_read_an_older_version(tmp_path: Path) -> None:
+    raw = [table("raw", str(n), parent=str(n - 1)) for n in (2, 3)]
+    file = tmp_path / "lineage.db"
+    taken(file, by_column(*statement("load", 7, INSERT, (raw[0],), raw[1])))
+    with Store.open(file) as store:
+        plan = store.recover("db.raw", version="2", column="v", correction=(UPDATE,))
+
+    assert next(step.action for step in plan.steps) == "roll back"
+
+
+def test_a_table_that_a_stream_fills_is_emptied_by_no_micro_batch(tmp_path: Path) -> None:
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    end = {"snapshot_id": 2, "position": 1}
+    first = batch(0, 5.5, raw[1], table("made", "1"), "null", json.dumps(end))
+    file = tmp_path / "lineage.db"
+    events = [*statement("load", 1, INSERT, (), raw[0]), *statement("load", 3, INSERT, (), raw[1])]
+    taken(file, [*events, *stream("s", 5, raw[1], table("made", "1"), first)])
+    with Store.open(file) as store:
+        plan = corrected(store)
+    empty = next(number for number, step in enumerate(plan.steps, 1) if step.action == "empty")
+
+    Recorder(plan, file).record(empty, plan.steps[empty - 1], {"ice.db.made": "1"}, {"ice.db.made": "2"})
+
+    with Store.open(file) as store:
+        found = store.recover("db.made", version="2")
+        assert [(each.bad, each.last_good) for each in found.datasets] == [(("2",), "1")]

@@ -169,8 +169,8 @@ def test_a_dry_run_says_the_same_and_changes_nothing_and_a_second_one_finds_noth
         assert expire(database, microseconds(at(40 * DAY))).events == 0
 
 
-def test_what_was_said_since_the_last_complete_run_holds_afterwards_too(tmp_path: Path) -> None:
-    """That of another application between two statements of the last one, and not what only failed runs say."""
+def test_what_the_last_application_said_holds_afterwards_too(tmp_path: Path) -> None:
+    """That of all statements of the last application, and neither that of another one between nor of failed runs."""
     statements = []
     for run, day, source, parent in (("first", 1, "a", "app"), ("between", 2, "b", "other"), ("last", 3, "c", "app")):
         for event in ran("job", run, day, (source,), ("t",)):
@@ -186,6 +186,15 @@ def test_what_was_said_since_the_last_complete_run_holds_afterwards_too(tmp_path
         with Store.open(str(tmp_path / "s.db")) as store:
             return {node.dataset for node in store.upstream("t").result.nodes}
 
-    assert sources() == {"a", "b", "c"}
-    assert kept(tmp_path / "s.db", [], 100) == {"first", "between", "last", "failed-5"}
-    assert sources() == {"a", "b", "c"}
+    assert sources() == {"a", "c"}
+    assert kept(tmp_path / "s.db", [], 100) == {"first", "last"}
+    assert sources() == {"a", "c"}
+
+
+def test_a_run_that_goes_on_is_kept_though_a_failed_one_has_said_the_same_since(tmp_path: Path) -> None:
+    begun, failed = (
+        run_event("job", type_, day * DAY, run=type_, inputs=(dataset("b"),), outputs=(dataset("t"),))
+        for day, type_ in ((2, "START"), (3, "FAIL"))
+    )
+    taken(tmp_path / "s.db", [*ran("job", "last", 1, ("a",), ("t",)), begun, failed])
+    assert kept(tmp_path / "s.db", [], 100) == {"last", "START"}

@@ -11,7 +11,7 @@ import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
-from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts
+from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts, effect
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.planning import RecoveryRequest, plan
@@ -1104,3 +1104,49 @@ def test_an_application_that_changes_its_own_table_finds_it_as_it_was(filled: Fi
     found = filled(*events).recover("db.raw", version="2").result
 
     assert [(step.title, step.doubts) for step in found.steps if step.action == "run"] == [("Run app2 again.", ())]
+
+
+def test_versions_of_the_same_unknown_parent_begin_at_one_place(filled: Fill) -> None:
+    """Somebody unknown made version 7 of `out`, to which a recovery went back."""
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    fill = "INSERT INTO db.out SELECT * FROM db.raw"
+    load = "INSERT INTO db.raw SELECT * FROM db.files"
+    again = table("raw", "3", parent="1")
+    events = [
+        *statement("load", 1, load, (), raw[0]),
+        *statement("fill", 2, fill, (raw[0],), table("out", "6")),
+        *statement("load", 3, load, (), raw[1]),
+        *statement("fill", 4, fill, (raw[1],), table("out", "8", parent="7")),
+        *statement("load", 5, load, (), again),
+        *statement("fill", 6, fill, (again,), table("out", "9", parent="7")),
+    ]
+
+    assert filled(*events).recover("db.raw", version="2").steps == ()
+
+
+def test_what_a_run_read_of_its_own_table_is_what_is_there_then(filled: Fill) -> None:
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    merge = "MERGE INTO db.out USING db.raw ON true WHEN MATCHED THEN DELETE"
+    events = [
+        *statement("begin", 1, "CREATE TABLE db.out (k INT)", (), table("out", change="CREATE")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), raw[0]),
+        *statement("load", 3, "INSERT INTO db.raw VALUES (1)", (), raw[1]),
+        *statement("fill", 4, merge, (raw[1], table("out")), table("out", "1")),
+    ]
+
+    assert doubts_of(filled(*events).recover("db.raw", version="2")) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "whole"),
+    [
+        ("INSERT OVERWRITE db.t SELECT * FROM db.a", True),
+        ("INSERT OVERWRITE db.t PARTITION (p = 1) SELECT k FROM db.a", False),
+        ("INSERT OVERWRITE TABLE db.t PARTITION (p = '(', q) SELECT k FROM db.a", False),
+        ("WITH a AS (SELECT 1 AS k) INSERT OVERWRITE db.t PARTITION (p = 1) SELECT k FROM a", False),
+        ("INSERT OVERWRITE db.t PARTITION (p) SELECT k, p FROM db.a", None),
+        ("INSERT OVERWRITE db.t SELECT k, sum(v) OVER (PARTITION BY (p = 1)) FROM db.a", True),
+    ],
+)
+def test_an_overwrite_of_a_named_partition_keeps_the_others(sql: str, whole: bool | None) -> None:  # noqa: FBT001
+    assert effect("OVERWRITE", sql, "job", "iceberg", was_there=True).whole is whole

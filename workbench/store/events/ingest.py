@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -259,23 +257,6 @@ def rows_of_events(texts: Iterable[str]) -> Iterator[Rows]:
         texts: their JSON.
     """
     return rows_by_portion(EventLine("the store", text) for text in texts)
-
-
-@contextmanager
-def without_cycle_collection() -> Iterator[None]:
-    """
-    Leave Python's search for cycles off for a while, in a process of our own.
-
-    Events are large trees without cycles, and the search goes through all that are held: it costs four times what the
-    parsing does.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _is_event_file(path: Path) -> bool:

@@ -76,6 +76,8 @@ class Lines:
         read: the ids of the datasets that the job reads.
         written: the ids of those that it writes.
         edges: of `column_lineage`: up to the expression; and the path as a text, None if it is not told.
+        change: what became of the dataset, such as OVERWRITE; empty for an append.
+        states_sources: whether what is written comes from `read` alone, and not from all that the job reads.
     """
 
     name_id: int
@@ -84,6 +86,8 @@ class Lines:
     read: tuple[int, ...] = ()
     written: tuple[int, ...] = ()
     edges: tuple[Row, ...] = ()
+    change: str = ""
+    states_sources: bool = False
 
 
 @attrs.frozen(cache_hash=True)
@@ -473,7 +477,7 @@ def _lines(said: DatasetOfEvent, job_id: int | None) -> Lines:
     if said.role is Role.OUTPUT:
         edges = tuple(_edges(said, name_id, job_id, names))
         read = () if said.renamed_from is None else (names.add(*said.renamed_from),)
-        return Lines(name_id, names.found(), columns, read, (name_id,), edges)
+        return Lines(name_id, names.found(), columns, read, (name_id,), edges, said.change)
     return Lines(name_id, names.found(), columns, (name_id,) if said.role is Role.INPUT else ())
 
 

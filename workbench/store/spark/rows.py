@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.store.events.ingest import EventLine, rows_by_portion, without_cycle_collection
+from openlineage_pyspark.workbench.cycles import without_cycle_collection
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, rows_by_portion
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store.tables.schema import Type
 
@@ -67,7 +68,7 @@ def write_package(path: Path) -> None:
     here = root / "workbench"
     rooms = (file for room in ("model", "events", "store") for file in sorted((here / room).rglob("*.py")))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in (root / "__init__.py", root / "errors.py", here / "__init__.py", *rooms):
+        for file in (root / "__init__.py", root / "errors.py", here / "__init__.py", here / "cycles.py", *rooms):
             archive.write(file, f"openlineage_pyspark/{file.relative_to(root).as_posix()}")
         for name in _SHIPPED:
             found = importlib.util.find_spec(name)

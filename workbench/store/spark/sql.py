@@ -42,6 +42,15 @@ _FLOW = (
     "CASE WHEN s.last_time < t.last_time THEN s.last_time ELSE t.last_time END AS last_time "
     "FROM source_job_lineage s JOIN sink_job_lineage t ON t.job_id = s.job_id"
 )
+DESCRIPTION = " || '|' || ".join(
+    ("output_id", "output_column", "input_id", "input_column", "type", "subtype", "masking")
+)
+"""The value of the column `description` of `told_edge` here, in SQLite's dialect: what tells an edge from others."""
+_VIEWS = {
+    stored.TOLD_FLOW: _FLOW,
+    "told_edge": f"SELECT *, {DESCRIPTION} AS description FROM {schema.COLUMN_LINEAGE_TABLE.name}",
+}
+"""Views that questions ask, and that are no table here: the query of each."""
 _TOLD = {name: table for name, (table, _) in stored.TOLD.items()}
 
 
@@ -284,8 +293,9 @@ def translated(sql: str, schema_name: str) -> str:
     tree = sqlglot.parse_one(sql, read="sqlite")
     own = {each.alias_or_name for each in tree.find_all(exp.CTE)}
     *catalog, database = schema_name.split(".")
-    for flow in [each for each in tree.find_all(exp.Table) if each.name == stored.TOLD_FLOW]:
-        flow.replace(exp.Subquery(this=sqlglot.parse_one(_FLOW, read="sqlite"), alias=flow.alias_or_name))
+    for found in [each for each in tree.find_all(exp.Table) if each.name in _VIEWS]:
+        view = sqlglot.parse_one(_VIEWS[found.name], read="sqlite")
+        found.replace(exp.Subquery(this=view, alias=found.alias_or_name))
     for found in tree.find_all(exp.Table):
         if found.name in _TOLD.keys() - own:
             found.set("this", exp.to_identifier(_TOLD[found.name]))

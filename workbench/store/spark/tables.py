@@ -17,6 +17,7 @@ from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, Drop
 from openlineage_pyspark.workbench.store.spark import functions as spark_functions
 from openlineage_pyspark.workbench.store.spark import sql as spark_sql
 from openlineage_pyspark.workbench.store.spark import views as spark_views
+from openlineage_pyspark.workbench.store.spark.described import DescribedByEvents
 from openlineage_pyspark.workbench.store.spark.rows import coded_rows
 from openlineage_pyspark.workbench.store.spark.session import (
     answered_rows,
@@ -251,6 +252,11 @@ class SparkTables:
                 else:
                     self.session.sql(spark_sql.create_view(self.schema_name, table, self._rows[table.name]))
             return int(answered_rows(self.session.sql(f"SELECT count(*) FROM {event}"))[0][0])
+
+    @property
+    def described(self) -> DescribedByEvents:
+        """What events describe, for one question."""
+        return DescribedByEvents(self.query)
 
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return what the events of runs told until a time."""

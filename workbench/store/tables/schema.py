@@ -11,7 +11,7 @@ import enum
 
 import attrs
 
-VERSION = 3
+VERSION = 4
 """The version of the tables in a file. A store of an older version is migrated, one of a newer version is refused."""
 CATALOG_VERSION = 2
 """The version of the tables in a catalog, which are the documented ones themselves."""
@@ -181,7 +181,8 @@ RUN = StoredTable(
         _text("checkpoint", "The place of the streaming query's checkpoint.", Merge.LATEST),
         *_SPAN,
     ),
-    (("job_id", "state", "started"), ("started",), ("parent_run_id",)),
+    (("started",), ("parent_run_id", "job_id")),
+    (("job_id_state_began", "job_id, state, coalesce(started, first_time)"),),
 )
 # rtrim takes all characters from the end that are neither a dot nor a slash.
 LAST_PART = "lower(substr(name, length(rtrim(name, replace(replace(name, '.', ''), '/', ''))) + 1))"

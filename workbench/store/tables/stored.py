@@ -43,7 +43,7 @@ _SPAN = "first_time INTEGER NOT NULL, first_run TEXT NOT NULL, last_time INTEGER
 OF_VERSIONS = {
     "job_version": (
         "version INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, job_id INTEGER, producer TEXT NOT NULL, "
-        "first_time INTEGER NOT NULL, last_time INTEGER NOT NULL"
+        "first_time INTEGER NOT NULL, last_time INTEGER NOT NULL, alone_time INTEGER"
     ),
     "description": (
         "description INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, job_id INTEGER, name_id INTEGER NOT NULL, "
@@ -53,7 +53,10 @@ OF_VERSIONS = {
     "run_version": "run INTEGER, version INTEGER, first_time INTEGER NOT NULL, PRIMARY KEY (run, version)",
     "version_pair": "version INTEGER, other INTEGER, PRIMARY KEY (version, other)",
     "reading": "name_id INTEGER, description INTEGER, PRIMARY KEY (name_id, description)",
-    "writing": "name_id INTEGER, description INTEGER, PRIMARY KEY (name_id, description)",
+    "writing": (
+        "name_id INTEGER, description INTEGER, change TEXT NOT NULL, states_sources INTEGER NOT NULL, "
+        "PRIMARY KEY (name_id, description)"
+    ),
     "field": (
         "description INTEGER, position INTEGER, column_name TEXT NOT NULL, type TEXT NOT NULL, "
         "PRIMARY KEY (description, position)"
@@ -130,6 +133,7 @@ _TOLD_FLOW = (
     "min(v.last_time, o.last_time) AS last_time FROM reading r "
     "JOIN version_description a ON a.description = r.description JOIN version_pair p ON p.version = a.version "
     "JOIN version_description b ON b.version = p.other JOIN writing w ON w.description = b.description "
+    "AND (w.states_sources = 0 OR r.description = w.description) "
     "JOIN job_version v ON v.version = p.version JOIN job_version o ON o.version = p.other AND o.job_id = v.job_id"
 )
 _SPAN_COLUMNS = "d.first_time, d.first_run, d.last_time, d.last_run"
@@ -147,7 +151,8 @@ TOLD = {
         schema.COLUMN_LINEAGE_TABLE.name,
         (
             "SELECT d.name_id AS output_id, e.output_column, e.input_id, e.input_column, d.job_id, e.type, e.subtype, "
-            f"e.masking, e.expression, {_SPAN_COLUMNS} FROM edge e JOIN description d ON d.description = e.description"
+            f"e.masking, e.expression, {_SPAN_COLUMNS}, e.description "
+            "FROM edge e JOIN description d ON d.description = e.description"
         ),
     ),
 }

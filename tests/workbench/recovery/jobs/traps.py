@@ -210,6 +210,17 @@ applied("a copy first", [keep, empty], plain, copy)
 applied("a copy that is there", [keep, empty], plain, copy)
 begun = [JournalEntry(1, 0, "finished"), JournalEntry(2, 0, "begun", {}, "TRUNCATE")]
 applied("killed while a table without versions was emptied", [keep, empty], plain, copy, begun=begun)
+# A statement that failed has changed nothing, or empties what is in a copy.
+query = f"SELECT IF((SELECT max(k) FROM {sql_name(plain)}) > 0, CAST(raise_error('no') AS INT), 5)"
+other = TableId(("spark_catalog", "db", "filled"), "parquet")
+spark.sql(f"CREATE TABLE {sql_name(other)} (k INT) USING parquet")
+other = TableId(other.parts, "parquet", live.table(other).location)
+spark.sql(f"INSERT INTO {sql_name(plain)} VALUES (1)")
+fill = again(other, f"INSERT INTO {sql_name(other)} {query}")
+applied("a statement fails on a table without versions", [fill], other)
+spark.sql(f"TRUNCATE TABLE {sql_name(plain)}")
+name = "a statement fails on a table without versions"
+applied(f"{name}, and goes on", [fill], other, on=name)
 applied(
     "a person says that it is done",
     [keep, empty],

@@ -1,0 +1,137 @@
+"""What the events of runs describe of datasets, as values; and how a SQLite file has it, by the versions of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
+
+Query: TypeAlias = "Callable[[str, Sequence[str | int]], list[tuple[Any, ...]]]"
+"""Returns the rows of a query, with `?` for parameters."""
+
+
+class Output(NamedTuple):
+    """
+    How events describe a dataset that is written.
+
+    Args:
+        change: what became of it, such as DROP; empty for an append.
+        sources: the names that it is made from, if the events state them; None for all that is read.
+    """
+
+    change: str
+    sources: frozenset[int] | None = None
+
+    def __or__(self, other: Output) -> Output:
+        """Return what both say. What one of them states, the other one need not."""
+        stated = [each for each in (self.sources, other.sources) if each is not None]
+        return Output(max(self.change, other.change), frozenset().union(*stated) if stated else None)
+
+
+class Described(NamedTuple):
+    """
+    What events describe of the datasets of a job.
+
+    Args:
+        descriptions: which rows of `told_edge` are theirs, by the column `description`.
+        read: the ids of the names that are read.
+        written: the id of a name that is written -> how.
+    """
+
+    descriptions: frozenset[int | str] = frozenset()
+    read: frozenset[int] = frozenset()
+    written: Mapping[int, Output] = {}
+
+    def __or__(self, other: Described) -> Described:
+        """Return what both describe."""
+        written = {**self.written}
+        for name, output in other.written.items():
+            written[name] = written[name] | output if name in written else output
+        return Described(self.descriptions | other.descriptions, self.read | other.read, written)
+
+
+class DescribedAlone(NamedTuple):
+    """What events of a job describe that are of none of its runs, and when the last one did."""
+
+    described: Described
+    last_time: int
+
+
+_OF_RUNS = (
+    "SELECT r.run_id, v.version FROM stored_run r JOIN run_version v ON v.run = r.run "
+    "WHERE r.run_id IN ({}) AND v.first_time <= ?"
+)
+_ALONE = (
+    "SELECT job_id, version, alone_time FROM job_version "
+    "WHERE job_id IN ({}) AND alone_time IS NOT NULL AND first_time <= ?"
+)
+_DESCRIPTIONS = "SELECT version, description FROM version_description WHERE version IN ({})"
+_READ = "SELECT description, name_id FROM reading WHERE description IN ({})"
+_WRITTEN = "SELECT description, name_id, change, states_sources FROM writing WHERE description IN ({})"
+
+
+class DescribedByVersions:
+    """
+    What runs and jobs describe, from the tables of versions. What was asked for is not asked for again.
+
+    Args:
+        query: asks the store.
+    """
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+
+    def of_runs(self, runs: Iterable[str], time: int) -> dict[str, Described]:
+        """Return what the events of runs describe until a time, microseconds since 1970."""
+        versions: dict[str, list[int]] = {}
+        for marks, part in marked_lists(runs):
+            for run, version in self._query(_OF_RUNS.format(marks), (*part, time)):
+                versions.setdefault(run, []).append(version)
+        known = self._versions({each for listed in versions.values() for each in listed})
+        found = {}
+        for run, listed in versions.items():
+            described = known[listed[0]]
+            for version in listed[1:]:
+                described |= known[version]
+            found[run] = described
+        return found
+
+    def alone(self, jobs: Iterable[int], time: int) -> dict[int, list[DescribedAlone]]:
+        """Return what events of jobs describe that are of no run, until a time."""
+        rows = [row for listed in id_lists(jobs) for row in self._query(_ALONE.format(listed), (time,))]
+        known = self._versions({version for _, version, _ in rows})
+        found: dict[int, list[DescribedAlone]] = {}
+        for job, version, last_time in rows:
+            found.setdefault(job, []).append(DescribedAlone(known[version], last_time))
+        return found
+
+    def _versions(self, versions: set[int]) -> dict[int, Described]:
+        """Return what versions of jobs describe."""
+        parts: dict[int, list[int]] = {version: [] for version in versions}
+        for listed in id_lists(versions):
+            for version, description in self._query(_DESCRIPTIONS.format(listed), ()):
+                parts[version].append(description)
+        every = {each for found in parts.values() for each in found}
+        read: dict[int, list[int]] = {}
+        written: dict[int, list[tuple[int, str, int]]] = {}
+        for listed in id_lists(every):
+            for description, name in self._query(_READ.format(listed), ()):
+                read.setdefault(description, []).append(name)
+            for description, *output in self._query(_WRITTEN.format(listed), ()):
+                written.setdefault(description, []).append((output[0], output[1], output[2]))
+        return {version: _described(found, read, written) for version, found in parts.items()}
+
+
+def _described(
+    descriptions: Sequence[int],
+    read: Mapping[int, Sequence[int]],
+    written: Mapping[int, Sequence[tuple[int, str, int]]],
+) -> Described:
+    outputs: dict[int, Output] = {}
+    for description in descriptions:
+        for name, change, states in written.get(description, ()):
+            output = Output(change, frozenset(read.get(description, ())) if states else None)
+            outputs[name] = outputs[name] | output if name in outputs else output
+    every = frozenset(name for description in descriptions for name in read.get(description, ()))
+    return Described(frozenset(descriptions), every, outputs)
