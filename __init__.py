@@ -106,6 +106,7 @@ if TYPE_CHECKING:
         Result,
         Rows,
         Values,
+        Writer,
     )
     from openlineage_pyspark.workbench.finished_run import (
         FinishedRun,
@@ -174,6 +175,7 @@ if TYPE_CHECKING:
     )
     from openlineage_pyspark.workbench.questions.unused import (
         UnusedRow,
+        Use,
     )
     from openlineage_pyspark.workbench.recovery.plan import (
         CheckpointMove,
@@ -308,9 +310,11 @@ __all__ = [
     "TransportConfigError",
     "TransportError",
     "UnusedRow",
+    "Use",
     "Values",
     "VersionNode",
     "VersionRow",
+    "Writer",
     "last_run",
     "lineage",
     "open_transport",
@@ -338,7 +342,7 @@ _NAMES = {
     "transport.event": "Event",
     "transport.options": "Option",
     "transport.registry": "open_transport",
-    "workbench.answer": "Answer Reach Result Rows Values",
+    "workbench.answer": "Answer Reach Result Rows Values Writer",
     "workbench.finished_run": "FinishedRun last_run",
     "workbench.model.graph": (
         "ColumnNode DatasetNode Edge Graph JobNode Node OperatorColumn OperatorNode Path RunNode Step VersionNode"
@@ -354,7 +358,7 @@ _NAMES = {
     "workbench.questions.jobs": "JobRow",
     "workbench.questions.runs": "RunRow",
     "workbench.questions.sql": "QueryRows",
-    "workbench.questions.unused": "UnusedRow",
+    "workbench.questions.unused": "UnusedRow Use",
     "workbench.questions.reached": "AnswerLink AnswerNode LinkedNodes",
     "workbench.recovery.plan": (
         "CheckpointMove Mode Pin RecoveryPlan RecoveryStep RepeatedRun TableCheck TableId TouchedDataset"

@@ -124,9 +124,11 @@ NAMES = [
     "TransportConfigError",
     "TransportError",
     "UnusedRow",
+    "Use",
     "Values",
     "VersionNode",
     "VersionRow",
+    "Writer",
     "last_run",
     "lineage",
     "open_transport",
@@ -144,6 +146,8 @@ ALIASES = [
     "Node",
     "NodeId",
     "ProcessingType",
+    "Use",
+    "Writer",
 ]
 
 
