@@ -121,7 +121,7 @@ class _Recorded:
         self.writers: dict[int, set[int]] = defaultdict(set)
         self.written: dict[int, tuple[int, int]] = {}
         made: dict[int, set[int]] = defaultdict(set)
-        for job, dataset, first, last in writes:
+        for _, dataset, first, last in writes:
             before = self.written.get(dataset, (first, last))
             self.written[dataset] = min(first, before[0]), max(last, before[1])
             if ever or self._current.holds(job, dataset):
@@ -174,15 +174,22 @@ class _Recorded:
             (job, dataset, first, last)
             for job, dataset, first, last in self._tables.query(
                 "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names)
-                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id"
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id IS NOT NULL"
             )
         ]
+
+    def _holding(self, outputs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Return those of some jobs and datasets that the jobs write."""
+        if self._current is None:
+            return outputs
+        self._current.learn(outputs)
+        return {(job, dataset) for job, dataset in outputs if self._current.holds(job, dataset)}
 
     def _learn_edges(self, since: int) -> None:
         rows = self._tables.query(
             "SELECT s.dataset_id, c.input_column, t.dataset_id, c.job_id, c.last_time, c.description "
             "FROM told_edge c JOIN dataset_identity s ON s.name_id = c.input_id "
-            "JOIN dataset_identity t ON t.name_id = c.output_id"
+            "JOIN dataset_identity t ON t.name_id = c.output_id WHERE c.job_id IS NOT NULL"
         )
         for source, column, target, job, last, description in rows:
             if not self._ever and description not in self._current.descriptions(job, target):
