@@ -106,6 +106,7 @@ if TYPE_CHECKING:
         Result,
         Rows,
         Values,
+        Writer,
     )
     from openlineage_pyspark.workbench.finished_run import (
         FinishedRun,
@@ -172,11 +173,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.sql import (
         QueryRows,
     )
-    from openlineage_pyspark.workbench.questions.table_schemas import (
-        TableSchema,
-    )
     from openlineage_pyspark.workbench.questions.unused import (
         UnusedRow,
+        Use,
     )
     from openlineage_pyspark.workbench.recovery.plan import (
         CheckpointMove,
@@ -302,7 +301,6 @@ __all__ = [
     "TableCheck",
     "TableColumn",
     "TableId",
-    "TableSchema",
     "TableVersions",
     "TextError",
     "TextTable",
@@ -312,9 +310,11 @@ __all__ = [
     "TransportConfigError",
     "TransportError",
     "UnusedRow",
+    "Use",
     "Values",
     "VersionNode",
     "VersionRow",
+    "Writer",
     "last_run",
     "lineage",
     "open_transport",
@@ -342,7 +342,7 @@ _NAMES = {
     "transport.event": "Event",
     "transport.options": "Option",
     "transport.registry": "open_transport",
-    "workbench.answer": "Answer Reach Result Rows Values",
+    "workbench.answer": "Answer Reach Result Rows Values Writer",
     "workbench.finished_run": "FinishedRun last_run",
     "workbench.model.graph": (
         "ColumnNode DatasetNode Edge Graph JobNode Node OperatorColumn OperatorNode Path RunNode Step VersionNode"
@@ -358,9 +358,8 @@ _NAMES = {
     "workbench.questions.jobs": "JobRow",
     "workbench.questions.runs": "RunRow",
     "workbench.questions.sql": "QueryRows",
-    "workbench.questions.unused": "UnusedRow",
+    "workbench.questions.unused": "UnusedRow Use",
     "workbench.questions.reached": "AnswerLink AnswerNode LinkedNodes",
-    "workbench.questions.table_schemas": "TableSchema",
     "workbench.recovery.plan": (
         "CheckpointMove Mode Pin RecoveryPlan RecoveryStep RepeatedRun TableCheck TableId TouchedDataset"
     ),

@@ -26,6 +26,7 @@ from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage, answers_of, lineage_of_answers
 from openlineage_pyspark.workbench.questions.diff import markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.questions.table_schemas import table_schemas
 from openlineage_pyspark.workbench.report import QUERY
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def _tables(paths: list[Path]) -> list[DeclaredTable]:
     with opened_from(paths, problems) as store:
         found = [
             DeclaredTable(each.parts, each.columns, identifier=Identifier(each.namespace, each.name))
-            for each in store.table_schemas()
+            for each in table_schemas(store.tables)
         ]
     for problem in problems:
         complain(problem)

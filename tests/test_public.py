@@ -115,7 +115,6 @@ NAMES = [
     "TableCheck",
     "TableColumn",
     "TableId",
-    "TableSchema",
     "TableVersions",
     "TextError",
     "TextTable",
@@ -125,9 +124,11 @@ NAMES = [
     "TransportConfigError",
     "TransportError",
     "UnusedRow",
+    "Use",
     "Values",
     "VersionNode",
     "VersionRow",
+    "Writer",
     "last_run",
     "lineage",
     "open_transport",
@@ -145,6 +146,8 @@ ALIASES = [
     "Node",
     "NodeId",
     "ProcessingType",
+    "Use",
+    "Writer",
 ]
 
 

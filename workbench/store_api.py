@@ -9,14 +9,13 @@ from openlineage_pyspark.workbench.extras import WORKBENCH, require
 from openlineage_pyspark.workbench.questions.between import between
 from openlineage_pyspark.workbench.questions.blame import blame
 from openlineage_pyspark.workbench.questions.datasets import known_datasets
-from openlineage_pyspark.workbench.questions.diff import diff, downstream_of
+from openlineage_pyspark.workbench.questions.diff import diff
 from openlineage_pyspark.workbench.questions.graph import graph
 from openlineage_pyspark.workbench.questions.history import history
 from openlineage_pyspark.workbench.questions.jobs import jobs
 from openlineage_pyspark.workbench.questions.registry import asks
 from openlineage_pyspark.workbench.questions.runs import runs
 from openlineage_pyspark.workbench.questions.sql import sql
-from openlineage_pyspark.workbench.questions.table_schemas import table_schemas
 from openlineage_pyspark.workbench.questions.unused import unused
 from openlineage_pyspark.workbench.questions.upstream import downstream, upstream
 from openlineage_pyspark.workbench.recovery.recover import recover
@@ -25,10 +24,8 @@ from openlineage_pyspark.workbench.store.spark.tables import SparkTables, is_in_
 from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from types import TracebackType
 
-    from openlineage_pyspark.workbench.questions.table_schemas import TableSchema
     from openlineage_pyspark.workbench.store.names import QueriedTables
     from pyspark.sql import SparkSession
 
@@ -114,21 +111,3 @@ class Store:
     diff = asks(diff)
     sql = asks(sql)
     recover = asks(recover)
-
-    def downstream_of(
-        self, places: Mapping[tuple[str, str], int]
-    ) -> tuple[dict[tuple[str, str], int], tuple[str, ...]]:
-        """
-        Return what is made from columns that are known by their names.
-
-        Args:
-            places: the name of a dataset and a column, which is empty for the dataset -> how many jobs it is away.
-
-        Returns:
-            Each further dataset and column -> how many jobs it is away; and why some name could not be looked up.
-        """
-        return downstream_of(self.tables, places)
-
-    def table_schemas(self) -> tuple[TableSchema, ...]:
-        """Return each table that the store knows with its columns, under each of its names."""
-        return table_schemas(self.tables)

@@ -17,7 +17,7 @@ from openlineage_pyspark.workbench.model.graph import (
     united,
 )
 from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
-from openlineage_pyspark.workbench.questions.diff import Diff, PlacedGraph, differences
+from openlineage_pyspark.workbench.questions.diff import Diff, PlacedGraph, differences, downstream_of
 from openlineage_pyspark.workbench.report import table_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def compared(before: PlacedGraph, after: PlacedGraph, store: Store | None) -> tu
     depths = _reached(starts, (before, after))
     doubts: tuple[str, ...] = ()
     if store is not None:
-        further, doubts = store.downstream_of({place: depths.get(place, 0) for place in (*starts, *depths)})
+        further, doubts = downstream_of(store.tables, {place: depths.get(place, 0) for place in (*starts, *depths)})
         for place, depth in further.items():
             depths[place] = min(depth, depths.get(place, depth))
     labels = {f"{table}{'.' if column else ''}{column}": depth for (table, column), depth in depths.items()}

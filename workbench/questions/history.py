@@ -11,7 +11,7 @@ from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, Graph, 
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.page.formats import text_of_graph
-from openlineage_pyspark.workbench.pictures.figure import ShownGraph
+from openlineage_pyspark.workbench.pictures.figure import ShownGraph, figure
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef
 from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
@@ -96,6 +96,10 @@ class History(Rows[VersionRow]):
     """
 
     dataset: DatasetNode = attrs.field(kw_only=True)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the versions as a graph."""
+        return figure(self.graph(), around=self.dataset.id)
 
     def graph(self) -> Graph:
         """

@@ -114,22 +114,24 @@ class _Recorded:
 
     def __init__(self, tables: QueriedTables, since: int, *, ever: bool) -> None:
         self._tables = tables
-        self._current = Current(tables, FOREVER, ever=ever)
+        self._ever = ever
+        self._current = Current(tables, FOREVER)
         reads, writes = (self._flows(table) for table in ("told_read", "told_write"))
-        self._current.learn({row[0] for row in (*reads, *writes)})
+        self._current.learn({(job, dataset) for job, dataset, *_ in writes})
         self.writers: dict[int, set[int]] = defaultdict(set)
         self.written: dict[int, tuple[int, int]] = {}
         made: dict[int, set[int]] = defaultdict(set)
-        for job, dataset, first, last in writes:
+        for _, dataset, first, last in writes:
             before = self.written.get(dataset, (first, last))
             self.written[dataset] = min(first, before[0]), max(last, before[1])
-            if self._current.holds(job, dataset, first, last):
+            if ever or self._current.holds(job, dataset):
                 self.writers[dataset].add(job)
                 made[job].add(dataset)
         self.made: Mapping[int, set[int]] = made
         self.readers: dict[int, set[int]] = defaultdict(set)
-        for job, dataset, first, last in reads:
-            if last >= since and self._current.holds_read(job, first, last) and made[job] != {dataset}:
+        read_now = self._current.reads({job for job, *_ in reads})
+        for job, dataset, _, last in reads:
+            if last >= since and (ever or dataset in read_now[job]) and made[job] != {dataset}:
                 self.readers[dataset].add(job)
         self.edges: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         self.told: set[int] = set()
@@ -172,19 +174,25 @@ class _Recorded:
             (job, dataset, first, last)
             for job, dataset, first, last in self._tables.query(
                 "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names)
-                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id"
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id IS NOT NULL"
             )
         ]
 
+    def _holding(self, outputs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Return those of some jobs and datasets that the jobs write."""
+        if self._current is None:
+            return outputs
+        self._current.learn(outputs)
+        return {(job, dataset) for job, dataset in outputs if self._current.holds(job, dataset)}
+
     def _learn_edges(self, since: int) -> None:
         rows = self._tables.query(
-            "SELECT s.dataset_id, c.input_column, t.dataset_id, c.job_id, c.first_time, c.last_time, c.last_run "
+            "SELECT s.dataset_id, c.input_column, t.dataset_id, c.job_id, c.last_time, c.description "
             "FROM told_edge c JOIN dataset_identity s ON s.name_id = c.input_id "
-            "JOIN dataset_identity t ON t.name_id = c.output_id"
+            "JOIN dataset_identity t ON t.name_id = c.output_id WHERE c.job_id IS NOT NULL"
         )
-        self._current.learn({row[3] for row in rows})
-        for source, column, target, job, first, last, run in rows:
-            if not self._current.holds(job, target, first, last, by_run=bool(run)):
+        for source, column, target, job, last, description in rows:
+            if not self._ever and description not in self._current.descriptions(job, target):
                 continue
             self.told.add(job)
             if last >= since and source != target:

@@ -119,13 +119,13 @@ def test_a_column_is_corrected_in_place_if_all_that_is_made_again_read_the_newes
     file = tmp_path / "lineage.db"
     taken(file, by_column())
     with Store.open(file) as store:
-        plan = store.recover("db.raw", version="2", column="v", correction=(UPDATE,))
+        plan = store.recover("db.raw", version="2", column="v", correction=(UPDATE,)).result
     assert [step.code for step in plan.steps if step.action != "run"] == [("DELETE FROM ice.db.made",), (UPDATE,)]
 
     recovered(plan, file)
 
     with Store.open(file) as store:
-        assert store.recover("db.raw", version="2", column="v", correction=(UPDATE,)).steps == ()
+        assert store.recover("db.raw", version="2", column="v", correction=(UPDATE,)).result.steps == ()
 
 
 def test_a_column_is_not_corrected_in_place_under_what_read_an_older_version(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_column_is_not_corrected_in_place_under_what_read_an_older_version(tmp
     file = tmp_path / "lineage.db"
     taken(file, by_column(*statement("load", 7, INSERT, (raw[0],), raw[1])))
     with Store.open(file) as store:
-        plan = store.recover("db.raw", version="2", column="v", correction=(UPDATE,))
+        plan = store.recover("db.raw", version="2", column="v", correction=(UPDATE,)).result
 
     assert next(step.action for step in plan.steps) == "roll back"
 
@@ -152,5 +152,5 @@ def test_a_table_that_a_stream_fills_is_emptied_by_no_micro_batch(tmp_path: Path
     Recorder(plan, file).record(empty, plan.steps[empty - 1], {"ice.db.made": "1"}, {"ice.db.made": "2"})
 
     with Store.open(file) as store:
-        found = store.recover("db.made", version="2")
+        found = store.recover("db.made", version="2").result
         assert [(each.bad, each.last_good) for each in found.datasets] == [(("2",), "1")]

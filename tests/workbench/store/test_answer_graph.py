@@ -103,6 +103,18 @@ def test_a_notebook_shows_the_graph_and_the_edges(store: Store) -> None:
     assert shown.count("<tr>") == 5
 
 
+def test_a_notebook_shows_answers_as_their_results(store: Store) -> None:
+    upstream, history = store.upstream("daily.total"), store.history("daily")
+
+    assert upstream._repr_html_() == upstream.result._repr_html_()
+    shown = str(history._repr_html_())
+    assert re.findall('<svg class="(table[^"]*)" role="group" aria-label="([^"]*)"', shown) == [
+        ("table start", "Table daily"),
+        ("table", "Table clean"),
+    ]
+    assert store.jobs()._repr_html_() is None
+
+
 def test_columns_of_the_table_that_say_nothing_are_left_out(store: Store) -> None:
     shown = store.upstream("clean").result._repr_html_()
 

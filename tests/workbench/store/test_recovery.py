@@ -1121,7 +1121,7 @@ def test_versions_of_the_same_unknown_parent_begin_at_one_place(filled: Fill) ->
         *statement("fill", 6, fill, (again,), table("out", "9", parent="7")),
     ]
 
-    assert filled(*events).recover("db.raw", version="2").steps == ()
+    assert filled(*events).recover("db.raw", version="2").result.steps == ()
 
 
 def test_what_a_run_read_of_its_own_table_is_what_is_there_then(filled: Fill) -> None:
@@ -1134,7 +1134,7 @@ def test_what_a_run_read_of_its_own_table_is_what_is_there_then(filled: Fill) ->
         *statement("fill", 4, merge, (raw[1], table("out")), table("out", "1")),
     ]
 
-    assert doubts_of(filled(*events).recover("db.raw", version="2")) == []
+    assert doubts_of(filled(*events).recover("db.raw", version="2").result) == []
 
 
 @pytest.mark.parametrize(

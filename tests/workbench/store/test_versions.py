@@ -12,7 +12,7 @@ from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.questions.reach import Direction
 from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKey, VersionKind, reach_versions
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.names import DroppedRuns
+from openlineage_pyspark.workbench.store.names import Descriptions, DroppedRuns
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.told import Told
 from openlineage_pyspark.workbench.store_api import Store
@@ -101,6 +101,11 @@ class _Counted:
     def query(self, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
         self.count += 1
         return self._database.query(sql, parameters)
+
+    @property
+    def described(self) -> Descriptions:
+        self.count += 1
+        return self._database.described
 
     def dropped(self) -> list[DroppedRuns]:
         self.count += 1

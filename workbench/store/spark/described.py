@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.events.read import InvalidEventError
+from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.store.described import Described, DescribedAlone, Output
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import DatasetMention, read_event
