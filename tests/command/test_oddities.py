@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openlineage_pyspark.workbench.questions.diff import downstream_of
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import company, dataset, run_event, symlink, taken
 
@@ -89,8 +90,21 @@ def test_what_is_downstream_of_a_change_does_not_follow_an_event_of_2099(tmp_pat
     path = tmp_path / "s.db"
     taken(path, [_copy("j", "old", "b", 1), _timed(_copy("j", "other", "b", 2), "2099-01-01T00:00:00Z")])
     with Store.open(path) as store:
-        assert store.downstream_of({("old", ""): 1}) == ({("b", ""): 2}, ())
-        assert store.downstream_of({("other", ""): 1}) == ({}, ())
+        assert downstream_of(store.tables, {("old", ""): 1}) == ({("b", ""): 2}, ())
+        assert downstream_of(store.tables, {("other", ""): 1}) == ({}, ())
+
+
+@pytest.mark.parametrize("ever", [False, True])
+def test_what_an_event_of_2099_reads_is_unused_until_then(tmp_path: Path, *, ever: bool) -> None:
+    path = tmp_path / "s.db"
+    taken(
+        path,
+        [_copy("j", "a", "b", 1), _copy("k", "c", "a", 1), _timed(_copy("l", "b", "e", 2), "2099-01-01T00:00:00Z")],
+    )
+    with Store.open(path) as store:
+        found = {row.dataset: row.writers for row in store.unused(by="table", ever=ever).result}
+    assert found["b"] == ("j",)
+    assert "a" not in found
 
 
 def test_a_clock_that_is_some_hours_ahead_counts(tmp_path: Path) -> None:
