@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.model.times import FOREVER
-from openlineage_pyspark.workbench.store.current import Current
+from openlineage_pyspark.workbench.store.current import Current, time_of_now
 from openlineage_pyspark.workbench.store.events.rows import parse_event
 from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
@@ -148,7 +148,10 @@ class _Dropped:
 
     def _kept_runs(self) -> set[str]:
         recent = self._tables.query("SELECT run_id FROM run WHERE last_time >= ?", (self._time,))
-        kept = {run for (run,) in (*recent, *self._newest())} | self._current()
+        kept = {run for (run,) in recent}
+        # Where events have times that lie ahead, what they tell stays, and what holds until then.
+        for now in {FOREVER, time_of_now(self._tables)}:
+            kept |= self._newest(now) | self._current(now)
         waiting = kept
         while waiting:
             found = set(self._origins(waiting)) | set(self._parents(waiting))
@@ -156,22 +159,27 @@ class _Dropped:
             kept |= waiting
         return kept
 
-    def _current(self) -> set[str]:
-        """Return the runs that tell what each job does now; of a job that never completed, its latest run too."""
+    def _current(self, now: int) -> set[str]:
+        """Return the runs that tell what each job does; of a job that never completed, its latest run too."""
         jobs = {job for (job,) in self._tables.query("SELECT DISTINCT job_id FROM run")}
         latest = self._tables.query(
             "SELECT run_id FROM (SELECT r.run_id, row_number() OVER (PARTITION BY r.job_id "
             "ORDER BY coalesce(r.started, r.first_time) DESC, r.run_id) AS place FROM run r WHERE r.job_id NOT IN "
-            "(SELECT c.job_id FROM run c WHERE c.state = 'COMPLETE')) o WHERE place = 1"
+            "(SELECT c.job_id FROM run c WHERE c.state = 'COMPLETE') AND coalesce(r.started, r.first_time) <= ?) o "
+            "WHERE place = 1",
+            (now,),
         )
-        return Current(self._tables, FOREVER).runs(jobs) | {run for (run,) in latest}
+        return Current(self._tables, now).runs(jobs) | {run for (run,) in latest}
 
-    def _newest(self) -> list[tuple[str]]:
+    def _newest(self, now: int) -> set[str]:
         """Return the runs that wrote the newest version of each dataset."""
-        return self._tables.query(
+        rows = self._tables.query(
             "SELECT run_id FROM (SELECT s.run_id, rank() OVER (PARTITION BY i.dataset_id ORDER BY s.time DESC) "
-            "AS place FROM sink_snapshot_lineage s JOIN dataset_identity i ON i.name_id = s.name_id) WHERE place = 1"
+            "AS place FROM sink_snapshot_lineage s JOIN dataset_identity i ON i.name_id = s.name_id WHERE s.time <= ?) "
+            "WHERE place = 1",
+            (now,),
         )
+        return {run for (run,) in rows}
 
     def _origins(self, runs: Iterable[str]) -> Iterator[str]:
         """
