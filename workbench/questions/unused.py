@@ -121,7 +121,7 @@ class _Recorded:
         self.writers: dict[int, set[int]] = defaultdict(set)
         self.written: dict[int, tuple[int, int]] = {}
         made: dict[int, set[int]] = defaultdict(set)
-        for _, dataset, first, last in writes:
+        for job, dataset, first, last in writes:
             before = self.written.get(dataset, (first, last))
             self.written[dataset] = min(first, before[0]), max(last, before[1])
             if ever or self._current.holds(job, dataset):
