@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import StoreError
@@ -138,9 +139,9 @@ class Database:
         Close it.
 
         Raises:
-            StoreError: something failed because the file is damaged.
+            StoreError: something in this package failed because the file is damaged.
         """
-        is_unexpected = isinstance(problem, Exception) and not isinstance(problem, StoreError)
+        is_unexpected = isinstance(problem, Exception) and not isinstance(problem, StoreError) and _is_ours(traceback)
         damage = damage_of(self._connection) if is_unexpected and not self._is_old else ""
         self.close()
         if damage:
@@ -749,6 +750,12 @@ _OPTIONAL = {
     )
     for table in stored.MERGED
 }
+
+
+def _is_ours(trace: TracebackType | None) -> bool:
+    """Return whether an error came out of this package, and not of what the caller does himself."""
+    package = f"{__name__.partition('.')[0]}."
+    return any(str(frame.f_globals.get("__name__")).startswith(package) for frame, _ in walk_tb(trace))
 
 
 def _why_not(path: Path, problem: Exception, read_only: bool) -> str:  # noqa: FBT001
