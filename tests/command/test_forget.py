@@ -52,6 +52,19 @@ def test_a_job_is_forgotten_with_its_runs_and_what_others_say_stays(store: Path,
     assert _names(store) == (["a", "b", "x", "y"], ["copy", "late", "other"])
 
 
+def test_what_others_lack_by_a_dataset_that_is_forgotten_is_said(store: Path, run: Run) -> None:
+    assert run("store", "forget", "b", "--yes", "--store", str(store))[0] == 0
+    with Store.open(store) as opened:
+        lacking = opened.upstream("a", ever=True).diagnostics
+        assert opened.upstream("y", ever=True).diagnostics == ()
+    assert [(each.code, each.message) for each in lacking] == [
+        ("expired", "1 run is no longer kept of the job copy, the last of 2026-01-01 00:03:00")
+    ]
+    assert run("store", "forget", "job:other", "--yes", "--store", str(store))[0] == 0
+    with Store.open(store) as opened:
+        assert {each.name for each in opened.tables.dropped()} == {"copy"}
+
+
 @pytest.mark.parametrize(("answer", "status"), [("", 1), ("n\n", 1), ("y\n", 0)])
 def test_nothing_is_forgotten_without_a_yes(
     store: Path, run: Run, monkeypatch: pytest.MonkeyPatch, answer: str, status: int

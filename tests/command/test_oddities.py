@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openlineage_pyspark.workbench.questions.diff import downstream_of
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import company, dataset, run_event, symlink, taken
 
@@ -83,6 +84,37 @@ def test_an_event_of_2099_is_not_what_its_job_does_now(tmp_path: Path, run: Run)
     assert message in run("upstream", "b", "--store", str(path))[2]
     answer = json.loads(run("upstream", "b", "--format", "json", "--store", str(path))[1])
     assert (answer["complete"], [each["code"] for each in answer["diagnostics"]]) == (False, ["odd-time"])
+
+
+def test_what_is_downstream_of_a_change_does_not_follow_an_event_of_2099(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    taken(path, [_copy("j", "old", "b", 1), _timed(_copy("j", "other", "b", 2), "2099-01-01T00:00:00Z")])
+    with Store.open(path) as store:
+        assert downstream_of(store.tables, {("old", ""): 1}) == ({("b", ""): 2}, ())
+        assert downstream_of(store.tables, {("other", ""): 1}) == ({}, ())
+
+
+def test_what_holds_until_a_time_that_lies_ahead_is_not_dropped_as_old(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "s.db"
+    old = (_copy("j", "older", "b", 0, run="r-0"), _copy("j", "old", "b", 1, run="r-1"))
+    taken(path, [*old, _timed(_copy("j", "other", "b", 2, run="r-2"), "2099-01-01T00:00:00Z")])
+    assert run("store", "expire", "--older-than", "1d", "--store", str(path))[0] == 0
+    with Store.open(path) as store:
+        assert {row.run_id for row in store.runs().result} == {"r-1", "r-2"}
+        assert [node.dataset for node in store.upstream("b").result.nodes] == ["old"]
+
+
+@pytest.mark.parametrize("ever", [False, True])
+def test_what_an_event_of_2099_reads_is_unused_until_then(tmp_path: Path, *, ever: bool) -> None:
+    path = tmp_path / "s.db"
+    taken(
+        path,
+        [_copy("j", "a", "b", 1), _copy("k", "c", "a", 1), _timed(_copy("l", "b", "e", 2), "2099-01-01T00:00:00Z")],
+    )
+    with Store.open(path) as store:
+        found = {row.dataset: row.writers for row in store.unused(by="table", ever=ever).result}
+    assert found["b"] == ("j",)
+    assert "a" not in found
 
 
 def test_a_clock_that_is_some_hours_ahead_counts(tmp_path: Path) -> None:

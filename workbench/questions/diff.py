@@ -29,6 +29,7 @@ from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.questions.arguments import time_or_now
 from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.graph import whole_graph
+from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.things import find_run, runs_within
@@ -279,6 +280,7 @@ def downstream_of(
     found: dict[tuple[str, str], int] = {}
     doubts: dict[str, None] = {}
     known: dict[str, int | None] = {}
+    limits = bounded(tables, Limits())
     for (name, column), away in sorted(places.items(), key=lambda each: (each[1], each[0])):
         if name not in known:
             try:
@@ -290,7 +292,7 @@ def downstream_of(
         id_ = known[name]
         if id_ is None:
             continue
-        depths = reach_all(tables, [(id_, column)], Direction.DOWNSTREAM, Limits(), by_columns=bool(column))[0]
+        depths = reach_all(tables, [(id_, column)], Direction.DOWNSTREAM, limits, by_columns=bool(column))[0]
         labels = datasets(tables, (place[0] for place in depths))
         for (below, field), depth in depths.items():
             place = (labels[below].label, field)
@@ -302,8 +304,9 @@ def downstream_of(
 def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) -> tuple[tuple[str, int], ...]:
     """Return what is made from columns, and from whole datasets, the closest first."""
     found: dict[Place, int] = {}
+    limits = bounded(tables, Limits())
     for places, by_columns in ((columns, True), (made, False)):
-        depths = reach_all(tables, sorted(places), Direction.DOWNSTREAM, Limits(), by_columns=by_columns)[0]
+        depths = reach_all(tables, sorted(places), Direction.DOWNSTREAM, limits, by_columns=by_columns)[0]
         for place, depth in depths.items():
             if depth:
                 found[place] = min(depth, found.get(place, depth))

@@ -10,6 +10,7 @@ from openlineage_pyspark.workbench.questions.things import JobThing, find_asked
 from openlineage_pyspark.workbench.questions.versions import StoredVersions
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
+from openlineage_pyspark.workbench.store.expiry import lost_runs
 from openlineage_pyspark.workbench.store.names import Thing
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from openlineage_pyspark.workbench.events.read import EventFacts
-    from openlineage_pyspark.workbench.store.names import QueriedTables
+    from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
 
 
 @attrs.frozen
@@ -31,6 +32,7 @@ class Forgetting:
         runs: how many runs they are of.
         jobs: the names of the jobs that lose runs.
         datasets: the names of further datasets of which these runs say something.
+        lost: the runs, by what is not forgotten: answers about it may lack them.
     """
 
     label: str
@@ -38,6 +40,7 @@ class Forgetting:
     runs: int
     jobs: tuple[str, ...]
     datasets: tuple[str, ...]
+    lost: tuple[DroppedRuns, ...]
 
 
 def forgetting(tables: QueriedTables, ref: str) -> Forgetting:
@@ -72,7 +75,9 @@ def forgetting(tables: QueriedTables, ref: str) -> Forgetting:
         runs |= {run_id} if run_id else set()
         lost |= set() if event.job is None else {event.job.name}
         others |= {name for id_, name in named.items() if id_ not in names}
-    return Forgetting(label, tuple(found), len(runs), tuple(sorted(lost)), tuple(sorted(others)))
+    # Of a job that is forgotten, nothing is kept.
+    kept = lost_runs(tables, runs, names) if names else ()
+    return Forgetting(label, tuple(found), len(runs), tuple(sorted(lost)), tuple(sorted(others)), tuple(kept))
 
 
 def _jobs_with(tables: QueriedTables, dataset_id: int) -> Iterator[int]:

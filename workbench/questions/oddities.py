@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal
 
 import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
-from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time, time_of_micros
+from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
+from openlineage_pyspark.workbench.store.current import latest_present, time_of_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,14 +16,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.reach import Limits
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
-# Clocks differ, and a clock without a time zone by up to 14 hours.
-_AHEAD_MICROS = 24 * 60 * 60 * 1_000_000
 _SHOWN = 5
-
-
-def latest_present() -> int:
-    """Return the time after which no event can have been made yet, microseconds since 1970."""
-    return micros_of_time(datetime.now(timezone.utc)) + _AHEAD_MICROS
 
 
 def bounded(tables: QueriedTables, limits: Limits) -> Limits:
@@ -38,9 +31,7 @@ def bounded(tables: QueriedTables, limits: Limits) -> Limits:
     """
     if limits.as_of is not None or limits.now != FOREVER:
         return limits
-    present = latest_present()
-    [(newest,)] = tables.query("SELECT max(last_time) FROM job")
-    return limits if newest is None or newest <= present else attrs.evolve(limits, now=present)
+    return attrs.evolve(limits, now=time_of_now(tables))
 
 
 def oddities(tables: QueriedTables) -> tuple[Diagnostic, ...]:

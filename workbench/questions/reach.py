@@ -193,7 +193,8 @@ def leads_on(
     step = _column_edges if by_columns else _dataset_edges
     down = direction is Direction.DOWNSTREAM
     edges = step(tables, last, direction, limits, Current(tables, limits.time))
-    return any((edge.target if down else edge.source) not in depths for edge in edges)
+    unseen = unseen_jobs(tables, limits)
+    return any((edge.target if down else edge.source) not in depths for edge in edges if edge.job_id not in unseen)
 
 
 def limit_diagnostic(direction: Direction, limits: Limits) -> Diagnostic:

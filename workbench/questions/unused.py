@@ -11,10 +11,12 @@ import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.model.graph import column_id, node_id
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
-from openlineage_pyspark.workbench.model.times import FOREVER, known_time
+from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import Ever, time_or_now
 from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
+from openlineage_pyspark.workbench.questions.oddities import bounded
+from openlineage_pyspark.workbench.questions.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.store.current import Current
@@ -114,12 +116,13 @@ class _Recorded:
 
     def __init__(self, tables: QueriedTables, since: int, *, ever: bool) -> None:
         self._tables = tables
-        self._current = None if ever else Current(tables, FOREVER)
+        self._time = bounded(tables, Limits()).time
+        self._current = None if ever else Current(tables, self._time)
         reads, writes = (self._flows(table) for table in ("told_read", "told_write"))
         self.writers: dict[int, set[int]] = defaultdict(set)
         self.written: dict[int, tuple[int, int]] = {}
         made: dict[int, set[int]] = defaultdict(set)
-        for _, dataset, first, last in writes:
+        for job, dataset, first, last in writes:
             before = self.written.get(dataset, (first, last))
             self.written[dataset] = min(first, before[0]), max(last, before[1])
         for job, dataset in self._holding({(job, dataset) for job, dataset, _, _ in writes}):
@@ -172,22 +175,18 @@ class _Recorded:
             (job, dataset, first, last)
             for job, dataset, first, last in self._tables.query(
                 "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names)
-                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id IS NOT NULL"
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
+                "WHERE l.job_id IS NOT NULL AND l.first_time <= ?",
+                (self._time,),
             )
         ]
-
-    def _holding(self, outputs: set[tuple[int, int]]) -> set[tuple[int, int]]:
-        """Return those of some jobs and datasets that the jobs write."""
-        if self._current is None:
-            return outputs
-        self._current.learn(outputs)
-        return {(job, dataset) for job, dataset in outputs if self._current.holds(job, dataset)}
 
     def _learn_edges(self, since: int) -> None:
         rows = self._tables.query(
             "SELECT s.dataset_id, c.input_column, t.dataset_id, c.job_id, c.last_time, c.description "
             "FROM told_edge c JOIN dataset_identity s ON s.name_id = c.input_id "
-            "JOIN dataset_identity t ON t.name_id = c.output_id WHERE c.job_id IS NOT NULL"
+            "JOIN dataset_identity t ON t.name_id = c.output_id WHERE c.job_id IS NOT NULL AND c.first_time <= ?",
+            (self._time,),
         )
         outputs = {(row[3], row[2]) for row in rows}
         self._holding(outputs)

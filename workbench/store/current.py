@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from openlineage_pyspark.workbench.model.times import FOREVER
+from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time
 from openlineage_pyspark.workbench.store.described import Described
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
@@ -31,7 +32,8 @@ PARTITION_OPERATORS = ("overwrite_partitions_dynamic", "dynamic_partition_overwr
 """The operators, as names of jobs have them, that replace those partitions alone of which they write rows."""
 _PARTITIONS = re.compile(r"\bPARTITION\s*\(|\bREPLACE\s+(WHERE|USING)\b", re.IGNORECASE)
 
-
+# Clocks differ, and a clock without a time zone by up to 14 hours.
+_AHEAD_MICROS = 24 * 60 * 60 * 1_000_000
 _NOTHING = Described()
 _COMPLETE, _FAILED, _OPEN = "'COMPLETE'", "'FAIL', 'ABORT'", "'START', 'RUNNING', 'OTHER'"
 
@@ -45,6 +47,18 @@ def _ended(run: str) -> str:
 
 
 _COLUMNS = f"r.job_id, r.run_id, coalesce(r.parent_run_id, '') AS parent, {_began('r')} AS began, r.last_time"
+
+
+def latest_present() -> int:
+    """Return the time after which no event can have been made yet, microseconds since 1970."""
+    return micros_of_time(datetime.now(timezone.utc)) + _AHEAD_MICROS
+
+
+def time_of_now(tables: QueriedTables) -> int:
+    """Return the time for which to tell what holds now: `FOREVER`, if no event has a time that lies ahead."""
+    present = latest_present()
+    [(newest,)] = tables.query("SELECT max(last_time) FROM job")
+    return FOREVER if newest is None or newest <= present else present
 
 
 class _Run(NamedTuple):

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.model.times import FOREVER
-from openlineage_pyspark.workbench.store.current import Current
+from openlineage_pyspark.workbench.store.current import Current, time_of_now
 from openlineage_pyspark.workbench.store.events.rows import parse_event
 from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
 _COUNTED = ("event", "run", "job", "dataset", "source_snapshot_lineage", "sink_snapshot_lineage", "column_lineage")
 
@@ -87,9 +87,34 @@ def expire(tables: ExpirableTables, time: int, *, dry_run: bool = False) -> Expi
     if dry_run:
         events = len(dropped.events())
         return Expired(events, dropped.runs, before, before, size, size, shrunk=False)
-    events = tables.forget(dropped.events, dropped.lost)
+    events = tables.forget(dropped.events, lambda: lost_runs(tables, dropped.lost))
     shrunk = tables.shrink() if events else False
     return Expired(events, dropped.runs, before, _counts(tables), size, tables.size(), shrunk)
+
+
+def lost_runs(tables: QueriedTables, lost: Iterable[str], without: Container[int] = ()) -> list[DroppedRuns]:
+    """
+    Return runs that are about to be dropped, by jobs and by the datasets that they read or wrote.
+
+    Args:
+        tables: the store.
+        lost: the ids of the runs.
+        without: the names of datasets that are not to be named.
+    """
+    found: dict[tuple[str, str, int], tuple[set[str], int]] = {}
+    for marks, part in marked_lists(sorted(lost)):
+        rows = tables.query(
+            "SELECT j.namespace, j.name, coalesce(l.name_id, 0), r.run_id, r.last_time FROM run r "  # noqa: S608
+            "JOIN job j ON j.job_id = r.job_id LEFT JOIN (SELECT run_id, name_id FROM source_snapshot_lineage "
+            "UNION SELECT run_id, name_id FROM sink_snapshot_lineage) l ON l.run_id = r.run_id "
+            f"WHERE r.run_id IN ({marks})",
+            part,
+        )
+        for namespace, name, name_id, run, time in rows:
+            key = (namespace, name, 0 if name_id in without else name_id)
+            runs, last = found.setdefault(key, (set(), 0))
+            found[key] = ({*runs, run}, max(last, time))
+    return [DroppedRuns(*key, len(runs), last) for key, (runs, last) in sorted(found.items())]
 
 
 class _Dropped:
@@ -106,37 +131,27 @@ class _Dropped:
         self._time = time
         # What was written of a dataset: when, and by which run.
         self._known: dict[int, list[tuple[int, str]]] = {}
-        self.runs = 0
-        self._lost: set[str] = set()
+        self.lost: set[str] = set()
+
+    @property
+    def runs(self) -> int:
+        """Return how many runs they are."""
+        return len(self.lost)
 
     def events(self) -> list[str]:
         """Return their ids."""
         kept = self._kept_runs()
         old = self._tables.query("SELECT run_id, event_id FROM event WHERE run_id <> '' ORDER BY run_id")
         found = [(run, event) for run, event in old if run not in kept]
-        self._lost = {run for run, _ in found}
-        self.runs = len(self._lost)
+        self.lost = {run for run, _ in found}
         return [event for _, event in found] + self._without_run()
-
-    def lost(self) -> list[DroppedRuns]:
-        """Return the runs of the events, by jobs and by the datasets that they read or wrote."""
-        found: dict[tuple[str, str, int], tuple[set[str], int]] = {}
-        for marks, part in marked_lists(sorted(self._lost)):
-            rows = self._tables.query(
-                "SELECT j.namespace, j.name, coalesce(l.name_id, 0), r.run_id, r.last_time FROM run r "  # noqa: S608
-                "JOIN job j ON j.job_id = r.job_id LEFT JOIN (SELECT run_id, name_id FROM source_snapshot_lineage "
-                "UNION SELECT run_id, name_id FROM sink_snapshot_lineage) l ON l.run_id = r.run_id "
-                f"WHERE r.run_id IN ({marks})",
-                part,
-            )
-            for namespace, name, name_id, run, time in rows:
-                runs, last = found.setdefault((namespace, name, name_id), (set(), 0))
-                found[namespace, name, name_id] = ({*runs, run}, max(last, time))
-        return [DroppedRuns(*key, len(runs), last) for key, (runs, last) in sorted(found.items())]
 
     def _kept_runs(self) -> set[str]:
         recent = self._tables.query("SELECT run_id FROM run WHERE last_time >= ?", (self._time,))
-        kept = {run for (run,) in (*recent, *self._newest())} | self._current()
+        kept = {run for (run,) in recent}
+        # Where events have times that lie ahead, what they tell stays, and what holds until then.
+        for now in {FOREVER, time_of_now(self._tables)}:
+            kept |= self._newest(now) | self._current(now)
         waiting = kept
         while waiting:
             found = set(self._origins(waiting)) | set(self._parents(waiting))
@@ -144,22 +159,27 @@ class _Dropped:
             kept |= waiting
         return kept
 
-    def _current(self) -> set[str]:
-        """Return the runs that tell what each job does now; of a job that never completed, its latest run too."""
+    def _current(self, now: int) -> set[str]:
+        """Return the runs that tell what each job does; of a job that never completed, its latest run too."""
         jobs = {job for (job,) in self._tables.query("SELECT DISTINCT job_id FROM run")}
         latest = self._tables.query(
             "SELECT run_id FROM (SELECT r.run_id, row_number() OVER (PARTITION BY r.job_id "
             "ORDER BY coalesce(r.started, r.first_time) DESC, r.run_id) AS place FROM run r WHERE r.job_id NOT IN "
-            "(SELECT c.job_id FROM run c WHERE c.state = 'COMPLETE')) o WHERE place = 1"
+            "(SELECT c.job_id FROM run c WHERE c.state = 'COMPLETE') AND coalesce(r.started, r.first_time) <= ?) o "
+            "WHERE place = 1",
+            (now,),
         )
-        return Current(self._tables, FOREVER).runs(jobs) | {run for (run,) in latest}
+        return Current(self._tables, now).runs(jobs) | {run for (run,) in latest}
 
-    def _newest(self) -> list[tuple[str]]:
+    def _newest(self, now: int) -> set[str]:
         """Return the runs that wrote the newest version of each dataset."""
-        return self._tables.query(
+        rows = self._tables.query(
             "SELECT run_id FROM (SELECT s.run_id, rank() OVER (PARTITION BY i.dataset_id ORDER BY s.time DESC) "
-            "AS place FROM sink_snapshot_lineage s JOIN dataset_identity i ON i.name_id = s.name_id) WHERE place = 1"
+            "AS place FROM sink_snapshot_lineage s JOIN dataset_identity i ON i.name_id = s.name_id WHERE s.time <= ?) "
+            "WHERE place = 1",
+            (now,),
         )
+        return {run for (run,) in rows}
 
     def _origins(self, runs: Iterable[str]) -> Iterator[str]:
         """

@@ -36,3 +36,14 @@ def test_each_edge_says_when_its_job_was_last_seen(filled: Callable[..., Store])
     links = _filled(filled).upstream("t").result.links
     seen = {link.source.dataset: link.last_seen for link in links}
     assert seen == {"old": "2026-01-01T00:01:00Z", "new": "2026-01-01T01:00:00Z"}
+
+
+def test_an_answer_that_ends_at_its_depth_lacks_nothing_if_only_an_unseen_job_leads_on(
+    filled: Callable[..., Store],
+) -> None:
+    store = filled(
+        run_event("daily", "COMPLETE", 60, inputs=(dataset("raw"),), outputs=(dataset("t"),)),
+        run_event("gone", "COMPLETE", 1, inputs=(dataset("t"),), outputs=(dataset("old"),)),
+    )
+    assert [each.code for each in store.downstream("raw", depth=1).diagnostics] == ["limit"]
+    assert store.downstream("raw", depth=1, since=at(30)).diagnostics == ()
