@@ -122,7 +122,7 @@ class _Recorded:
         self.writers: dict[int, set[int]] = defaultdict(set)
         self.written: dict[int, tuple[int, int]] = {}
         made: dict[int, set[int]] = defaultdict(set)
-        for job, dataset, first, last in writes:
+        for _, dataset, first, last in writes:
             before = self.written.get(dataset, (first, last))
             self.written[dataset] = min(first, before[0]), max(last, before[1])
         for job, dataset in self._holding({(job, dataset) for job, dataset, _, _ in writes}):
@@ -175,11 +175,16 @@ class _Recorded:
             (job, dataset, first, last)
             for job, dataset, first, last in self._tables.query(
                 "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names)
-                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
-                "WHERE l.job_id IS NOT NULL AND l.first_time <= ?",
-                (self._time,),
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id IS NOT NULL"
             )
         ]
+
+    def _holding(self, outputs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Return those of some jobs and datasets that the jobs write."""
+        if self._current is None:
+            return outputs
+        self._current.learn(outputs)
+        return {(job, dataset) for job, dataset in outputs if self._current.holds(job, dataset)}
 
     def _learn_edges(self, since: int) -> None:
         rows = self._tables.query(
