@@ -695,6 +695,17 @@ def dataset_facts(document: object, role: Role) -> DatasetOfEvent:
     return DatasetOfEvent(role, namespace, name, document, _Odd(f"{_WORDS[role]} {namespace} {name}"))
 
 
+def edges_into(dataset: DatasetOfEvent, stated: Iterable[Stated]) -> tuple[StatedEdge, ...]:
+    """
+    Return the edges into a dataset, each once.
+
+    Args:
+        dataset: the dataset.
+        stated: what explicit lineage facets state of it, which decides.
+    """
+    return tuple(_joined(_decide([*dataset.edges], tuple(stated))[0]))
+
+
 def facets_of(event: EventJson) -> Iterator[tuple[str, tuple[str, str], Any]]:
     """
     Yield each facet of an event: where it is, the names of its kind and of itself, and its JSON.

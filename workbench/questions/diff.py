@@ -172,9 +172,7 @@ def diff_of_times(tables: QueriedTables, before: int, after: int) -> Diff:
 
 def diff_of_runs(tables: QueriedTables, before: str, after: str) -> Diff:
     """Return what is different between two runs, with the runs within each."""
-    return _diff(
-        tables, *(_graph(tables, _texts_of_runs(tables, runs_within(tables, run_id))) for run_id in (before, after))
-    )
+    return _diff(tables, *(_graph(tables, runs_within(tables, run_id)) for run_id in (before, after)))
 
 
 def diff_of_files(before: Path, after: Path) -> Diff:
@@ -341,19 +339,19 @@ def _schemas(rows: Rows, ids: Mapping[int, int]) -> dict[Place, str]:
     return columns
 
 
-def _graph(tables: QueriedTables, texts: Iterable[str]) -> PlacedGraph:
-    """Return the graph of all that events say, with the datasets as the store knows them."""
-    rows = _rows_of(texts)
+def _graph(tables: QueriedTables, runs: Sequence[str]) -> PlacedGraph:
+    """Return the graph of all that the events of runs say, with the datasets as the store knows them."""
+    rows = _rows_of(_texts_of_runs(tables, runs))
     ids = _identities(tables, {int(row[0] or 0) for row in rows.get("dataset", ())})
     columns = _schemas(rows, ids)
     lineage = list(_typed(rows.get("column_lineage", ())))
     edges = _explained(tables, lineage, ids)
     used = {(ids[row[at]], row[at + 1]) for row in lineage for at in (0, 2)}
-    reads: dict[int, set[int]] = {}
-    for row in _typed(rows.get("source_job_lineage", ())):
-        reads.setdefault(row[0], set()).add(ids[row[1]])
     between = {
-        (source, ids[row[1]]) for row in _typed(rows.get("sink_job_lineage", ())) for source in reads.get(row[0], ())
+        (ids[source], ids[name])
+        for each in tables.described.of_runs(runs, FOREVER).values()
+        for name, output in each.written.items()
+        for source in (each.read if output.sources is None else output.sources)
     }
     return _placed(tables, columns, used, edges, between)
 
