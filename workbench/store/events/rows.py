@@ -134,6 +134,7 @@ class JobMention:
     facts: tuple[str | None, ...]
 
 
+Mentioned: TypeAlias = "tuple[JobMention | DatasetMention, ...]"
 Mentions: TypeAlias = "Mapping[JobMention | DatasetMention, TimeSpan]"
 
 
@@ -159,7 +160,7 @@ class EventRows:
     type: str
     producer: str
     rows: Rows
-    mentions: tuple[JobMention | DatasetMention, ...]
+    mentions: Mentioned
     span: TimeSpan
     gaps: tuple[tuple[str, str], ...] = ()
     call_site: str = ""
@@ -226,6 +227,9 @@ class Memory(Protocol):
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
         """Return what an event says of a dataset, as `read` does. What it says follows from the key."""
 
+    def mentions(self, job: JobMention | None, sides: Iterable[SideOfEvent], /) -> Mentioned:
+        """Return what an event says of its job and its datasets: the same value for events that say the same."""
+
 
 class NoMemory:
     """Remembers nothing."""
@@ -237,6 +241,15 @@ class NoMemory:
     def mention(self, _key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
         """Read it."""
         return read()
+
+    def mentions(self, job: JobMention | None, sides: Iterable[SideOfEvent], /) -> Mentioned:
+        """Return what is said of a job and of datasets."""
+        return mentioned(job, sides)
+
+
+def mentioned(job: JobMention | None, sides: Iterable[SideOfEvent]) -> Mentioned:
+    """Return what is said of a job and of datasets as one value."""
+    return (*(() if job is None else (job,)), *(each for side in sides for each in side.mentions))
 
 
 def parse_event(text: str) -> dict[str, Any]:
@@ -308,17 +321,16 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
             is_stated = stated is not None and role is Role.OUTPUT
             sides[where] = read() if is_stated else memory.side(job.job_id, where, read)
     run_id, job_id, time = "" if said.run is None else said.run.id, None if job is None else job.job_id, said.time
-    mentions: list[JobMention | DatasetMention] = [] if job is None else [job]
+    mentions = memory.mentions(job, sides.values())
     has_batches = _micro_batches(said, job_id, sides.get("inputs"), rows)
     for side in sides.values():
-        mentions += side.mentions
         if not has_batches and (side.role is Role.ALONE or said.type in _DONE):
             for table, name_id, snapshot, rest in side.versions:
                 _add(rows, table, (run_id, NO_BATCH, name_id, snapshot, job_id, time, *rest))
     digest = hashlib.sha256(text.encode(errors="replace")).digest()[:_DIGEST_BYTES]
     span = TimeSpan(time, run_id, time, run_id)
     gaps, site = ((), "") if said.run is None else (said.run.gaps, said.run.call_site)
-    return EventRows(text, digest, said.type, said.producer, rows, tuple(mentions), span, gaps, site)
+    return EventRows(text, digest, said.type, said.producer, rows, mentions, span, gaps, site)
 
 
 def named_rows(mentions: Mentions) -> Rows:
