@@ -110,7 +110,7 @@ def test_the_last_run_that_states_lineage_holds(filled: Fill) -> None:
 def some_entries(seed: int) -> list[dict[str, Any]]:
     """Return what a job states of c and of d, between columns whose names are known."""
     chance = random.Random(seed)  # noqa: S311 (a test's choice)
-    kinds = [VALUE, {"type": "DIRECT", "subtype": "AGGREGATION", "masking": True}]
+    kinds: list[dict[str, Any]] = [VALUE, {"type": "DIRECT", "subtype": "AGGREGATION", "masking": True}]
 
     def inputs(of: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [
