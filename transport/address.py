@@ -22,9 +22,6 @@ def without_secrets(address: str) -> str:
 
     A password may hold any character, also `/`, `?` and `#`. If the text before the first of these can't be a host and
     port, everything up to the last `@` is taken as the login.
-
-    Args:
-        address: a URL or the like.
     """
     found = _ADDRESS.match(address)
     start, rest = found.groups() if found else ("", address)

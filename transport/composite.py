@@ -347,9 +347,6 @@ def independent_parts(transport: Transport) -> list[Transport]:
     """
     Return the transports that each get every event, whatever the outcome at the others.
 
-    Args:
-        transport: as configured.
-
     Returns:
         The parts of a composite transport that sends to all of them, recursively; else the transport itself.
     """

@@ -193,9 +193,6 @@ def message_key(body: bytes) -> str:
     """
     Return the key of a message as the Java and Python clients make it.
 
-    Args:
-        body: an event as JSON.
-
     Returns:
         `run:<namespace>/<name>` of the root job if the event names one, else of the parent job, else of its own job.
     """

@@ -39,13 +39,7 @@ def byte_count(text: str) -> int:
 
 
 def items(text: str, separator: str = "[;,]") -> tuple[str, ...]:
-    """
-    Return the items of a list, written `a,b`, `a;b` or `[a;b]`; empty items are left out.
-
-    Args:
-        text: the list.
-        separator: the separator between items, as a regular expression.
-    """
+    """Return the items of a list, written `a,b`, `a;b` or `[a;b]`; empty items are left out."""
     whole = text.strip()
     if whole.startswith("[") and whole.endswith("]"):
         whole = whole[1:-1]

@@ -24,9 +24,7 @@ from openlineage_pyspark.facets.model.run import (
     EventType,
     Failure,
     Job,
-    JobType,
     Parent,
-    ProcessingType,
     RunState,
 )
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
@@ -48,7 +46,7 @@ from openlineage_pyspark.listener.probe.records import (
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.commits import Commits, ConcurrentExecution
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
-from openlineage_pyspark.listener.runs.open_run import OpenRun, end_type, job_name, output_label, run_id, stream_label
+from openlineage_pyspark.listener.runs.open_run import Jobs, OpenRun, end_type, output_label, stream_label
 from openlineage_pyspark.listener.runs.rdd_jobs import rdd_job
 from openlineage_pyspark.listener.runs.stream_sources import SourceNames
 
@@ -246,6 +244,7 @@ class Runs:
     def __init__(self, application: Application) -> None:
         """Start with no runs."""
         self._application = application
+        self._jobs = Jobs(application)
         self._executions: dict[int, Execution] = {}
         self._runs: dict[str, OpenRun] = {}
         self._streams: dict[str, StreamStarted] = {}
@@ -407,37 +406,16 @@ class Runs:
     def _open(self, execution: Execution, plan_lineage: PlanLineage) -> OpenRun:
         word = plan_lineage.command or ("query" if plan_lineage.columns is not None else "command")
         key = str(execution.id)
-        job = self._job(word, output_label(plan_lineage, self._application.trimming), "SQL_JOB", sql=execution.sql)
+        job = self._jobs.job(word, output_label(plan_lineage, self._application.trimming), "SQL_JOB", sql=execution.sql)
         site = self._call_site(execution)
         run = self._runs[key] = OpenRun(
-            key, self._run_id(f"execution {key}"), self._at(job, site), plan_lineage, call_site=site
+            key, self._jobs.run_id(f"execution {key}"), self._jobs.at(job, site), plan_lineage, call_site=site
         )
         return run
 
     def _call_site(self, execution: Execution) -> CallSite | None:
         """Return the line of Python that runs an execution, or the one around it, as events name it."""
-        site = self._executions.get(execution.root, execution).call_site
-        told = site is not None and self._application.call_sites != "none"
-        return site.relative(self._application.source_location) if site is not None and told else None
-
-    def _at(self, job: Job, site: CallSite | None) -> Job:
-        """Return a job whose source is a line, if that is asked for and the line is in the script's folder."""
-        if site is None or self._application.call_sites != "url":
-            return job
-        return attrs.evolve(job, source_location=site.location(job.source_location) or job.source_location)
-
-    def _job(
-        self, word: str, label: str, type_: JobType, processing: ProcessingType = "BATCH", sql: str | None = None
-    ) -> Job:
-        app = self._application
-        label = label if app.append_dataset_name else ""
-        # Without either, the job would have the application's name.
-        parts = [app.name, word if app.append_command or not label else "", label]
-        name = job_name(parts, replace_dots=app.replace_dots)
-        return Job(app.namespace, name, type_, processing, sql, app.source_location)
-
-    def _run_id(self, identity: str) -> str:
-        return run_id(self._application.started, self._application.id, identity)
+        return self._jobs.call_site(self._executions.get(execution.root, execution).call_site)
 
     def _owner(self, execution: Execution) -> OpenRun | None:
         if execution.root == execution.id:
@@ -536,10 +514,10 @@ class Runs:
         name = execution.unresolved.rsplit(".", 1)[-1]
         if not self._application.reads and not name.startswith(_UNRESOLVED_WRITES):
             return []
-        job = self._job(naming.snake_case(name), "", "SQL_JOB", sql=execution.sql)
+        job = self._jobs.job(naming.snake_case(name), "", "SQL_JOB", sql=execution.sql)
         site = self._call_site(execution)
-        identity = self._run_id(f"execution {execution.id}")
-        run = OpenRun(str(execution.id), identity, self._at(job, site), PlanLineage(), call_site=site)
+        identity = self._jobs.run_id(f"execution {execution.id}")
+        run = OpenRun(str(execution.id), identity, self._jobs.at(job, site), PlanLineage(), call_site=site)
         return [
             self._state(run, "START", execution.time),
             self._state(run, "FAIL", record.time, record.failure),
@@ -558,7 +536,7 @@ class Runs:
         run = self._runs.get(query)
         if run is None:
             job = self._stream_job(query, [plan_lineage], execution.sql)
-            run = self._runs[query] = OpenRun(query, self._run_id(f"stream {query}"), job, plan_lineage)
+            run = self._runs[query] = OpenRun(query, self._jobs.run_id(f"stream {query}"), job, plan_lineage)
             run.batches = self._micro_batches(query, execution)
         elif len(plan_lineage.outputs) > len(run.plan_lineage.outputs):
             run.plan_lineage = plan_lineage
@@ -604,7 +582,7 @@ class Runs:
     def _stream_job(self, query: str, parts: list[PlanLineage], sql: str | None) -> Job:
         started = self._streams.get(query)
         label = stream_label(started.name if started is not None else None, parts, self._application.trimming)
-        return self._job("streaming_query", label, "SQL_JOB", "STREAMING", sql)
+        return self._jobs.job("streaming_query", label, "SQL_JOB", "STREAMING", sql)
 
     def _nested_in_stream(self, query: str, plan_lineage: PlanLineage, execution: Execution) -> list[RunState]:
         """Add what `foreachBatch` writes to the run of its stream."""
@@ -630,8 +608,8 @@ class Runs:
             return []
         key = f"job {record.job}"
         label = output_label(plan_lineage, self._application.trimming)
-        job = self._job(plan_lineage.command or "rdd", label, "RDD_JOB")
-        run = self._runs[key] = OpenRun(key, self._run_id(key), job, plan_lineage)
+        job = self._jobs.job(plan_lineage.command or "rdd", label, "RDD_JOB")
+        run = self._runs[key] = OpenRun(key, self._jobs.run_id(key), job, plan_lineage)
         run.started = True
         return [self._state(run, "START", record.time)]
 

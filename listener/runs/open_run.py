@@ -24,12 +24,15 @@ from openlineage_pyspark.facets.model.run import (
     Failure,
     Gap,
     Job,
+    JobType,
     Parent,
+    ProcessingType,
     RunOutput,
     RunState,
 )
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
+from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.commits import versions_of
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
 from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_of, outputs_of
@@ -82,6 +85,44 @@ def run_id(application_start: datetime.datetime, application_id: str, key: str) 
         raise ValueError(f"application_start {application_start.isoformat()} has no time zone: give it one")
     # Neither part can contain a zero byte, so different pairs never give the same text.
     return str(generate_static_uuid(application_start, f"{application_id}\0{key}".encode()))
+
+
+@attrs.frozen
+class Jobs:
+    """
+    The jobs of an application, and the ids of its runs.
+
+    Args:
+        application: the application, with what it asks for the names of jobs.
+    """
+
+    application: Application
+
+    def job(
+        self, word: str, label: str, type_: JobType, processing: ProcessingType = "BATCH", sql: str | None = None
+    ) -> Job:
+        """Return the job whose name has a word for what it does, and a label for what it does it to."""
+        app = self.application
+        label = label if app.append_dataset_name else ""
+        # Without either, the job would have the application's name.
+        parts = [app.name, word if app.append_command or not label else "", label]
+        name = job_name(parts, replace_dots=app.replace_dots)
+        return Job(app.namespace, name, type_, processing, sql, app.source_location)
+
+    def at(self, job: Job, site: CallSite | None) -> Job:
+        """Return a job whose source is a line, if that is asked for and the line is in the script's folder."""
+        if site is None or self.application.call_sites != "url":
+            return job
+        return attrs.evolve(job, source_location=site.location(job.source_location) or job.source_location)
+
+    def call_site(self, site: CallSite | None) -> CallSite | None:
+        """Return a line of Python as events name it; None if they name none."""
+        told = site is not None and self.application.call_sites != "none"
+        return site.relative(self.application.source_location) if site is not None and told else None
+
+    def run_id(self, identity: str) -> str:
+        """Return the id of the run that has an identity within the application."""
+        return run_id(self.application.started, self.application.id, identity)
 
 
 def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:

@@ -49,7 +49,7 @@ def imported(process):
     return call
 
 
-_LISTED = ("command", "command.main", "errors", "workbench", "workbench.extras", "workbench.questions")
+_LISTED = ("command", "command.main", "errors", "workbench", "workbench.questions")
 LIST = ["openlineage_pyspark", *(f"openlineage_pyspark.{name}" for name in _LISTED)]
 
 

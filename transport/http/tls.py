@@ -40,9 +40,6 @@ class ClientCertificate:
         """
         Make the connections of a context present the certificate.
 
-        Args:
-            context: the context to load it into.
-
         Raises:
             OSError: a file can't be read or is not a PEM file, or the password or the key is wrong.
         """
@@ -85,9 +82,6 @@ class TlsSettings:
 def read_tls_settings(options: Mapping[str, object]) -> TlsSettings:
     """
     Read the options `sslContext` (of the Java and the Python client) and `verify`.
-
-    Args:
-        options: the nested options of the http transport.
 
     Raises:
         TransportConfigError: an option, or the file that it names, can't be used.

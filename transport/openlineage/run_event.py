@@ -17,9 +17,6 @@ def run_event(body: bytes) -> event_v2.RunEvent:
 
     Facets stay plain mappings, except for `parent`, whose attributes the client's own code reads.
 
-    Args:
-        body: the event as JSON.
-
     Raises:
         KeyError: the event lacks a required field.
         ValueError: the body is not JSON, or its event type is not one of the specification.

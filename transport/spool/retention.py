@@ -49,10 +49,6 @@ def make_room(root: Path, max_bytes: int) -> int:
 
     What was set aside goes first, then dead letters, then what waits; the oldest of each first.
 
-    Args:
-        root: the spool's root.
-        max_bytes: the limit on what all directories take on disk.
-
     Returns:
         The number of deleted events.
     """
@@ -88,10 +84,6 @@ def is_expired(seen: Content, max_age_seconds: float) -> bool:
 def delete(seen: Content, why: str) -> bool:
     """
     Delete a directory, and log what was in it.
-
-    Args:
-        seen: its content.
-        why: the reason, as a clause.
 
     Returns:
         Whether it was deleted; False if an application holds it, or it is gone.

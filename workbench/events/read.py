@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import enum
 import json
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import attrs
@@ -36,6 +35,7 @@ from openlineage_pyspark.workbench.events.facts import (
     StatedPath,
     SubmittedAs,
 )
+from openlineage_pyspark.workbench.events.once import once
 from openlineage_pyspark.workbench.model.kinds import certainty_of
 from openlineage_pyspark.workbench.model.times import microseconds, time_of_micros
 
@@ -157,7 +157,7 @@ class DatasetOfEvent:
     _document: EventJson = attrs.field(repr=False)
     _odd: _Odd = attrs.field(repr=False)
 
-    @cached_property
+    @once
     def _facets(self) -> EventJson:
         return self._odd.mapping("facets", self._document, "facets")
 
@@ -170,7 +170,7 @@ class DatasetOfEvent:
         """The facets as parsed JSON."""
         return self._facets
 
-    @cached_property
+    @once
     def fields(self) -> tuple[SchemaField, ...]:
         """
         The fields of the schema, in order, those of structs below them.
@@ -180,7 +180,7 @@ class DatasetOfEvent:
         """
         return tuple(_fields(self._odd, self._facet("schema")))
 
-    @cached_property
+    @once
     def symlinks(self) -> tuple[OtherName, ...]:
         """The other names of the dataset."""
         odd = self._odd
@@ -210,12 +210,12 @@ class DatasetOfEvent:
         """The name of the catalog; empty if the event does not say."""
         return self._text("catalog", "name")
 
-    @cached_property
+    @once
     def version(self) -> str:
         """The newest version that was read or made; empty if the event does not say."""
         return self._text("version", "datasetVersion")
 
-    @cached_property
+    @once
     def versions(self) -> tuple[str, ...]:
         """All versions that were read or made, in order; the newest one, if the event does not list them."""
         listed = self._facet("pyspark_snapshot").get("versions")
@@ -244,7 +244,7 @@ class DatasetOfEvent:
         """What became of the dataset, such as OVERWRITE; empty for an append."""
         return self._text("lifecycleStateChange", "lifecycleStateChange")
 
-    @cached_property
+    @once
     def renamed_from(self) -> Name | None:
         """The name that it had before the event; None if it had the same one."""
         before = self._facet("lifecycleStateChange").get("previousIdentifier")
@@ -256,7 +256,7 @@ class DatasetOfEvent:
         found = Name(before["namespace"], before["name"])
         return None if found == (self.namespace, self.name) else found
 
-    @cached_property
+    @once
     def counts(self) -> RowsAndBytes:
         """How much of it was read or written."""
         if self.role is Role.ALONE:
@@ -272,18 +272,18 @@ class DatasetOfEvent:
         """Whether the event says where its columns come from, be it that they come from nowhere."""
         return isinstance(self._facets.get("columnLineage"), dict)
 
-    @cached_property
+    @once
     def lineage_columns(self) -> tuple[str, ...]:
         """The columns that `columnLineage` names, with a source or without."""
         return tuple(filter(None, self._odd.mapping("columnLineage", self._facet("columnLineage"), "fields")))
 
-    @cached_property
+    @once
     def lineage_edges(self) -> tuple[StatedEdge, ...]:
         """The edges into it that `columnLineage` has."""
         found = _EdgesOfFacet(self).edges()
         return tuple(StatedEdge(*ends, tuple(paths)) for ends, paths in found.items())
 
-    @cached_property
+    @once
     def edges(self) -> tuple[StatedEdge, ...]:
         """
         The edges into it that `columnLineage` has, and those of a new name from the columns of the old one.
@@ -303,7 +303,7 @@ class DatasetOfEvent:
         )
         return tuple(_joined((*self.lineage_edges, *old)))
 
-    @cached_property
+    @once
     def stated(self) -> Stated | None:
         """What the explicit lineage facet of the dataset states; None without one."""
         if self.role is Role.INPUT or "lineage" not in self._facets:
@@ -315,7 +315,7 @@ class DatasetOfEvent:
         """The names of its facets."""
         return tuple(self._facets)
 
-    @cached_property
+    @once
     def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What was left out of its facets. All of them are read for this."""
         _ = (self.fields, self.symlinks, self.type, self.storage_layer, self.file_format, self.catalog, self.versions)
@@ -336,7 +336,7 @@ class JobOfEvent:
     _document: EventJson = attrs.field(repr=False)
     _odd: _Odd = attrs.field(factory=lambda: _Odd("job"), repr=False)
 
-    @cached_property
+    @once
     def _facets(self) -> EventJson:
         return self._odd.mapping("facets", self._document, "facets")
 
@@ -374,7 +374,7 @@ class JobOfEvent:
         """Where its source code is."""
         return self._text("sourceCodeLocation", "url")
 
-    @cached_property
+    @once
     def stated(self) -> tuple[Stated, ...]:
         """What the explicit lineage facet of the job states, one for each of its entries."""
         if "lineage" not in self._facets:
@@ -392,7 +392,7 @@ class JobOfEvent:
         """The names of its facets."""
         return tuple(self._facets)
 
-    @cached_property
+    @once
     def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What was left out of its facets. All of them are read for this."""
         _ = (self.processing, self.integration, self.type, self.sql, self.description, self.source_url, self.stated)
@@ -407,7 +407,7 @@ class RunOfEvent:
     _document: EventJson = attrs.field(repr=False)
     _odd: _Odd = attrs.field(factory=lambda: _Odd("run"), repr=False)
 
-    @cached_property
+    @once
     def _facets(self) -> EventJson:
         return self._odd.mapping("facets", self._document, "facets")
 
@@ -415,12 +415,12 @@ class RunOfEvent:
         facets = self._facets
         return self._odd.mapping(name, facets, name) if name in facets else {}
 
-    @cached_property
+    @once
     def parent(self) -> RunAbove | None:
         """The run that started it."""
         return self._above(self._facet("parent"))
 
-    @cached_property
+    @once
     def root(self) -> RunAbove | None:
         """The run at the top of those that started it."""
         return self._above(self._odd.mapping("parent", self._facet("parent"), "root"))
@@ -439,7 +439,7 @@ class RunOfEvent:
         """Why it failed."""
         return self._odd.text("errorMessage", self._facet("errorMessage"), "message")
 
-    @cached_property
+    @once
     def gaps(self) -> tuple[tuple[str, str], ...]:
         """What the producer did not understand, as pairs of an operator, which may be empty, and a message."""
         odd, facet = self._odd, "extractionError"
@@ -459,7 +459,7 @@ class RunOfEvent:
         """The checkpoint of the streaming query."""
         return self._odd.text("pyspark_micro_batches", self._facet("pyspark_micro_batches"), "checkpoint")
 
-    @cached_property
+    @once
     def batches(self) -> tuple[BatchOfRun, ...] | None:
         """The micro-batches of the run since the event before; None if it has none, and reads and writes as a whole."""
         if not isinstance(self._facets.get("pyspark_micro_batches"), dict):
@@ -506,7 +506,7 @@ class RunOfEvent:
         """The names of its facets."""
         return tuple(self._facets)
 
-    @cached_property
+    @once
     def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What the producer did not understand, and what was left out of the facets. All are read for this."""
         _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
@@ -576,7 +576,7 @@ class EventFacts:
         """All of its datasets."""
         return (*self.sides.inputs, *self.sides.outputs, *self.sides.alone)
 
-    @cached_property
+    @once
     def stated(self) -> tuple[Stated, ...]:
         """
         What explicit lineage facets state, of the job and of the datasets.
@@ -587,7 +587,7 @@ class EventFacts:
         found = [*(self.job.stated if self.job is not None else ()), *own]
         return tuple(_with_job(each, self.job) for each in found) if found else ()
 
-    @cached_property
+    @once
     def edges(self) -> tuple[StatedEdge, ...]:
         """
         The edges, each once.
@@ -597,7 +597,7 @@ class EventFacts:
         """
         return self._decided[0]
 
-    @cached_property
+    @once
     def _decided(self) -> tuple[tuple[StatedEdge, ...], tuple[EventDiagnostic, ...]]:
         has_gaps = self.run is not None and any(operator not in LEFT_OUT for operator, _ in self.run.gaps)
         edges = [edge for dataset in (*self.outputs, *self.sides.alone) for edge in dataset.edges]
@@ -608,7 +608,7 @@ class EventFacts:
             edges = [_in_doubt(edge) for edge in edges]
         return tuple(_joined(edges)), problems
 
-    @cached_property
+    @once
     def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What somebody should know about the event. All of it is read for this."""
         of_run = self.run.diagnostics if self.run is not None else ()
@@ -696,6 +696,17 @@ def dataset_facts(document: object, role: Role) -> DatasetOfEvent:
         raise InvalidEventError(_NAMELESS.format(key), place=key)
     namespace, name = document["namespace"], document["name"]
     return DatasetOfEvent(role, namespace, name, document, _Odd(f"{_WORDS[role]} {namespace} {name}"))
+
+
+def edges_into(dataset: DatasetOfEvent, stated: Iterable[Stated]) -> tuple[StatedEdge, ...]:
+    """
+    Return the edges into a dataset, each once.
+
+    Args:
+        dataset: the dataset.
+        stated: what explicit lineage facets state of it, which decides.
+    """
+    return tuple(_joined(_decide([*dataset.edges], tuple(stated))[0]))
 
 
 def facets_of(event: EventJson) -> Iterator[tuple[str, tuple[str, str], Any]]:

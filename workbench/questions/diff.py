@@ -193,7 +193,7 @@ def diff(
     if before.startswith(_RUN) or after.startswith(_RUN):
         found = [find_run(tables, each.removeprefix(_RUN)).run_id for each in (before, after)]
         sides = [runs_within(tables, run_id) for run_id in found]
-        old, new = (_graph(tables, _texts_of_runs(tables, runs)) for runs in sides)
+        old, new = (_graph(tables, runs) for runs in sides)
         lost: Iterable[Diagnostic] = ()
     else:
         times = [time_or_now("" if each == "now" else each) for each in (before, after)]
@@ -375,19 +375,19 @@ def _schemas(rows: Rows, ids: Mapping[int, int]) -> dict[Place, str]:
     return columns
 
 
-def _graph(tables: QueriedTables, texts: Iterable[str]) -> PlacedGraph:
-    """Return the graph of all that events say, with the datasets as the store knows them."""
-    rows = _rows_of(texts)
+def _graph(tables: QueriedTables, runs: Sequence[str]) -> PlacedGraph:
+    """Return the graph of all that the events of runs say, with the datasets as the store knows them."""
+    rows = _rows_of(_texts_of_runs(tables, runs))
     ids = _identities(tables, {int(row[0] or 0) for row in rows.get("dataset", ())})
     columns = _schemas(rows, ids)
     lineage = list(_typed(rows.get("column_lineage", ())))
     edges = _explained(tables, lineage, ids)
     used = {(ids[row[at]], row[at + 1]) for row in lineage for at in (0, 2)}
-    reads: dict[int, set[int]] = {}
-    for row in _typed(rows.get("source_job_lineage", ())):
-        reads.setdefault(row[0], set()).add(ids[row[1]])
     between = {
-        (source, ids[row[1]]) for row in _typed(rows.get("sink_job_lineage", ())) for source in reads.get(row[0], ())
+        (ids[source], ids[name])
+        for each in tables.described.of_runs(runs, FOREVER).values()
+        for name, output in each.written.items()
+        for source in (each.read if output.sources is None else output.sources)
     }
     return _placed(tables, columns, used, edges, between)
 

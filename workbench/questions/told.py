@@ -19,7 +19,7 @@ from openlineage_pyspark.workbench.model.graph import (
     node_id,
     steps_of,
 )
-from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, certainty_of, rank
+from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, certainty_of, rank
 from openlineage_pyspark.workbench.store.names import datasets
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
@@ -40,33 +40,19 @@ _Key: TypeAlias = "tuple[str, str, str, str, bool]"
 
 
 @attrs.frozen
-class ToldWay:
-    """
-    How a value gets to its target, as an event tells it.
-
-    Args:
-        certainty: how sure that is.
-        steps: the operators, from the source to the target.
-    """
-
-    certainty: Certainty
-    steps: tuple[Step, ...]
-
-
-@attrs.frozen
 class ToldByRun:
     """
     What the events of a run tell.
 
     Args:
         remarks: what was not understood, as pairs of an operator and a message.
-        ways: edge -> its ways, of which there are several if several paths lead from one end to the other.
+        ways: edge -> its paths of one kind, without their texts: how the value gets to the target.
     """
 
     remarks: tuple[tuple[str, str], ...] = ()
-    ways: dict[_Key, list[ToldWay]] = attrs.Factory(dict)
+    ways: dict[_Key, list[Path]] = attrs.Factory(dict)
 
-    def way_of(self, edge: Edge) -> ToldWay | None:
+    def way_of(self, edge: Edge) -> Path | None:
         """Return the least sure of the ways of an edge; None if none is told."""
         return max(self.ways.get(_key(edge), ()), key=lambda way: rank(way.certainty), default=None)
 
@@ -271,9 +257,9 @@ def _nodes(tables: QueriedTables, name_ids: Iterable[int]) -> dict[int, str]:
     }
 
 
-def _ways(paths: Iterable[ToldPath], nodes: Mapping[int, str]) -> dict[_Key, list[ToldWay]]:
+def _ways(paths: Iterable[ToldPath], nodes: Mapping[int, str]) -> dict[_Key, list[Path]]:
     """Return the ways of edges that paths are."""
-    found: dict[_Key, list[ToldWay]] = {}
+    found: dict[_Key, list[Path]] = {}
     for path in paths:
         if path.source_id in nodes and path.target_id in nodes:
             ends = column_id(nodes[path.source_id], path.source), column_id(nodes[path.target_id], path.target)
@@ -281,6 +267,7 @@ def _ways(paths: Iterable[ToldPath], nodes: Mapping[int, str]) -> dict[_Key, lis
                 Step(step.operator, step.expression, certainty=certainty_of(step.certainty), call_site=step.call_site)
                 for step in path.steps
             ]
-            way = ToldWay(certainty_of(path.certainty), steps_of(path.operators, steps))
-            found.setdefault((*ends, path.type, path.subtype, path.masking), []).append(way)
+            kind = (path.type, path.subtype, path.masking)
+            way = Path(Kind(*kind), "", certainty_of(path.certainty), steps_of(path.operators, steps))
+            found.setdefault((*ends, *kind), []).append(way)
     return found

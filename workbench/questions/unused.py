@@ -116,25 +116,23 @@ class _Recorded:
 
     def __init__(self, tables: QueriedTables, since: int, *, ever: bool) -> None:
         self._tables = tables
-        self._ever = ever
         self._time = bounded(tables, Limits()).time
-        self._current = Current(tables, self._time)
+        self._current = None if ever else Current(tables, self._time)
         reads, writes = (self._flows(table) for table in ("told_read", "told_write"))
-        self._current.learn({(job, dataset) for job, dataset, *_ in writes})
         self.writers: dict[int, set[int]] = defaultdict(set)
         self.written: dict[int, tuple[int, int]] = {}
         made: dict[int, set[int]] = defaultdict(set)
-        for job, dataset, first, last in writes:
+        for _, dataset, first, last in writes:
             before = self.written.get(dataset, (first, last))
             self.written[dataset] = min(first, before[0]), max(last, before[1])
-            if ever or self._current.holds(job, dataset):
-                self.writers[dataset].add(job)
-                made[job].add(dataset)
+        for job, dataset in self._holding({(job, dataset) for job, dataset, _, _ in writes}):
+            self.writers[dataset].add(job)
+            made[job].add(dataset)
         self.made: Mapping[int, set[int]] = made
         self.readers: dict[int, set[int]] = defaultdict(set)
-        read_now = self._current.reads({job for job, *_ in reads})
+        now = None if self._current is None else self._current.reads({job for job, *_ in reads})
         for job, dataset, _, last in reads:
-            if last >= since and (ever or dataset in read_now[job]) and made[job] != {dataset}:
+            if last >= since and (now is None or dataset in now[job]) and made[job] != {dataset}:
                 self.readers[dataset].add(job)
         self.edges: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         self.told: set[int] = set()
@@ -177,11 +175,16 @@ class _Recorded:
             (job, dataset, first, last)
             for job, dataset, first, last in self._tables.query(
                 "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names)
-                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
-                "WHERE l.job_id IS NOT NULL AND l.first_time <= ?",
-                (self._time,),
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id IS NOT NULL"
             )
         ]
+
+    def _holding(self, outputs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Return those of some jobs and datasets that the jobs write."""
+        if self._current is None:
+            return outputs
+        self._current.learn(outputs)
+        return {(job, dataset) for job, dataset in outputs if self._current.holds(job, dataset)}
 
     def _learn_edges(self, since: int) -> None:
         rows = self._tables.query(
@@ -190,8 +193,12 @@ class _Recorded:
             "JOIN dataset_identity t ON t.name_id = c.output_id WHERE c.job_id IS NOT NULL AND c.first_time <= ?",
             (self._time,),
         )
+        outputs = {(row[3], row[2]) for row in rows}
+        self._holding(outputs)
+        current = self._current
+        held = None if current is None else {each: current.descriptions(*each) for each in outputs}
         for source, column, target, job, last, description in rows:
-            if not self._ever and description not in self._current.descriptions(job, target):
+            if held is not None and description not in held[job, target]:
                 continue
             self.told.add(job)
             if last >= since and source != target:

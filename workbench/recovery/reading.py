@@ -247,11 +247,18 @@ class _FactsReader:
         said: dict[str, list[EventFacts]] = {}
         about: dict[int, _Storage] = {}
         branches: dict[tuple[str, str], str] = {}
+        stored: dict[int, list[tuple[int, _Storage, DatasetOfEvent]]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             said.setdefault(run_id, []).append(event)
-            for dataset in event.datasets:
-                name_id = identity("dataset", dataset.namespace, dataset.name)
-                about[name_id] = _storage(dataset).or_else(about.get(name_id, _Storage()))
+            # Events that say the same of their datasets have them in one value, and `said` keeps it.
+            if id(event.sides) not in stored:
+                stored[id(event.sides)] = [
+                    (identity("dataset", each.namespace, each.name), _storage(each), each) for each in event.datasets
+                ]
+            for name_id, storage, dataset in stored[id(event.sides)]:
+                before = about.get(name_id)
+                if before != storage:
+                    about[name_id] = storage if before is None else storage.or_else(before)
                 if dataset.branch is not None:
                     branches |= {(run_id, version): dataset.branch for version in dataset.versions}
         sql = (

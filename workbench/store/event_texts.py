@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.store.pack import Packed, dictionary_of, pack, unpack
-from openlineage_pyspark.workbench.store.tables.stored import EVENT_TEXT
+from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.tables.stored import EVENT_TEXT, NO_RUN
 
 if TYPE_CHECKING:
     import sqlite3
 
-_KNOWN = "SELECT 1 FROM stored_event WHERE run = ? AND digest = ?"
+_KNOWN = "SELECT run, digest FROM stored_event WHERE run = ? AND digest = ?"
+_OF_RUNS = "SELECT run, digest FROM stored_event WHERE run IN ({})"
 _INSERT = "INSERT INTO stored_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _LAST = "SELECT coalesce(max(event), 0) FROM stored_event"
 _BASE = "SELECT event FROM version_base WHERE version = ? AND type = ?"
@@ -74,45 +76,59 @@ class EventTexts:
         self._texts: dict[int, bytes] = {}
         self._size = 0
         self._bases: dict[tuple[int, str], int] = {}
+        # The texts of bases whose rows are not yet written.
+        self._new_bases: dict[int, bytes] = {}
 
     def offer(self) -> None:
         """Let the connection's SQL ask for texts."""
-        self._connection.create_function(EVENT_TEXT, 1, self.text)
+        self._connection.create_function(EVENT_TEXT, 3, self.text)
 
     def forget(self) -> None:
         """Forget what was read, because others may have changed it."""
         self._texts.clear()
         self._bases.clear()
+        self._new_bases.clear()
         self._size = 0
 
-    def text(self, event: int) -> str:
-        """Return the text of an event by its number."""
-        return self._read(event).decode()
+    def text(self, base: int, shared: int, packed: bytes) -> str:
+        """Return the text of an event from how it is packed, and against which other one."""
+        return unpack(Packed(packed, shared), self._cached(base)).decode()
 
     def add(self, events: Iterable[NewEvent]) -> None:
         """Store events, in a transaction. Those that are there are left out."""
         number = int(self._connection.execute(_LAST).fetchone()[0])
-        waiting = [each for each in events if not self._connection.execute(_KNOWN, (each.run, each.digest)).fetchone()]
+        every = list(events)
+        known = self._known(every)
+        waiting = list({key: each for each in every if (key := (each.run, each.digest)) not in known}.values())
         if not waiting:
             return
         self._make_dictionary(waiting)
-        added = set[tuple[int, bytes]]()
-        for each in waiting:
-            if (each.run, each.digest) in added:
-                continue
-            added.add((each.run, each.digest))
-            number += 1
-            self._insert(number, each)
+        rows = [self._row(number, each) for number, each in enumerate(waiting, number + 1)]
+        self._connection.executemany(_INSERT, rows)
+        self._new_bases.clear()
 
-    def _insert(self, number: int, event: NewEvent) -> None:
+    def _known(self, events: Iterable[NewEvent]) -> set[tuple[int, bytes]]:
+        """Return the runs and the digests of those events that are there, and of others of the same runs."""
+        found: set[tuple[int, bytes]] = set()
+        for listed in id_lists(each.run for each in events if each.run != NO_RUN):
+            found.update(self._connection.execute(_OF_RUNS.format(listed)))
+        for each in events:
+            # There may be any number of events without a run.
+            if each.run == NO_RUN:
+                found.update(self._connection.execute(_KNOWN, (each.run, each.digest)))
+        return found
+
+    def _row(self, number: int, event: NewEvent) -> tuple[int | bytes | str, ...]:
+        """Return the row of an event; the first one of a version and a type is the base of the next ones."""
         base = self._base(event.version, event.type)
         if base is None:
             base = self._first_of_job(event)
             self._connection.execute(_ADD_BASE, (event.version, event.type, number))
             self._bases[event.version, event.type] = number
-        packed = pack(event.text, self._cached(base))
-        row = (number, event.run, event.digest, event.type, event.time, event.version, base, packed.shared, packed.data)
-        self._connection.execute(_INSERT, row)
+            self._new_bases[number] = event.text
+        packed = pack(event.text, self._new_bases.get(base) or self._cached(base))
+        of_event = (number, event.run, event.digest, event.type, event.time, event.version)
+        return (*of_event, base, packed.shared, packed.data)
 
     def _base(self, version: int, type_: str) -> int | None:
         found = self._bases.get((version, type_))
@@ -167,7 +183,8 @@ class EventTexts:
 def texts_in_order(connection: sqlite3.Connection, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield the ids and the texts of all events in the order in which they came."""
     texts, place = EventTexts(connection, prefix), 0
-    after = f"SELECT event, lower(hex(digest)) FROM {prefix}stored_event WHERE event > ? ORDER BY event LIMIT 2000"  # noqa: S608 (our names)
+    columns = "event, lower(hex(digest)), base, shared, packed"
+    after = f"SELECT {columns} FROM {prefix}stored_event WHERE event > ? ORDER BY event LIMIT 2000"  # noqa: S608 (ours)
     while found := connection.execute(after, (place,)).fetchall():
         place = found[-1][0]
-        yield from ((event_id, texts.text(event)) for event, event_id in found)
+        yield from ((event_id, texts.text(*packed)) for _, event_id, *packed in found)

@@ -27,7 +27,7 @@ _COUNTED = ("event", "run", "job", "dataset", "source_snapshot_lineage", "sink_s
 class ExpirableTables(QueriedTables, Protocol):
     """What expiry needs of an engine."""
 
-    def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]]) -> int:
+    def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]] = tuple) -> int:
         """
         Delete events, make all other tables again, and return how many events there were.
 

@@ -65,10 +65,15 @@ def damage_of(connection: sqlite3.Connection) -> str:
         return f"the text of an event can't be read: {problem}"
 
 
+def in_one_line(said: str) -> str:
+    """Return what SQLite's check says of a page, without its heading, in one line."""
+    return " ".join(said.removeprefix("*** in database main ***").split())
+
+
 def _found(connection: sqlite3.Connection) -> Iterator[str]:
     for (said,) in connection.execute("PRAGMA integrity_check(1)"):
         if said != "ok":
-            yield str(said)
+            yield in_one_line(said)
     yield from _of_types(connection)
     yield from _of_references(connection)
     yield from _of_names(connection)

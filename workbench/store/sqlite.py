@@ -20,7 +20,7 @@ from openlineage_pyspark.workbench.store.events.ingest import EventLine, portion
 from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
 from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, DroppedRuns
 from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS, Answered, StreamedRow, answer_to
-from openlineage_pyspark.workbench.store.soundness import damage_of
+from openlineage_pyspark.workbench.store.soundness import damage_of, in_one_line
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
@@ -205,7 +205,7 @@ class Database:
             for name in (*(table.name for table in stored.MERGED), *stored.OF_VERSIONS):
                 for (said,) in self._connection.execute(f"PRAGMA quick_check({name})"):
                     if said != "ok":
-                        return str(said)
+                        return in_one_line(said)
         except sqlite3.DatabaseError as problem:
             return "" if str(problem) == "interrupted" else str(problem)
         finally:

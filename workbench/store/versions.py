@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
 if TYPE_CHECKING:
     import sqlite3
 
-    from openlineage_pyspark.workbench.store.events.rows import EventRows, Mentions, TimeSpan
+    from openlineage_pyspark.workbench.store.events.rows import EventRows, Mentioned, Mentions, TimeSpan
 
 # A row of values is compared as a whole, and each expression sees the values before the statement.
 _MOVE_DESCRIPTION = (
@@ -61,8 +61,8 @@ class Versions:
         self._versions = _Numbers(connection, "job_version", "version")
         self._paths = _Numbers(connection, "path")
         self._pairs = set[tuple[int, int]]()
-        # The version of what is the same object is known without its digest.
-        self._digests: dict[tuple[object, ...], bytes] = {}
+        # The digest of what is the same object is known; it stays that as long as it is here.
+        self._digests: dict[tuple[object, ...], tuple[Mentioned, bytes]] = {}
 
     def forget(self) -> None:
         """Forget what was read, because others may have changed it."""
@@ -134,13 +134,13 @@ class Versions:
         self._pairs |= pairs
 
     def _digest(self, event: EventRows) -> bytes:
-        key = (event.producer, event.gaps, *event.mentions)
+        key = (event.producer, event.gaps, id(event.mentions))
         found = self._digests.get(key)
         if found is None:
             if len(self._digests) > _MOST_KEYS:
                 self._digests.clear()
-            found = self._digests[key] = version_digest(event)
-        return found
+            found = self._digests[key] = event.mentions, version_digest(event)
+        return found[1]
 
     def _add_descriptions(self, told: Mapping[DatasetMention, TimeSpan]) -> dict[bytes, int]:
         """Return the numbers of descriptions by their digests."""

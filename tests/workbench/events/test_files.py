@@ -120,7 +120,12 @@ def test_show_validate_view_and_ingest_take_each_form_alike(
         found = []
         store = tmp_path / f"{form}.db"
         packed = io.TextIOWrapper(io.BufferedReader(io.BytesIO(json.dumps(EVENTS, indent=2).encode())))
-        for command in (["show"], ["validate"], ["ingest", "--store", str(store)], ["view", "--format", "json"]):
+        for command in (
+            ["show"],
+            ["validate"],
+            ["ingest", "--store", str(store)],
+            ["view", "--format", "json", "-o", "-"],
+        ):
             if form == "stdin" and command[0] == "view":
                 continue
             monkeypatch.setattr(sys, "stdin", packed)

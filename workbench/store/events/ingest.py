@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 from openlineage_pyspark.errors import InvalidEventError
@@ -19,7 +19,15 @@ from openlineage_pyspark.workbench.store.events.rows import (
 from openlineage_pyspark.workbench.store.tables import schema
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.store.events.rows import EventRows, Mentions, Rows, TimeSpan
+    from openlineage_pyspark.workbench.store.events.rows import (
+        DatasetMention,
+        EventRows,
+        JobMention,
+        Mentioned,
+        Mentions,
+        Rows,
+        TimeSpan,
+    )
 
 _SHOWN = 10
 _MOST_LINES = 5000
@@ -198,7 +206,8 @@ class _Gathered:
         self.lines = 0
         self._events: list[EventRows] = []
         self._rejected: Rows = {}
-        self._mentions: dict[Any, TimeSpan] = {}
+        # By their identity: events that say the same have them in one value.
+        self._mentioned: dict[int, tuple[Mentioned, TimeSpan]] = {}
 
     def read(self, line: EventLine, memory: EventMemory) -> None:
         """Read a line."""
@@ -218,24 +227,25 @@ class _Gathered:
 
     def portion(self) -> Portion:
         """Return all that was read."""
-        return Portion(tuple(self._events), self._mentions, self._rejected)
+        return Portion(tuple(self._events), self._mentions(), self._rejected)
 
     def _reject(self, line: EventLine, reason: str) -> None:
         for table, rows in rejected(line.text, reason, line.source).items():
             self._rejected.setdefault(table, []).extend(rows)
 
     def _mention(self, found: EventRows) -> None:
-        # What the START of a run mentions, its end mentions too: then all of it was said at the same times.
-        before: TimeSpan | None = None
-        both = found.span
-        for mention in found.mentions:
-            known = self._mentions.get(mention)
-            if known is None:
-                self._mentions[mention] = found.span
-                continue
-            if known is not before:
-                before, both = known, known | found.span
-            self._mentions[mention] = both
+        known = self._mentioned.get(id(found.mentions))
+        span = found.span if known is None else known[1] | found.span
+        self._mentioned[id(found.mentions)] = found.mentions, span
+
+    def _mentions(self) -> Mentions:
+        """Return all that is mentioned -> when."""
+        found: dict[JobMention | DatasetMention, TimeSpan] = {}
+        for mentions, span in self._mentioned.values():
+            for mention in mentions:
+                before = found.get(mention)
+                found[mention] = span if before is None else before | span
+        return found
 
 
 def rows_by_portion(lines: Iterable[EventLine]) -> Iterator[Rows]:

@@ -7,15 +7,15 @@ The START and the end of a run say nearly the same of their datasets, and so do 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from openlineage_pyspark.workbench.events.read import facts, sides_of
-from openlineage_pyspark.workbench.store.events.rows import has_escaped_surrogate, parse_event
+from openlineage_pyspark.workbench.store.events.rows import has_escaped_surrogate, mentioned, parse_event
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import EventFacts, EventJson, Sides
-    from openlineage_pyspark.workbench.store.events.rows import DatasetMention, SideOfEvent
+    from openlineage_pyspark.workbench.store.events.rows import DatasetMention, JobMention, Mentioned, SideOfEvent
 
 _Value = TypeVar("_Value")
 
@@ -65,14 +65,16 @@ class _Tail:
         values: its keys with their values.
         sides: what it says of the datasets of a key, for a job.
         datasets: the facts of its datasets; None if nobody has asked for them.
+        mentions: what it says of a job and of its datasets, with both of its sides.
     """
 
-    __slots__ = ("datasets", "sides", "values")
+    __slots__ = ("datasets", "mentions", "sides", "values")
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values
         self.sides: dict[tuple[str, int | None], SideOfEvent] = {}
         self.datasets: Sides | None = None
+        self.mentions: dict[JobMention, tuple[list[SideOfEvent], Mentioned]] = {}
 
 
 class EventMemory:
@@ -138,6 +140,17 @@ class EventMemory:
         if found is None:
             found = tail.sides[where, job_id] = read()
         return found
+
+    def mentions(self, job: JobMention | None, sides: Iterable[SideOfEvent], /) -> Mentioned:
+        """Return what the event that was parsed last says of its job and its datasets."""
+        tail = self._tail
+        if tail is None or job is None:
+            return mentioned(job, sides)
+        own = list(sides)
+        known = tail.mentions.get(job)
+        if known is None or any(one is not other for one, other in zip(own, known[0], strict=True)):
+            known = tail.mentions[job] = own, mentioned(job, own)
+        return known[1]
 
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
         """Return what an event says of a dataset."""

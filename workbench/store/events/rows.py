@@ -17,11 +17,19 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import attrs
 from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.files import why_no_object
-from openlineage_pyspark.workbench.events.read import ENDS, LONGEST_TEXT, Role, Sides, dataset_facts, facts
+from openlineage_pyspark.workbench.events.read import (
+    ENDS,
+    LONGEST_TEXT,
+    Role,
+    Sides,
+    dataset_facts,
+    edges_into,
+    facts,
+)
 from openlineage_pyspark.workbench.model.kinds import rank
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.events.facts import BatchOfRun, PathKind, StatedPath
+    from openlineage_pyspark.workbench.events.facts import BatchOfRun, PathKind, Stated, StatedEdge, StatedPath
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, EventJson, JobOfEvent, RunOfEvent
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
@@ -126,6 +134,7 @@ class JobMention:
     facts: tuple[str | None, ...]
 
 
+Mentioned: TypeAlias = "tuple[JobMention | DatasetMention, ...]"
 Mentions: TypeAlias = "Mapping[JobMention | DatasetMention, TimeSpan]"
 
 
@@ -151,7 +160,7 @@ class EventRows:
     type: str
     producer: str
     rows: Rows
-    mentions: tuple[JobMention | DatasetMention, ...]
+    mentions: Mentioned
     span: TimeSpan
     gaps: tuple[tuple[str, str], ...] = ()
     call_site: str = ""
@@ -160,6 +169,27 @@ class EventRows:
     def row(self) -> Row:
         """Return the row of `event`."""
         return self.digest.hex(), self.span.first_run, self.type, self.span.first_time, self.producer, self.text
+
+
+@attrs.frozen
+class StatedByJob:
+    """
+    What the explicit lineage facet of a job states. It is all that there is: each output comes from what is stated.
+
+    Args:
+        entries: the edges into each dataset.
+        through: the datasets, by namespace and name, that the job itself comes from. What is made from the job is made
+            from these.
+    """
+
+    entries: tuple[Stated, ...]
+    through: tuple[tuple[str, str], ...] = ()
+
+    def of(self, namespace: str, name: str) -> StatedByJob:
+        """Return what is stated of a dataset."""
+        entries = tuple(each for each in self.entries if each.target[:2] == (namespace, name))
+        is_through = any(edge.source.is_job for each in entries for edge in each.edges)
+        return StatedByJob(entries, self.through if is_through else ())
 
 
 @attrs.frozen
@@ -197,6 +227,9 @@ class Memory(Protocol):
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
         """Return what an event says of a dataset, as `read` does. What it says follows from the key."""
 
+    def mentions(self, job: JobMention | None, sides: Iterable[SideOfEvent], /) -> Mentioned:
+        """Return what an event says of its job and its datasets: the same value for events that say the same."""
+
 
 class NoMemory:
     """Remembers nothing."""
@@ -208,6 +241,15 @@ class NoMemory:
     def mention(self, _key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
         """Read it."""
         return read()
+
+    def mentions(self, job: JobMention | None, sides: Iterable[SideOfEvent], /) -> Mentioned:
+        """Return what is said of a job and of datasets."""
+        return mentioned(job, sides)
+
+
+def mentioned(job: JobMention | None, sides: Iterable[SideOfEvent]) -> Mentioned:
+    """Return what is said of a job and of datasets as one value."""
+    return (*(() if job is None else (job,)), *(each for side in sides for each in side.mentions))
 
 
 def parse_event(text: str) -> dict[str, Any]:
@@ -271,26 +313,24 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
     if job is None:
         sides = {"dataset": _side_said(Role.ALONE, None, [event.get("dataset")], memory)}
     else:
-        sides = {
-            where: memory.side(
-                job.job_id,
-                where,
-                functools.partial(_side_said, role, job.job_id, _list(event, where), memory),
-            )
-            for role, where in ((Role.INPUT, "inputs"), (Role.OUTPUT, "outputs"))
-        }
+        stated = _stated_by_job(said)
+        sides = {}
+        for role, where in ((Role.INPUT, "inputs"), (Role.OUTPUT, "outputs")):
+            read = functools.partial(_side_said, role, job.job_id, _list(event, where), memory, stated)
+            # What is stated does not follow from the outputs alone.
+            is_stated = stated is not None and role is Role.OUTPUT
+            sides[where] = read() if is_stated else memory.side(job.job_id, where, read)
     run_id, job_id, time = "" if said.run is None else said.run.id, None if job is None else job.job_id, said.time
-    mentions: list[JobMention | DatasetMention] = [] if job is None else [job]
+    mentions = memory.mentions(job, sides.values())
     has_batches = _micro_batches(said, job_id, sides.get("inputs"), rows)
     for side in sides.values():
-        mentions += side.mentions
         if not has_batches and (side.role is Role.ALONE or said.type in _DONE):
             for table, name_id, snapshot, rest in side.versions:
                 _add(rows, table, (run_id, NO_BATCH, name_id, snapshot, job_id, time, *rest))
     digest = hashlib.sha256(text.encode(errors="replace")).digest()[:_DIGEST_BYTES]
     span = TimeSpan(time, run_id, time, run_id)
     gaps, site = ((), "") if said.run is None else (said.run.gaps, said.run.call_site)
-    return EventRows(text, digest, said.type, said.producer, rows, tuple(mentions), span, gaps, site)
+    return EventRows(text, digest, said.type, said.producer, rows, mentions, span, gaps, site)
 
 
 def named_rows(mentions: Mentions) -> Rows:
@@ -342,31 +382,53 @@ def described_rows(mentions: Mentions) -> Rows:
     return {"dataset_column": columns, "column_lineage": edges}
 
 
-def _side_said(role: Role, job_id: int | None, datasets: list[Any], memory: Memory) -> SideOfEvent:
+def _stated_by_job(said: EventFacts) -> StatedByJob | None:
+    """Return what the explicit lineage facet of an event's job states; None without one."""
+    job = said.job
+    if job is None or not job.stated:
+        return None
+    own = (job.namespace, job.name)
+    into_job = (each for each in said.stated if each.target.is_job and each.target[:2] == own)
+    through = (edge.source[:2] for each in into_job for edge in each.edges if not edge.source.is_job)
+    return StatedByJob(tuple(each for each in said.stated if not each.target.is_job), tuple(dict.fromkeys(through)))
+
+
+def _side_said(
+    role: Role, job_id: int | None, datasets: list[Any], memory: Memory, stated: StatedByJob | None = None
+) -> SideOfEvent:
     """
     Return what an event says of datasets.
 
     Raises:
         InvalidEventError: one of them has no name.
     """
+    if role is not Role.OUTPUT:
+        stated = None
     found = [dataset_facts(dataset, role) for dataset in datasets]
+    named = {(each.namespace, each.name) for each in found}
+    targets = dict.fromkeys(each.target[:2] for each in stated.entries) if stated is not None else ()
+    beside = [dataset_facts({"namespace": each[0], "name": each[1]}, role) for each in targets if each not in named]
     return SideOfEvent(
         role,
-        tuple(_mention(job_id, each, memory) for each in found),
+        tuple(_mention(job_id, each, memory, stated) for each in (*found, *beside)),
         tuple(version for each in found for version in _versions_said(each)),
     )
 
 
-def _mention(job_id: int | None, said: DatasetOfEvent, memory: Memory) -> DatasetMention:
+def _mention(
+    job_id: int | None, said: DatasetOfEvent, memory: Memory, by_job: StatedByJob | None = None
+) -> DatasetMention:
+    stated = None if by_job is None else by_job.of(said.namespace, said.name)
     facets = {key: value for key, value in said.facets.items() if key not in _OF_VERSIONS}
 
     def read() -> DatasetMention:
-        lines = _lines(said, job_id)
+        lines = _lines(said, job_id, stated)
         whole = repr((said.role.value, job_id, said.namespace, said.name, attrs.astuple(lines, recurse=False)))
         return DatasetMention(said.role, job_id, digest_of(whole), lines)
 
     # The same values in another order are read again, and then say the same.
-    return memory.mention((said.role, job_id, said.namespace, said.name, marshal.dumps(facets, _PLAIN_MARSHAL)), read)
+    whose = (said.role, job_id, said.namespace, said.name, stated)
+    return memory.mention((*whose, marshal.dumps(facets, _PLAIN_MARSHAL)), read)
 
 
 def version_digest(said: EventRows) -> bytes:
@@ -466,8 +528,8 @@ def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeS
     return (name_id, namespace, title, *facts, span.first_time, last)
 
 
-def _lines(said: DatasetOfEvent, job_id: int | None) -> Lines:
-    """Return the rows of a mention without their times."""
+def _lines(said: DatasetOfEvent, job_id: int | None, stated: StatedByJob | None = None) -> Lines:
+    """Return the rows of a mention without their times, as the explicit lineage facet of its job states them."""
     name_id = _identity("dataset", said.namespace, said.name)
     names = _MentionNames()
     names.add(said.namespace, said.name, storage=said.file_format or said.storage_layer or None)
@@ -476,9 +538,18 @@ def _lines(said: DatasetOfEvent, job_id: int | None) -> Lines:
             names.add(other.namespace, other.name, same_as=name_id)
     columns = tuple((name_id, field.path, field.type, position) for position, field in enumerate(said.fields))
     if said.role is Role.OUTPUT:
-        edges = tuple(_edges(said, name_id, job_id, names))
+        own = () if said.stated is None else (said.stated,)
+        every = (
+            said.edges if stated is None and not own else edges_into(said, (*own, *(stated.entries if stated else ())))
+        )
+        edges = tuple(_edges(every, name_id, job_id, names))
         read = () if said.renamed_from is None else (names.add(*said.renamed_from),)
-        return Lines(name_id, names.found(), columns, read, (name_id,), edges, said.change)
+        if stated is not None or own:
+            sources = [edge.source[:2] for edge in every if not edge.source.is_job]
+            sources += stated.through if stated is not None else ()
+            read = tuple(dict.fromkeys((*read, *(names.add(*each) for each in sources))))
+        states = stated is not None or bool(own)
+        return Lines(name_id, names.found(), columns, read, (name_id,), edges, said.change, states)
     return Lines(name_id, names.found(), columns, (name_id,) if said.role is Role.INPUT else ())
 
 
@@ -499,10 +570,12 @@ class _MentionNames:
         return tuple(self._found)
 
 
-def _edges(said: DatasetOfEvent, name_id: int, job_id: int | None, names: _MentionNames) -> Iterator[Row]:
-    """Yield the edges into an output, and add the names of their sources."""
+def _edges(stated: Iterable[StatedEdge], name_id: int, job_id: int | None, names: _MentionNames) -> Iterator[Row]:
+    """Yield the edges between columns, and add the names of their sources."""
     sources: dict[tuple[str, str], int] = {}
-    for source, target, paths in said.edges:
+    for source, target, paths in stated:
+        if source.is_job or not (source.column or target.column):
+            continue
         source_id = sources.get(source[:2])
         if source_id is None:
             source_id = sources[source[:2]] = names.add(source.namespace, source.name)

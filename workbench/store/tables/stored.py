@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store.tables.schema import Merge, StoredColumn, StoredTable, Type
 
 EVENT_TEXT = "event_text"
-"""The name of the SQL function that returns the text of an event by its number. Only our connections have it."""
+"""The name of the SQL function that returns the text of an event as it was. Only our connections have it."""
 NO_RUN = 0
 """The number that stands for no run."""
 
@@ -187,7 +187,7 @@ DOCUMENTED = {
     schema.COLUMN_LINEAGE_TABLE.name: _COLUMN_LINEAGE,
 }
 """The documented tables that are views: the query of each."""
-EVENTS_WITH_TEXT = _EVENT.format(database="main.", json=f", {EVENT_TEXT}(e.event) AS json")
+EVENTS_WITH_TEXT = _EVENT.format(database="main.", json=f", {EVENT_TEXT}(e.base, e.shared, e.packed) AS json")
 """The query of `event` with the texts, for a connection that has the function."""
 
 
