@@ -28,7 +28,7 @@ from openlineage_pyspark.workbench.store.tables.schema import Merge
 from openlineage_pyspark.workbench.store.tables.views import VIEWS, view_ddl
 from openlineage_pyspark.workbench.store.told import call_sites_of_runs, told_by_versions
 from openlineage_pyspark.workbench.store.versions import Versions
-from openlineage_pyspark.workbench.store.whose import APPLICATION_ID, NoDatabaseError, is_marked, refuse_others
+from openlineage_pyspark.workbench.store.whose import APPLICATION_ID, is_marked, refuse_others
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -110,7 +110,7 @@ class Database:
                 isolation_level=None,
                 check_same_thread=False,
             )
-        except (sqlite3.Error, UnicodeDecodeError, OSError, NoDatabaseError) as problem:
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as problem:
             raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
         self.described = DescribedByVersions(self.query)
         self._versions = Versions(self._connection)
@@ -766,7 +766,7 @@ def _why_not(path: Path, problem: Exception, read_only: bool) -> str:  # noqa: F
         return "it is a folder"
     if not os.path.isdir(folder):  # noqa: PTH112
         return f"there is no folder {folder}"
-    if isinstance(problem, NoDatabaseError) or "not a database" in str(problem):
+    if "not a database" in str(problem):
         hint = f". `openlineage-pyspark ingest {path} --store lineage.db` makes one, if it has events"
         return f"it is none{hint if read_only else ''}"
     return (problem.strerror if isinstance(problem, OSError) else None) or str(problem)
