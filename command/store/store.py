@@ -172,7 +172,7 @@ def _forget(tables: ExpirableTables, path: str, options: argparse.Namespace) -> 
             complain("nothing was forgotten; --yes asks nobody")
             return 1
     # What came meanwhile is forgotten too.
-    count = tables.forget(lambda: forgetting(tables, options.ref).events)
+    count = tables.forget(lambda: forgetting(tables, options.ref).events, tuple)
     tables.shrink()
     screen.line(f"{counted(count, 'event')} dropped from {path}")
     return 0

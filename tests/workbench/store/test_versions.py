@@ -94,6 +94,8 @@ def test_what_one_question_reads_is_independent_of_the_number_of_versions(tmp_pa
 class _Counted:
     """Counts the queries that it passes on."""
 
+    damage = ""
+
     def __init__(self, database: Database) -> None:
         self._database = database
         self.count = 0
