@@ -291,4 +291,6 @@ def _statements(file: Path | None) -> tuple[str, ...]:
         text = file.read_text("utf-8")
     except OSError as problem:
         raise StoreError(f"{file} can't be read: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise StoreError(f"{file} can't be read: it is no text in UTF-8; name a file of SQL statements") from None
     return tuple(each.strip() for each in re.split(r";[ \t]*(?:\n|$)", text) if each.strip())

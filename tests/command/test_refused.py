@@ -147,3 +147,10 @@ def test_a_folder_without_schemas_is_refused_with_the_file_that_is_not_there(run
         "",
         f"openlineage-pyspark: {folder} holds no OpenLineage schemas (there is no {missing}): {advice}\n",
     )
+
+
+def test_a_correction_that_is_no_text_is_refused(run, store, tmp_path):
+    (tmp_path / "right.sql").write_bytes(b"SELECT '\xec(';")
+    status, _, errors = run("recover", "orders", "--correct-with", str(tmp_path / "right.sql"), "--store", store)
+    said = "can't be read: it is no text in UTF-8; name a file of SQL statements"
+    assert (status, errors) == (2, f"openlineage-pyspark: {tmp_path}/right.sql {said}\n")
