@@ -187,6 +187,15 @@ def test_a_store_whose_pages_do_not_hang_together_says_so(tmp_path: Path, run: R
     assert (answer["complete"], answer["diagnostics"][0]["code"]) == (False, "damaged")
 
 
+def test_an_error_of_the_caller_is_not_taken_for_one_of_a_damaged_store(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    taken(path, company(1))
+    with closing(sqlite3.connect(path, isolation_level=None)) as made:
+        made.execute("UPDATE dataset SET name_id = name_id + 1")
+    with pytest.raises(KeyError, match="mine"), Store.open(path):
+        raise KeyError("mine")
+
+
 def test_a_command_that_fails_on_a_damaged_store_names_the_damage(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "s.db"
     taken(path, company(1))

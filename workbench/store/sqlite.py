@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import StoreError
@@ -27,7 +28,7 @@ from openlineage_pyspark.workbench.store.tables.schema import Merge
 from openlineage_pyspark.workbench.store.tables.views import VIEWS, view_ddl
 from openlineage_pyspark.workbench.store.told import call_sites_of_runs, told_by_versions
 from openlineage_pyspark.workbench.store.versions import Versions
-from openlineage_pyspark.workbench.store.whose import APPLICATION_ID, NoDatabaseError, is_marked, refuse_others
+from openlineage_pyspark.workbench.store.whose import APPLICATION_ID, is_marked, refuse_others
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -109,7 +110,7 @@ class Database:
                 isolation_level=None,
                 check_same_thread=False,
             )
-        except (sqlite3.Error, UnicodeDecodeError, OSError, NoDatabaseError) as problem:
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as problem:
             raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
         self.described = DescribedByVersions(self.query)
         self._versions = Versions(self._connection)
@@ -138,9 +139,9 @@ class Database:
         Close it.
 
         Raises:
-            StoreError: something failed because the file is damaged.
+            StoreError: something in this package failed because the file is damaged.
         """
-        is_unexpected = isinstance(problem, Exception) and not isinstance(problem, StoreError)
+        is_unexpected = isinstance(problem, Exception) and not isinstance(problem, StoreError) and _is_ours(traceback)
         damage = damage_of(self._connection) if is_unexpected and not self._is_old else ""
         self.close()
         if damage:
@@ -751,6 +752,12 @@ _OPTIONAL = {
 }
 
 
+def _is_ours(trace: TracebackType | None) -> bool:
+    """Return whether an error came out of this package, and not of what the caller does himself."""
+    package = f"{__name__.partition('.')[0]}."
+    return any(str(frame.f_globals.get("__name__")).startswith(package) for frame, _ in walk_tb(trace))
+
+
 def _why_not(path: Path, problem: Exception, read_only: bool) -> str:  # noqa: FBT001
     """Return why a file is no store: of a wrong path, SQLite says only that it is unable to open it."""
     folder = path.absolute().parent
@@ -759,7 +766,7 @@ def _why_not(path: Path, problem: Exception, read_only: bool) -> str:  # noqa: F
         return "it is a folder"
     if not os.path.isdir(folder):  # noqa: PTH112
         return f"there is no folder {folder}"
-    if isinstance(problem, NoDatabaseError) or "not a database" in str(problem):
+    if "not a database" in str(problem):
         hint = f". `openlineage-pyspark ingest {path} --store lineage.db` makes one, if it has events"
         return f"it is none{hint if read_only else ''}"
     return (problem.strerror if isinstance(problem, OSError) else None) or str(problem)

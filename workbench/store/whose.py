@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x4F4C5053
 """`PRAGMA application_id` of our files: "OLPS" in ASCII."""
 
+# As SQLite itself has it.
+_NO_DATABASE = "file is not a database"
 _MAGIC = b"SQLite format 3\0"
 _HEAD_BYTES = 100
 _MARK = slice(68, 72)
@@ -30,10 +32,6 @@ _PAUSE_SECONDS = 0.05
 _MOST_SECONDS = 5.0
 # What files had of ours before they were marked. One name may be anybody's.
 _BESIDE_EVENTS = (schema.RUN, schema.JOB, schema.DATASET, schema.DATASET_IDENTITY)
-
-
-class NoDatabaseError(StoreError):
-    """The file is no database at all."""
 
 
 def refuse_others(path: Path, patience: float) -> None:
@@ -46,14 +44,14 @@ def refuse_others(path: Path, patience: float) -> None:
 
     Raises:
         StoreError: it is somebody else's, or what is beside it is.
-        sqlite3.Error: it is a database that can't be read.
+        sqlite3.Error: it is a database that can't be read, or none at all.
         OSError: it can't be read.
     """
     head = _head_of(path, min(patience, _MOST_SECONDS))
     if not head:
         return
     if not head.startswith(_MAGIC):
-        raise NoDatabaseError(f"{path} is no database")
+        raise sqlite3.DatabaseError(_NO_DATABASE)
     mark = int.from_bytes(head[_MARK], "big")
     if mark not in (0, APPLICATION_ID) or (mark == 0 and not _is_unmarked_store(path, patience)):
         raise StoreError(f"{path} is a database of something else, and nothing in it was changed")
@@ -83,7 +81,7 @@ def _head_of(path: Path, patience: float) -> bytes:
         beside = [name for name in _beside(path) if _size(name)]
         is_there = path.exists()
         if is_there and not path.is_file() and not path.is_dir():
-            raise NoDatabaseError(f"{path} is no file")
+            raise sqlite3.DatabaseError(_NO_DATABASE)
         head = _begin_of(path) if is_there else b""
         if head or not beside:
             return head

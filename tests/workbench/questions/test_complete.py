@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import jsonschema
 import pytest
 from openlineage_pyspark.errors import StoreError
@@ -242,9 +243,13 @@ def test_a_store_with_a_damaged_page_answers_with_a_sentence_and_not_with_less(t
         damaged.write_bytes(whole[:begin] + b"\xff" * 100 + whole[begin + 100 :])
         try:
             with Store.open(damaged) as store:
-                assert {name: EVERY[name](store) for name in names} == right
+                found = {name: EVERY[name](store) for name in names}
         except StoreError as problem:
             reasons.append(str(problem))
+            continue
+        for name, answer in found.items():
+            others = tuple(each for each in answer.diagnostics if each.code != "damaged")
+            assert attrs.evolve(answer, diagnostics=others) == right[name]
 
     assert len(reasons) > 5
     told = ("can't be opened as a store: database disk image is malformed", "It is damaged: move it away")
