@@ -175,7 +175,9 @@ class _Recorded:
             (job, dataset, first, last)
             for job, dataset, first, last in self._tables.query(
                 "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names)
-                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id IS NOT NULL"
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
+                "WHERE l.job_id IS NOT NULL AND l.first_time <= ?",
+                (self._time,),
             )
         ]
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
 
 _DIALECT = "spark"
+_HIDDEN = "***"
+"""What an event has in the place of a secret, or of what may be one."""
 _WITHOUT_ALIAS = (exp.Insert, exp.Create, exp.Drop, exp.TruncateTable)
 
 
@@ -116,6 +118,8 @@ def _changed(
 
 def _tree_of(sql: str) -> Any:
     """Return the tree of a statement, or why it can't run again from its text."""
+    if _HIDDEN in sql:
+        return "parts of its statement were hidden as possible secrets"
     try:
         trees = parsed(sql, _DIALECT)
     except UnparsableError as problem:

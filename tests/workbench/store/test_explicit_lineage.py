@@ -38,14 +38,17 @@ def stating(*entries: dict[str, Any], outputs: tuple[str, ...] = ("c", "d"), min
 
 def made_from(store: Store, name: str, question: str = "upstream") -> list[str]:
     """Return what a dataset or a column is made from."""
-    return sorted(node.label for node in getattr(store, question)(name).nodes)
+    return sorted(node.label for node in getattr(store, question)(name).result.nodes)
 
 
 def test_each_output_comes_from_what_is_stated_and_not_from_all_inputs(filled: Fill) -> None:
     store = filled(stating(source("c", inputs=[source("a")]), source("d", inputs=[source("b")])))
     assert {name: made_from(store, name) for name in "cd"} == {"c": ["a"], "d": ["b"]}
     assert {name: made_from(store, name, "downstream") for name in "ab"} == {"a": ["c"], "b": ["d"]}
-    assert store.sql("SELECT source_table, target_table FROM table_lineage ORDER BY 1")[1] == [("a", "c"), ("b", "d")]
+    assert [*store.sql("SELECT source_table, target_table FROM table_lineage ORDER BY 1").result] == [
+        ("a", "c"),
+        ("b", "d"),
+    ]
 
 
 def test_an_output_that_is_not_described_comes_from_nothing(filled: Fill) -> None:
@@ -86,7 +89,7 @@ def test_what_is_made_from_the_job_comes_from_what_the_job_comes_from(filled: Fi
 def test_a_job_may_state_a_target_that_its_outputs_lack(filled: Fill) -> None:
     store = filled(stating(source("e", inputs=[source("f")]), outputs=("c",)))
     assert made_from(store, "e") == ["f"]
-    assert store.history("e") == []
+    assert [*store.history("e").result] == []
 
 
 def test_the_event_of_a_job_states_lineage_too(filled: Fill) -> None:
@@ -107,7 +110,7 @@ def test_the_last_run_that_states_lineage_holds(filled: Fill) -> None:
     first = stating(source("c", inputs=[source("a")]), source("d", inputs=[source("a")]), minute=1)
     store = filled(first, stating(source("c", inputs=[source("b")]), source("d", inputs=[source("a")]), minute=2))
     assert {name: made_from(store, name) for name in "cd"} == {"c": ["b"], "d": ["a"]}
-    changed = [(each.sign, each.name) for each in store.diff("run:run-1", "run:run-2").changes]
+    changed = [(each.sign, each.name) for each in store.diff("run:run-1", "run:run-2").result.changes]
     assert changed == [("removed", "a -> c"), ("added", "b -> c")]
 
 

@@ -1150,3 +1150,9 @@ def test_what_a_run_read_of_its_own_table_is_what_is_there_then(filled: Fill) ->
 )
 def test_an_overwrite_of_a_named_partition_keeps_the_others(sql: str, whole: bool | None) -> None:  # noqa: FBT001
     assert effect("OVERWRITE", sql, "job", "iceberg", was_there=True).whole is whole
+
+
+def test_a_statement_of_which_parts_are_hidden_is_not_repeated_from_its_text() -> None:
+    found = rewritten("INSERT INTO db.t SELECT coalesce(v, '***') FROM db.a", (), (), {}, {})
+
+    assert (found.text, found.doubts) == ("", ("parts of its statement were hidden as possible secrets",))
