@@ -215,6 +215,7 @@ _LISTS = frozenset("in any all some".split())
 _PAIRS = frozenset("map named_struct".split())
 _FORMATS = frozenset("format_string printf".split())
 _QUERIES = frozenset("SELECT WITH FROM VALUES".split())
+_FILES = frozenset("avro binaryfile csv delta hudi iceberg json orc parquet text xml".split())
 _HOLDERS = frozenset("value val v data text content plain raw string current".split())
 _NAME = re.compile(r"[\w$@./\-\[\]*'\"]{1,200}")
 # The end of a text that goes on with a value.
@@ -316,6 +317,9 @@ def _named_by_word(every: Sequence[Token], at: int) -> Named:
         return Named.SECRET if is_named else Named.NOTHING
     if following == "." and _text(every, at + 2).lower() not in _HOLDERS:
         # The name of a table, or of a namespace of variables such as `session`.
+        return Named.NOTHING
+    if every[at].kind is TokenKind.NAME and _text(every, at - 1) == "." and _text(every, at - 2).lower() in _FILES:
+        # A table that is named by its place: nobody gives a value to a folder.
         return Named.NOTHING
     if is_login(name):
         value = at + 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.facets.redaction.names import is_secret, is_secret_column, is_secret_number
+from openlineage_pyspark.facets.redaction.names import Named, is_secret, is_secret_column, is_secret_number, named_in
 from openlineage_pyspark.facets.redaction.redact import Redaction
+from openlineage_pyspark.facets.redaction.sql import redact_sql
 
 SECRET = """
     password Passwd PASSWORD DB_PASS1 dbpass2 pw1 dbpw userpw pass_word pass_phrase psw pswd passwort kennwort passcode
@@ -76,3 +77,21 @@ def test_the_kind_of_an_assertion_is_no_secret_and_an_assertion_of_saml_is():
     assert Redaction().text("assertion: not_null failed") == "assertion: not_null failed"
     assert Redaction().text("client_assertion=PHNhbWw+").endswith("=***")
     assert Redaction().text("assertion=PHNhbWw+") == "assertion=***"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO delta.`/tmp/pw_x/tokens` SELECT 0, '2'",
+        "SELECT * FROM parquet . `s3://bucket/secrets/day` WHERE a = 'y'",
+        "MERGE INTO iceberg.`/lake/password` t USING s ON t.a = 1 WHEN MATCHED THEN UPDATE SET a = '2'",
+    ],
+)
+def test_the_folder_of_a_table_that_is_named_by_its_place_hides_nothing(sql: str) -> None:
+    assert named_in(sql) is Named.NOTHING
+    assert redact_sql(sql, str).text == sql
+
+
+@pytest.mark.parametrize("name", ["`a/password`", "t.`a/password`", "csv.`password`.`x`, `/lake/password`", "password"])
+def test_a_column_with_a_slash_in_its_name_still_names_a_secret(name: str) -> None:
+    assert "hush" not in redact_sql(f"SELECT * FROM t WHERE {name} = 'hush'", str).text
