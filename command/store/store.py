@@ -29,6 +29,7 @@ from openlineage_pyspark.workbench.store.sqlite import Database
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from openlineage_pyspark.workbench.questions.forgetting import Forgetting
     from openlineage_pyspark.workbench.store.expiry import ExpirableTables, Expired
 
 _REBUILD = """\
@@ -171,11 +172,21 @@ def _forget(tables: ExpirableTables, path: str, options: argparse.Namespace) -> 
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             complain("nothing was forgotten; --yes asks nobody")
             return 1
-    # What came meanwhile is forgotten too.
-    count = tables.forget(lambda: forgetting(tables, options.ref).events, tuple)
+    count = _drop(tables, options.ref)
     tables.shrink()
     screen.line(f"{counted(count, 'event')} dropped from {path}")
     return 0
+
+
+def _drop(tables: ExpirableTables, ref: str) -> int:
+    """Forget a dataset or a job, with what came meanwhile, and return how many events there were."""
+    found: list[Forgetting] = []
+
+    def events() -> tuple[str, ...]:
+        found.append(forgetting(tables, ref))
+        return found[-1].events
+
+    return tables.forget(events, lambda: found[-1].lost)
 
 
 def _listed(names: Sequence[str]) -> str:
