@@ -141,7 +141,7 @@ def test_the_last_run_and_a_stores_answer_show_the_job_too(read: Read) -> None:
     assert job.endswith("totals, its last run: complete")
     assert last["rows"][0] == "country\tdefault.orders.country\tIDENTITY\t"
     assert [part.split(",")[0] for part in answer["parts"] if part.startswith("Column ")] == [
-        *("Column total", "Column amount", "Column country", "Column id"),
+        *("Column total double", "Column amount double", "Column country string", "Column id bigint"),
     ]
 
 

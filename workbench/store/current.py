@@ -408,8 +408,9 @@ def listed_descriptions(descriptions: Iterable[int | str]) -> Iterator[str]:
 
     An engine whose descriptions have no numbers gives all rows.
     """
-    numbers = {each for each in descriptions if isinstance(each, int)}
-    if len(numbers) < len({*descriptions}):
+    every = {*descriptions}
+    numbers = {each for each in every if isinstance(each, int)}
+    if len(numbers) < len(every):
         yield "1 = 1"
         return
     yield from (f"c.description IN ({listed})" for listed in id_lists(numbers))
