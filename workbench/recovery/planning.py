@@ -421,8 +421,12 @@ class _Planning:
                 continue
             notes = _expired_note(base, self._expired.get(dataset, ""))
             if base.version:
-                like = self._run_of(dataset, base.version) or self._facts.histories[dataset][base.place].run_id
-                yield _rolled_back(known, base.version, notes, self._newest(dataset), like)
+                made_by = self._run_of(dataset, base.version)
+                like = made_by or self._facts.histories[dataset][base.place].run_id
+                # What the store has no version before is older than the store. Between versions that it knows, somebody
+                # unknown has written, perhaps after the bad data came.
+                is_sure = bool(made_by) or dataset == self._root or base.place == 0
+                yield _rolled_back(known, base.version, notes, self._newest(dataset), like, is_sure=is_sure)
             elif dataset == self._root and not self._is_remade(base):
                 continue
             else:
@@ -972,13 +976,23 @@ def _with_new_names(facts: Facts) -> Facts:
 
 
 def _rolled_back(
-    known: DatasetFacts, version: str, notes: tuple[str, ...], newest: tuple[TableCheck, ...], like: str
+    known: DatasetFacts,
+    version: str,
+    notes: tuple[str, ...],
+    newest: tuple[TableCheck, ...],
+    like: str,
+    *,
+    is_sure: bool,
 ) -> RecoveryStep:
-    """Return the step that makes a table what it was at a version."""
+    """Return the step that makes a table what it was at a version; not `is_sure`: that may be made of bad data, too."""
     doubts: tuple[str, ...] = ()
+    if not is_sure:
+        doubts = (
+            f"no event tells who made version {version}: if that came after the bad data, look whether it has them",
+        )
     table = statements.table_id(known)
     if known.format == "iceberg" and not statements.names_catalog(table):
-        doubts = (f"no event tells the catalog of {known.label}: the current one is taken",)
+        doubts += (f"no event tells the catalog of {known.label}: the current one is taken",)
     return RecoveryStep(
         "roll back",
         f"Roll {known.label} back to version {version}.",

@@ -1156,3 +1156,24 @@ def test_a_statement_of_which_parts_are_hidden_is_not_repeated_from_its_text() -
     found = rewritten("INSERT INTO db.t SELECT coalesce(v, '***') FROM db.a", (), (), {}, {})
 
     assert (found.text, found.doubts) == ("", ("parts of its statement were hidden as possible secrets",))
+
+
+@pytest.mark.parametrize("between", ["", "6"])
+def test_a_version_of_somebody_unknown_to_which_a_table_goes_back_may_be_made_of_bad_data(
+    filled: Fill, between: str
+) -> None:
+    """Version 7 of `out` came between versions that the store knows: before or after the bad data, nobody knows."""
+    raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
+    fill, load = "INSERT INTO db.out SELECT * FROM db.raw", "INSERT INTO db.raw SELECT * FROM db.files"
+    events = statement("load", 1, load, (), raw[0])
+    events += statement("fill", 2, fill, (raw[0],), table("out", between)) if between else []
+    events += statement("load", 3, load, (), raw[1])
+    events += statement("fill", 4, fill, (raw[1],), table("out", "8", parent="7"))
+
+    found = filled(*events).recover("db.raw", version="2").result
+
+    assert [step.doubts for step in found.steps if step.title == "Roll db.out back to version 7."] == [
+        ("no event tells who made version 7: if that came after the bad data, look whether it has them",)
+        if between
+        else ()
+    ]
