@@ -421,18 +421,39 @@ class _Planning:
                 continue
             notes = _expired_note(base, self._expired.get(dataset, ""))
             if base.version:
-                made_by = self._run_of(dataset, base.version)
-                like = made_by or self._facts.histories[dataset][base.place].run_id
-                # What the store has no version before is older than the store. Between versions that it knows, somebody
-                # unknown has written, perhaps after the bad data came.
-                is_sure = bool(made_by) or dataset == self._root or base.place == 0
-                yield _rolled_back(known, base.version, notes, self._newest(dataset), like, is_sure=is_sure)
+                like = self._run_of(dataset, base.version) or self._facts.histories[dataset][base.place].run_id
+                unknown = self._unknown_before(dataset, base)
+                yield _rolled_back(known, base.version, notes, self._newest(dataset), like, unknown)
             elif dataset == self._root and not self._is_remade(base):
                 continue
             else:
                 doubts = tuple(self._doubts_of_emptying(dataset, base))
                 like = self._facts.histories[dataset][base.place].run_id
                 yield from _emptied(known, notes, doubts, self._newest(dataset), like)
+
+    def _unknown_before(self, dataset: int, base: _Base) -> str:
+        """
+        Return a version that somebody unknown made, perhaps of the bad data, of those to which a table goes back.
+
+        It lies between versions that the store knows, and nothing tells that it is older than the bad one: what came
+        before all that the store knows is. Empty if there is none.
+        """
+        if dataset == self._root:
+            return ""
+        history = self._facts.histories[dataset]
+        known = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
+        if base.version not in known:
+            return base.version if base.place else ""
+        bad = self._flow.made(self._wish.start).time
+        key: HistoryPlace | None = (dataset, known[base.version])
+        while key is not None and key[1] and (made := self._flow.made(key)).time > bad:
+            # A version that somebody has read is known, though nobody tells who made it.
+            if not self._facts.run(made.run_id).id:
+                return made.snapshot
+            if made.parent and made.parent not in known:
+                return made.parent
+            key = self._flow.before.get(key)
+        return ""
 
     def _run_of(self, dataset: int, version: str) -> str:
         """Return the run that made a version; empty if none is recorded."""
@@ -981,14 +1002,13 @@ def _rolled_back(
     notes: tuple[str, ...],
     newest: tuple[TableCheck, ...],
     like: str,
-    *,
-    is_sure: bool,
+    unknown: str,
 ) -> RecoveryStep:
-    """Return the step that makes a table what it was at a version; not `is_sure`: that may be made of bad data, too."""
+    """Return the step that makes a table what it was at a version, which comes from one of somebody `unknown`."""
     doubts: tuple[str, ...] = ()
-    if not is_sure:
+    if unknown:
         doubts = (
-            f"no event tells who made version {version}: if that came after the bad data, look whether it has them",
+            f"no event tells who made version {unknown}: if that came after the bad data, look whether it has them",
         )
     table = statements.table_id(known)
     if known.format == "iceberg" and not statements.names_catalog(table):

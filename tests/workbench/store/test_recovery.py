@@ -1158,22 +1158,34 @@ def test_a_statement_of_which_parts_are_hidden_is_not_repeated_from_its_text() -
     assert (found.text, found.doubts) == ("", ("parts of its statement were hidden as possible secrets",))
 
 
-@pytest.mark.parametrize("between", ["", "6"])
+@pytest.mark.parametrize(
+    ("versions", "goes_back_to", "is_doubted"),
+    [("8<7", "7", False), ("6 8<7", "7", True), ("6 8<7 9<8", "8", True), ("6 7<6 8<7", "7", False)],
+)
+@pytest.mark.parametrize("is_read", [False, True])
 def test_a_version_of_somebody_unknown_to_which_a_table_goes_back_may_be_made_of_bad_data(
-    filled: Fill, between: str
+    filled: Fill, versions: str, goes_back_to: str, *, is_doubted: bool, is_read: bool
 ) -> None:
-    """Version 7 of `out` came between versions that the store knows: before or after the bad data, nobody knows."""
+    """Nobody knows whether one between versions that the store knows came before the bad data, or after them."""
     raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
     fill, load = "INSERT INTO db.out SELECT * FROM db.raw", "INSERT INTO db.raw SELECT * FROM db.files"
+    made = [each.partition("<") for each in versions.split()]
     events = statement("load", 1, load, (), raw[0])
-    events += statement("fill", 2, fill, (raw[0],), table("out", between)) if between else []
+    if len(made) > 1:
+        events += statement("fill", 2, fill, (raw[0],), table("out", made[0][0]))
     events += statement("load", 3, load, (), raw[1])
-    events += statement("fill", 4, fill, (raw[1],), table("out", "8", parent="7"))
+    for minute, (version, _, parent) in enumerate(made[1:-1], 4):
+        reads = (table("out", parent),) if is_read else ()
+        events += statement(
+            "clean", minute, "DELETE FROM db.out WHERE k = 1", reads, table("out", version, parent=parent)
+        )
+    version, _, parent = made[-1]
+    events += statement("fill", 9, fill, (raw[1],), table("out", version, parent=parent))
 
     found = filled(*events).recover("db.raw", version="2").result
 
-    assert [step.doubts for step in found.steps if step.title == "Roll db.out back to version 7."] == [
+    assert [step.doubts for step in found.steps if step.title == f"Roll db.out back to version {goes_back_to}."] == [
         ("no event tells who made version 7: if that came after the bad data, look whether it has them",)
-        if between
+        if is_doubted
         else ()
     ]
