@@ -20,6 +20,7 @@ from openlineage_pyspark.command.store_option import (
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.model.times import time_of
+from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn
 from openlineage_pyspark.workbench.questions.forgetting import forgetting
 from openlineage_pyspark.workbench.store.expiry import expire
@@ -27,8 +28,6 @@ from openlineage_pyspark.workbench.store.spark.tables import SparkTables
 from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from openlineage_pyspark.workbench.questions.forgetting import Forgetting
     from openlineage_pyspark.workbench.store.expiry import ExpirableTables, Expired
 
@@ -164,8 +163,10 @@ def run_forget(options: argparse.Namespace) -> int:
 def _forget(tables: ExpirableTables, path: str, options: argparse.Namespace) -> int:
     found, screen = forgetting(tables, options.ref), Screen()
     screen.line(f"{found.label}: {counted(len(found.events), 'event')} of {counted(found.runs, 'run')} in {path}")
-    screen.line(f"jobs that lose runs: {_listed(found.jobs)}", indent=2)
-    screen.line(f"other datasets of which these runs tell something: {_listed(found.datasets)}", indent=2)
+    screen.line(f"jobs that lose runs: {first_of(found.jobs, _SHOWN) or 'none'}", indent=2)
+    screen.line(
+        f"other datasets of which these runs tell something: {first_of(found.datasets, _SHOWN) or 'none'}", indent=2
+    )
     if not options.yes:
         sys.stdout.write("Forget it? [y/N] ")
         sys.stdout.flush()
@@ -187,11 +188,6 @@ def _drop(tables: ExpirableTables, ref: str) -> int:
         return found[-1].events
 
     return tables.forget(events, lambda: found[-1].lost)
-
-
-def _listed(names: Sequence[str]) -> str:
-    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return (", ".join(names[:_SHOWN]) + rest) or "none"
 
 
 def _show(screen: Screen, path: str, found: Expired, *, dry_run: bool) -> None:

@@ -35,3 +35,9 @@ def _cell(value: object) -> object:
         return value
     text = "\n".join(map(plain, value.split("\n")))
     return f"'{text}" if value.startswith(_FORMULA) else text
+
+
+def first_of(names: Sequence[str], most: int = 5) -> str:
+    """Return the first of some names in a line, and how many more there are."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest

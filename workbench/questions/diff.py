@@ -198,7 +198,7 @@ def diff(
     else:
         times = [time_or_now("" if each == "now" else each) for each in (before, after)]
         sides = [_runs_until(tables, time) for time in times]
-        old, new = (_state(tables, tables, time) for time in times)
+        old, new = (_state(tables, tables, time, runs) for time, runs in zip(times, sides, strict=True))
         lost = dropped_diagnostics(tables.dropped())
     every = {run for runs in sides for run in runs}
     gaps = diagnostics_of(told_by(tables, every, FOREVER), {}, every)
@@ -227,7 +227,7 @@ def diff_of_files(before: Path, after: Path) -> Diff:
                 taken = take(database, side)
             if taken.rejected or not taken.events:
                 raise StoreError(taken.reasons[0] if taken.reasons else f"{path} holds no events")
-        return _diff(both, *(_state(store, both, FOREVER) for store in stores))
+        return _diff(both, *(_state(store, both, FOREVER, _runs_until(store, FOREVER)) for store in stores))
 
 
 def _lines(file: Path) -> Iterator[EventLine]:
@@ -238,9 +238,9 @@ def _lines(file: Path) -> Iterator[EventLine]:
         raise StoreError(f"{file}: the gzip data is damaged or cut off ({problem})") from problem
 
 
-def _texts_until(tables: QueriedTables, time: int) -> Iterator[str]:
-    """Yield the events of complete runs until a time, and those of no run: they tell the schemas that hold then."""
-    yield from _texts_of_runs(tables, _runs_until(tables, time), time)
+def _texts_until(tables: QueriedTables, time: int, runs: Sequence[str]) -> Iterator[str]:
+    """Yield the events of runs until a time, and those of no run: they tell the schemas that hold then."""
+    yield from _texts_of_runs(tables, runs, time)
     alone = "SELECT json FROM event WHERE run_id = '' AND time <= ? ORDER BY time, event_id"
     yield from (text for (text,) in tables.query(alone, (time,)))
 
@@ -315,7 +315,7 @@ def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) ->
     return tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))
 
 
-def _state(store: QueriedTables, tables: QueriedTables, time: int) -> PlacedGraph:
+def _state(store: QueriedTables, tables: QueriedTables, time: int, runs: Sequence[str]) -> PlacedGraph:
     """
     Return what holds in a store at a time.
 
@@ -323,8 +323,9 @@ def _state(store: QueriedTables, tables: QueriedTables, time: int) -> PlacedGrap
         store: the store.
         tables: a store that knows all of its datasets, by the names of which the graph calls them.
         time: microseconds since 1970.
+        runs: the runs whose events tell the schemas, as `_runs_until` returns them.
     """
-    rows = _rows_of(_texts_until(store, time))
+    rows = _rows_of(_texts_until(store, time, runs))
     whole = whole_graph(store, Limits(as_of=None if time == FOREVER else time))
     made = [edge for edge in whole.edges if edge.paths]
     flows = Current(store, time).flows_into({row[0] for row in store.query("SELECT dataset_id FROM dataset_identity")})

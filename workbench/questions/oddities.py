@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
+from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.store.current import latest_present, time_of_now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from openlineage_pyspark.workbench.questions.reach import Limits
     from openlineage_pyspark.workbench.store.names import QueriedTables
-
-_SHOWN = 5
 
 
 def bounded(tables: QueriedTables, limits: Limits) -> Limits:
@@ -56,9 +55,8 @@ def shared_runs(tables: QueriedTables) -> tuple[Diagnostic, ...]:
     )
     if not rows:
         return ()
-    message = (
-        f"several jobs name these runs as theirs, and only one of the jobs has each: {listed([r for (r,) in rows])}"
-    )
+    runs = first_of([run for (run,) in rows])
+    message = f"several jobs name these runs as theirs, and only one of the jobs has each: {runs}"
     return (Diagnostic("ambiguous", message, missing=True),)
 
 
@@ -73,7 +71,7 @@ def _ahead(tables: QueriedTables) -> Iterable[Diagnostic]:
     if rows:
         message = (
             f"events with times ahead, up to {time_of_micros(rows[0][1]).isoformat()}, do not count yet; their jobs: "
-            f"{listed([name for name, _ in rows])}"
+            f"{first_of([name for name, _ in rows])}"
         )
         yield Diagnostic("odd-time", message, missing=True)
 
@@ -89,11 +87,5 @@ def names_alike(tables: QueriedTables, table: Literal["dataset", "job"]) -> tupl
     odd = sorted(name for (_, name), every in spelled.items() if len(every) > 1)
     if not odd:
         return ()
-    message = f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {listed(odd)}"
+    message = f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {first_of(odd)}"
     return (Diagnostic("ambiguous", message),)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first few of some names, and how many more there are."""
-    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + rest

@@ -12,11 +12,11 @@ from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.events.read import ENDS
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import known_time
+from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import LateAt, time_or_now
 from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.jobs import FAILED, LEAST_DELAY, LEAST_RUNS, USUAL_RUNS
-from openlineage_pyspark.workbench.questions.oddities import listed
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.store.names import QueriedTables
@@ -128,7 +128,7 @@ def _oddities(runs: tuple[RunRow, ...]) -> tuple[Diagnostic, ...]:
     odd = [run.run_id for run in runs if run.started and run.ended and run.ended < run.started]
     if not odd:
         return ()
-    return (Diagnostic("odd-time", f"by the times of their events, these runs end before they begin: {listed(odd)}"),)
+    return (Diagnostic("odd-time", f"by the times of their events, these runs end before they begin: {first_of(odd)}"),)
 
 
 def late_runs(tables: QueriedTables, now: int) -> dict[str, float]:

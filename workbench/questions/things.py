@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of, time_of_micros
+from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.store.names import find, find_dataset
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
@@ -151,13 +152,13 @@ def version_called(dataset: DatasetName, versions: StoredVersions, wanted: str, 
         return found[0]
     if found:
         ids = [each.id for each in found]
-        message = f"{wanted!r} may mean any of these versions of {dataset.label}: {_listed(ids)}"
+        message = f"{wanted!r} may mean any of these versions of {dataset.label}: {first_of(ids, _SHOWN)}"
         raise AmbiguousNameError(message, ref=wanted, candidates=tuple(ids))
     try:
         time = time_of(wanted, datetime.now(timezone.utc))
     except StoreError:
         ids = [each.id for each in every[::-1]]
-        message = f"{dataset.label} has no version {wanted!r}; its versions, the latest first: {_listed(ids)}"
+        message = f"{dataset.label} has no version {wanted!r}; its versions, the latest first: {first_of(ids, _SHOWN)}"
         raise NameNotFoundError(message, ref=wanted, candidates=tuple(ids)) from None
     return _current(dataset, versions, time)
 
@@ -219,7 +220,7 @@ def find_run(tables: QueriedTables, id_: str) -> RunThing:
         raise NameNotFoundError(f"no run has the id {id_!r}, or one that begins or ends so", ref=id_, listing="runs")
     if len(rows) > 1:
         ids = [row[0] for row in rows]
-        message = f"{id_!r} may mean any of these runs: {_listed(ids)}"
+        message = f"{id_!r} may mean any of these runs: {first_of(ids, _SHOWN)}"
         raise AmbiguousNameError(message, ref=id_, candidates=tuple(ids))
     return RunThing(rows[0][0], JobThing(*rows[0][1:]))
 
@@ -268,8 +269,3 @@ def _current(dataset: DatasetName, versions: StoredVersions, time: int) -> Datas
     if found is None:
         raise NameNotFoundError(f"the store knows no version of {dataset.label} at {time_of_micros(time).isoformat()}")
     return found
-
-
-def _listed(names: list[str]) -> str:
-    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + rest
