@@ -163,7 +163,7 @@ class PlanApplication:
 
     def _settle_statement(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         if step.move is not None:
-            if not Path(step.move.path).is_dir():
+            if not Path(step.move.path).is_dir() and not step.move.keeps_all:
                 message = f"step {number} was begun, and {step.move.path} is not there: look at it and beside it"
                 raise StepFailedError(message, step=number)
             return
@@ -284,6 +284,10 @@ class PlanApplication:
     def _set_back(self, number: int, step: RecoveryStep, move: CheckpointMove) -> PlanOutcome:
         self._journal.write(JournalEntry(number, 0, "begun", text=step.code[0] if step.code else step.title))
         path = Path(move.path)
+        if move.keeps_all and not path.is_dir():
+            self._say(f"  there is no checkpoint at {path}, so the query has been given up")
+            self._finish(number, step, {})
+            return "applied"
         try:
             if move.back_to is None:
                 done = put_away(path)

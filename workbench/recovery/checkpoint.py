@@ -66,9 +66,12 @@ def problem_of_move(move: CheckpointMove) -> str:
     """
     path = Path(move.path)
     if not path.is_dir():
-        return f"there is no checkpoint at {path}"
+        # A query that nothing repeats may have been given up.
+        return "" if move.keeps_all else f"there is no checkpoint at {path}"
     if kept_place(path).exists():
         return f"{kept_place(path)} is there already: the checkpoint was set back before, or move it away"
+    if problem := _unknown_batch(path, move.last):
+        return problem
     if move.back_to is None:
         return ""
     if move.back_to not in _numbers(path / "commits") or move.back_to not in _numbers(path / "offsets"):
@@ -80,6 +83,20 @@ def problem_of_move(move: CheckpointMove) -> str:
     except CheckpointError as problem:
         return str(problem)
     return ""
+
+
+def _unknown_batch(path: Path, last: int | None) -> str:
+    """Return that a query read something after the last micro-batch that the store knows; empty if it did not."""
+    newest = max(_numbers(path / "commits"), default=-1)
+    if last is None or newest <= last or _sources(path, newest) == _sources(path, last):
+        return ""
+    return f"{path} has the micro-batch {newest}, and the store knows none after {last}: take its events in"
+
+
+def _sources(path: Path, batch: int) -> list[str]:
+    """Return where each source ends in a micro-batch: the lines after the version and the metadata."""
+    file = path / "offsets" / str(batch)
+    return file.read_text("utf-8").splitlines()[2:] if file.is_file() else []
 
 
 def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) -> list[str]:

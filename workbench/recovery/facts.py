@@ -139,6 +139,7 @@ class ReadFacts:
         version: the version; empty if none is known that was there then.
         inferred: whether the event does not name it: it is the one that was current then.
         offset_from: where a micro-batch began to read, as JSON; empty if it is not told.
+        offset_to: where it ended, as JSON; empty if it is not told.
         is_source: whether it is a source of a streaming query, whose place is in the checkpoint; a table that each
             micro-batch joins is none.
     """
@@ -149,6 +150,7 @@ class ReadFacts:
     version: str
     inferred: bool = False
     offset_from: str = ""
+    offset_to: str = ""
     is_source: bool = False
 
 
@@ -164,7 +166,7 @@ class RunFacts:
         state: such as COMPLETE; START or RUNNING if no event tells its end.
         started: when it began, in microseconds since 1970.
         application: the run that started it; empty if there is none.
-        query: the id of the streaming query; empty for a batch.
+        query: what identifies the streaming query: its checkpoint, else its id; empty for a batch.
         checkpoint: the place of its checkpoint; empty if it is not known.
         sql: the text of its statement; empty if it has none.
         gaps: what its events say is missing in them.

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import attrs
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """The version of a plan's JSON: `recover apply` reads no other."""
 
 
@@ -89,11 +89,19 @@ class CheckpointMove:
         back_to: the last micro-batch that stays; None if the query begins anew.
         restored: folders of tables that the query reads and that go back, each with the version to which it goes; empty
             for a table that is emptied.
+        last: the last micro-batch that the store knows. If it is the one that stays, nothing of the query goes back: it
+            only goes on elsewhere.
     """
 
     path: str
     back_to: int | None
     restored: tuple[tuple[str, str], ...] = ()
+    last: int | None = None
+
+    @property
+    def keeps_all(self) -> bool:
+        """Return whether no micro-batch goes back."""
+        return self.back_to is not None and self.back_to == self.last
 
 
 @attrs.frozen
@@ -243,7 +251,7 @@ class RecoveryPlan:
                 step[when] = [_check(check) for check in step[when]]
             if step["move"] is not None:
                 restored = [(str(path), str(version)) for path, version in step["move"]["restored"]]
-                step["move"] = CheckpointMove(step["move"]["path"], step["move"]["back_to"], tuple(restored))
+                step["move"] = CheckpointMove(**{**step["move"], "restored": tuple(restored)})
             steps.append(RecoveryStep(**_with_tuples(step)))
         plan = cls(
             Mode(plain["mode"]),

@@ -122,6 +122,8 @@ class _Planning:
         self._in_place = False
         self._expired: dict[int, str] = {}
         self._alone: dict[tuple[str, frozenset[int]], bool] = {}
+        # Whether something that is current holds bad data, or comes from what does.
+        self._is_needed = False
         self._needed = self._settle()
 
     def plan(self) -> RecoveryPlan:
@@ -162,6 +164,7 @@ class _Planning:
 
     def _without_root(self, needed: dict[HistoryPlace, None]) -> dict[HistoryPlace, None]:
         """Leave the dataset itself out if it can't be rolled back: what was written since is still in it."""
+        self._is_needed = bool(needed)
         firsts = _firsts(needed)
         self._in_place = self._can_correct_in_place(needed)
         is_remade = self._root not in firsts or self._is_remade(self._base(self._root, firsts[self._root]))
@@ -396,11 +399,36 @@ class _Planning:
                 if unit[1] != NO_BATCH and (query := self._facts.run(unit[0]).query):
                     found.setdefault(query, []).append(unit)
         for units in found.values():
-            units.sort(key=lambda unit: self._flow.places[unit])
+            units.sort(key=lambda unit: (unit[1], self._facts.run(unit[0]).started))
         return found
 
+    @functools.cached_property
+    def _moved_on(self) -> list[str]:
+        """Return the queries of which nothing goes back, but sources: the place at which they go on is no more."""
+        return [
+            query
+            for query, units in self._flow.batches.items()
+            if query not in self._queries
+            and any(self._can_not_pass(units, known, version) for known, version in self._restored(query))
+        ]
+
+    def _can_not_pass(self, units: Sequence[Unit], known: DatasetFacts, version: str) -> bool:
+        """Return whether a query ends at a place of its source that is gone when this is at a version again."""
+        if known.format == "delta":
+            # RESTORE removes rows, which a stream refuses.
+            return True
+        kept: set[str] = set()
+        here = next((key for key in self._flow.line(known.id) if self._flow.made(key).snapshot == version), None)
+        while here is not None:
+            kept.add(self._flow.made(here).snapshot)
+            here = self._flow.before.get(here)
+        gone = {made.snapshot for made in self._facts.histories[known.id]} - kept - {""}
+        ends = (each.read for unit in units[::-1] for each in self._flow.reads.get(unit, ()))
+        last = next((read.offset_to for read in ends if read.dataset == known.id and read.offset_to), "")
+        return any(snapshot in last for snapshot in gone)
+
     def _stops(self) -> Iterator[RecoveryStep]:
-        for units in self._queries.values():
+        for units in (*self._queries.values(), *(self._flow.batches[query] for query in self._moved_on)):
             run = self._facts.run(units[-1][0])
             if not run.ended:
                 note = f"Its run {run.id} has not reported an end."
@@ -548,8 +576,9 @@ class _Planning:
 
     def _correction(self) -> Iterator[RecoveryStep]:
         line = self._flow.line(self._root)
-        if self._wish.start not in line or any(self._flow.corrects(key, self._wish.start) for key in line):
-            # It was rolled back already, or corrected.
+        is_corrected = any(self._flow.corrects(key, self._wish.start) for key in line)
+        if not self._is_needed or self._wish.start not in line or is_corrected:
+            # It was rolled back or replaced already, or corrected.
             return
         known, made = self._facts.datasets[self._root], self._flow.made(self._wish.start)
         name = known.label
@@ -593,23 +622,27 @@ class _Planning:
 
     def _checkpoints(self) -> Iterator[RecoveryStep]:
         for query, units in self._queries.items():
-            yield _checkpoint(
-                _Restart.of(self._flow, query, units, self._is_fresh(query, units)), self._restored(units)
-            )
+            yield _checkpoint(self._restart(query, units), self._restored(query))
+        for query in self._moved_on:
+            yield _checkpoint(_Restart.of(self._flow, query, ()), self._restored(query))
 
-    def _is_fresh(self, query: str, units: Sequence[Unit]) -> bool:
-        """Return whether a query begins anew: nothing of what it did before stays."""
-        return self._flow.batches[query][0] == units[0]
+    def _restart(self, query: str, units: Sequence[Unit]) -> _Restart:
+        """Return where a query goes on if some of its micro-batches are repeated."""
+        written = {key[0] for unit in units for key in self._flow.writes.get(unit, ())}
+        goes_back = any(self._bases[each].version for each in written if each in self._bases)
+        # The store may know nothing of what was before its first micro-batch.
+        fresh = units[0][1] == 0 or (self._flow.batches[query][0] == units[0] and not goes_back)
+        return _Restart.of(self._flow, query, units, fresh=fresh)
 
     def _sources(self, units: Iterable[Unit]) -> set[int]:
         """Return the datasets that micro-batches read as their sources."""
         placed = (each.read for unit in units for each in self._flow.reads.get(unit, ()))
         return {read.dataset for read in placed if read.is_source}
 
-    def _restored(self, units: Sequence[Unit]) -> list[tuple[DatasetFacts, str]]:
+    def _restored(self, query: str) -> list[tuple[DatasetFacts, str]]:
         """Return the sources of a query that are rolled back or emptied, with the version to which they go."""
         found: dict[int, tuple[DatasetFacts, str]] = {}
-        for unit in units:
+        for unit in self._flow.batches[query]:
             for placed in self._flow.reads.get(unit, ()):
                 dataset = self._facts.datasets[placed.read.dataset]
                 base = self._bases.get(dataset.id)
@@ -735,9 +768,7 @@ class _Planning:
         names = ", ".join(dict.fromkeys(run.job for run in runs.values()))
         streams = [query for query in self._queries if any(run.query == query for run in runs.values())]
         for query in streams:
-            notes += _restart_notes(
-                _Restart.of(self._flow, query, self._queries[query], self._is_fresh(query, self._queries[query]))
-            )
+            notes += _restart_notes(self._restart(query, self._queries[query]))
         side = self._wish.mode is Mode.SIDE_BY_SIDE
         if side:
             notes += [
@@ -963,18 +994,19 @@ class _Restart:
     offsets: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, flow: Flow, query: str, units: Sequence[Unit], fresh: bool) -> _Restart:  # noqa: FBT001
-        """Return where a query goes on if some of its micro-batches are repeated."""
+    def of(cls, flow: Flow, query: str, units: Sequence[Unit], *, fresh: bool = False) -> _Restart:
+        """Return where a query goes on if some of its micro-batches are repeated; at its end if none are."""
         batches = flow.batches[query]
         runs = [flow.facts.run(unit[0]) for unit in batches]
-        place = flow.places[units[0]]
         offsets = {
             placed.read.dataset: (flow.facts.datasets[placed.read.dataset].label, placed.read.offset_from)
-            for placed in flow.reads.get(units[0], ())
+            for unit in units[:1]
+            for placed in flow.reads.get(unit, ())
         }
         checkpoint = next((run.checkpoint for run in reversed(runs) if run.checkpoint), "")
-        after = None if fresh else batches[place - 1][1]
-        return cls(runs[-1].job, checkpoint, after, batches[-1][1], tuple(offsets.values()))
+        last = batches[-1][1]
+        after = None if fresh else units[0][1] - 1 if units else last
+        return cls(runs[-1].job, checkpoint, after, last, tuple(offsets.values()))
 
 
 def _with_new_names(facts: Facts) -> Facts:
@@ -1120,17 +1152,19 @@ def _checkpoint(restart: _Restart, moved: Sequence[tuple[DatasetFacts, str]]) ->
     if restart.after is None:
         words = ("mv", path, kept) if parts.scheme in _LOCAL else ("hadoop", "fs", "-mv", path, kept)
         title = f"Put the checkpoint of {restart.job} away: it begins anew."
-        move = CheckpointMove(path, None) if parts.scheme in _LOCAL else None
+        move = CheckpointMove(path, None, last=restart.last) if parts.scheme in _LOCAL else None
         code = (statements.shell(words),)
         return RecoveryStep("checkpoint", title, "shell", code, notes=_fresh_notes(restored), move=move)
     title = f"Set the checkpoint of {restart.job} back to micro-batch {restart.after}. The old one is kept."
+    if restart.after == restart.last:
+        title = f"Let {restart.job} go on where its sources went back to. The old checkpoint is kept."
     notes = _cut_notes(restart, restored)
     if parts.scheme in _LOCAL:
         words = (PROGRAM, "checkpoint", path, "--back-to", str(restart.after))
         for dataset in restored:
             words += ("--restored", unquote(urlsplit(dataset.location).path))
         places = tuple((unquote(urlsplit(dataset.location).path), version) for dataset, version in moved)
-        move = CheckpointMove(path, restart.after, places)
+        move = CheckpointMove(path, restart.after, places, restart.last)
         return RecoveryStep("checkpoint", title, "shell", (statements.shell(words),), notes=notes, move=move)
     doubts = ("the checkpoint is not on this machine: copy it here, run the command on the copy, and copy that back",)
     local = shell_name(path)

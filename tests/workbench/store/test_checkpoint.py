@@ -200,6 +200,26 @@ def test_a_query_that_did_not_end_at_the_version_of_the_restore_is_refused(
         assert json.loads((path / "offsets" / "1").read_text().split("\n")[2])["reservoirVersion"] == 6
 
 
+@pytest.mark.parametrize(("has_read", "problem"), [(True, "has the micro-batch 3"), (False, "")])
+def test_a_micro_batch_that_the_store_does_not_know_is_no_problem_if_it_read_nothing(
+    tmp_path: Path, problem: str, *, has_read: bool
+) -> None:
+    path = checkpoint(tmp_path)
+    if has_read:
+        (path / "offsets" / "3").write_text(f"v1\n{{}}\n{json.dumps({**OFFSET, 'reservoirVersion': 5})}\n-")
+
+    found = problem_of_move(CheckpointMove(str(path), 1, (), 2))
+    assert problem in found
+    assert bool(found) is has_read
+
+
+def test_a_checkpoint_that_is_gone_is_a_problem_only_where_a_query_goes_back(tmp_path: Path) -> None:
+    gone = str(tmp_path / "gone")
+
+    assert problem_of_move(CheckpointMove(gone, 2, (), 2)) == ""
+    assert problem_of_move(CheckpointMove(gone, 1, (), 2)) == f"there is no checkpoint at {gone}"
+
+
 POINTS = ["copytree", "_cut", "_cut_state", "_identify", "_refuse_if_written", "_exchange", "rename"]
 
 
