@@ -318,6 +318,57 @@ def test_a_stream_from_delta_goes_on_after_the_restore_of_its_source(filled: Fil
     ]
 
 
+@pytest.mark.parametrize(
+    ("lake", "end", "moved"),
+    [
+        ("delta", {"reservoirVersion": 2, "index": -1}, ["--back-to 0 --restored /lake/db/raw"]),
+        ("iceberg", {"version": 1, "snapshot_id": 1, "position": 1}, []),
+        # None of the bad snapshot's files is done, and it is gone all the same.
+        ("iceberg", {"version": 1, "snapshot_id": 2, "position": 0}, ["--back-to 0 --restored /lake/db/raw"]),
+    ],
+)
+def test_a_stream_that_has_read_nothing_bad_is_moved_if_its_place_is_gone(
+    filled: Fill, lake: str, end: dict[str, Any], moved: list[str]
+) -> None:
+    raw, clean = table("raw", lake=lake), table("clean", "51", lake=lake)
+    first = batch(0, 2, table("raw", "1", lake=lake), clean, "null", json.dumps(end))
+    found = (
+        filled(
+            *statement("load", 1, "", (), table("raw", "1", lake=lake)),
+            *stream("s", 2, raw, clean, first),
+            *statement("load", 4, "", (), table("raw", "2", parent="1", lake=lake)),
+        )
+        .recover("db.raw", version="2")
+        .result
+    )
+
+    assert [each.dataset for each in found.datasets] == ["db.raw"]
+    assert code_of(found)[1:] == ["(correct)", *(f"openlineage-pyspark checkpoint /state/s {each}" for each in moved)]
+    assert [step.move.keeps_all for step in found.steps if step.move] == [True for _ in moved]
+
+
+def test_a_query_that_was_recovered_before_has_one_checkpoint_with_its_earlier_self(filled: Fill) -> None:
+    """A copy of a checkpoint has another query id; micro-batch 1 came again from the end of micro-batch 0."""
+    again = batch(1, 12, table("raw", "4"), table("clean", "62", parent="51"), *_offsets("iceberg", 4))
+    events = [
+        *streams(),
+        *statement("load", 10, "INSERT INTO db.raw VALUES (4)", (), table("raw", "4", parent="1")),
+        *stream("s", 12, table("raw"), table("clean"), again, parent="app"),
+    ]
+    for event in events[-3:]:
+        event["run"]["facets"]["pyspark_micro_batches"]["queryId"] = "another query of s"
+    store = filled(*events)
+
+    assert code_of(store.recover("db.raw", version="2").result) == []
+    found = store.recover("db.raw", version="4").result
+    assert [(each.dataset, each.bad) for each in found.datasets] == [("db.raw", ("4",)), ("db.clean", ("62",))]
+    assert [step.code for step in found.steps if step.action == "checkpoint"] == [
+        ("openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw",)
+    ]
+    first = store.recover("db.raw", version="1").result
+    assert [(step.move.path, step.move.back_to) for step in first.steps if step.move] == [("/state/s", None)]
+
+
 @pytest.mark.parametrize("lake", ["iceberg", "delta"])
 def test_a_wrong_version_of_a_table_that_a_stream_joins_is_in_the_micro_batches_since(filled: Fill, lake: str) -> None:
     """The table has no place in the checkpoint, which goes back all the same."""
@@ -1006,6 +1057,18 @@ def test_a_table_that_began_empty_and_got_bad_rows_first_is_emptied(filled: Fill
 
     again = f"INSERT INTO {catalog}.db.raw SELECT * FROM spark_catalog.db.files"
     assert code_of(found) == [begin, "INSERT INTO db.raw VALUES (1)", again]
+
+
+def test_what_was_emptied_and_corrected_is_not_corrected_again(filled: Fill) -> None:
+    insert = "INSERT INTO ice.db.raw SELECT * FROM ice.db.files"
+    events = [
+        *statement("begin", 1, "CREATE TABLE db.raw (k INT)", (), table("raw", change="CREATE")),
+        *statement("load", 2, insert, (), table("raw", "1")),
+        *statement("load", 3, "DELETE FROM ice.db.raw", (), table("raw", "2", parent="1", change="TRUNCATE")),
+        *statement("load", 4, insert, (), table("raw", "3", parent="2")),
+    ]
+
+    assert filled(*events).recover("db.raw", version="1").result.steps == ()
 
 
 def test_a_stream_whose_source_goes_back_is_set_back_too_if_its_rows_are_right() -> None:
