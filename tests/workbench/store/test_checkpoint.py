@@ -11,7 +11,7 @@ import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import CheckpointError
 from openlineage_pyspark.workbench.recovery import checkpoint as checkpoints
-from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move, set_back
+from openlineage_pyspark.workbench.recovery.checkpoint import finish_move, problem_of_move, put_away, set_back
 from openlineage_pyspark.workbench.recovery.plan import CheckpointMove
 
 OFFSET = {"sourceVersion": 1, "reservoirId": "a", "reservoirVersion": 4, "index": 2, "isStartingVersion": True}
@@ -225,10 +225,11 @@ POINTS = ["copytree", "_cut", "_cut_state", "_identify", "_refuse_if_written", "
 
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_kill_at_any_point_leaves_a_whole_checkpoint_and_the_same_call_goes_on(
-    tmp_path: Path, point: str, when: str
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_kill_at_any_point_leaves_a_whole_checkpoint_and_what_was_begun_is_finished(
+    tmp_path: Path, point: str, when: str, batch: int
 ) -> None:
-    path, kept = checkpoint(tmp_path), tmp_path / "kept"
+    path, kept = checkpoint(tmp_path), tmp_path / "check.before-recovery"
     before = names(path)
     child = os.fork()
     if not child:
@@ -240,19 +241,33 @@ def test_a_kill_at_any_point_leaves_a_whole_checkpoint_and_the_same_call_goes_on
             os._exit(9)
 
         setattr(owner, point, killed)
-        set_back(path, 1, kept)
+        set_back(path, batch, kept)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
     left = sorted(int(each.name) for each in (path / "commits").iterdir() if each.name.isdecimal())
     assert left in ([0, 1, 2, 3], [0, 1])
     assert names(path) >= {f"offsets/{number}" for number in left} | {"metadata"}
-    if not kept.exists():
-        set_back(path, 1, kept)
+    is_done = finish_move(CheckpointMove(str(path), batch))
+    assert is_done is (point == "rename" or (point, when) == ("_exchange", "after"))
+    if not is_done:
+        set_back(path, batch, kept)
     assert names(kept) == before
     assert (kept / "metadata").read_text() == '{"id":"old"}'
-    assert {each for each in names(path) if each.startswith("offsets")} == {"offsets/0", "offsets/1"}
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["check", "kept"]
+    assert {each for each in names(path) if each.startswith("offsets")} == {f"offsets/{n}" for n in range(batch + 1)}
+    assert json.loads((path / "metadata").read_text())["id"] not in ("", "old")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["check", "check.before-recovery"]
+
+
+def test_a_checkpoint_that_was_put_away_is_not_put_away_again(tmp_path: Path) -> None:
+    path = checkpoint(tmp_path)
+    move = CheckpointMove(str(path), None)
+    assert not finish_move(move)
+
+    put_away(path)
+
+    assert finish_move(move)
+    assert problem_of_move(move) != ""
 
 
 def test_a_checkpoint_that_is_written_meanwhile_is_left_as_it_is(
