@@ -116,8 +116,8 @@ class Flow:
             unknown: dict[str, int] = {}
             for place, made in enumerate(history):
                 before = places.get(made.parent, place)
-                if made.parent and made.parent not in places:
-                    before = unknown.setdefault(made.parent, place - 1)
+                if parent := self.facts.unknown_parent(made):
+                    before = unknown.setdefault(parent, place - 1)
                 before = before if before < place else place - 1
                 if before >= 0:
                     found[dataset, place] = (dataset, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -250,6 +251,23 @@ class Facts:
     def run(self, run_id: str) -> RunFacts:
         """Return a run; one of which nothing is known if it is not recorded."""
         return self.runs.get(run_id, _UNKNOWN_RUN)
+
+    def has_maker(self, made: MadeVersion) -> bool:
+        """Return whether it is known who made a version: one that somebody has read is known without."""
+        return made.run_id in self.runs
+
+    def unknown_parent(self, made: MadeVersion) -> str:
+        """Return the version before one if the store knows only that it was there; empty if it knows it."""
+        return made.parent if made.parent not in self._snapshots[made.dataset] else ""
+
+    def unknown_maker(self, made: MadeVersion) -> str:
+        """Return a version, or the one before it, of which nobody is known who made it; empty if both are known."""
+        return self.unknown_parent(made) if self.has_maker(made) else made.snapshot
+
+    @functools.cached_property
+    def _snapshots(self) -> dict[int, frozenset[str]]:
+        """Return the versions of each dataset that the storage has named, with the empty one."""
+        return {each: frozenset(("", *(made.snapshot for made in line))) for each, line in self.histories.items()}
 
 
 @attrs.frozen

@@ -475,11 +475,8 @@ class _Planning:
         bad = self._flow.made(self._wish.start).time
         key: HistoryPlace | None = (dataset, known[base.version])
         while key is not None and key[1] and (made := self._flow.made(key)).time > bad:
-            # A version that somebody has read is known, though nobody tells who made it.
-            if not self._facts.run(made.run_id).id:
-                return made.snapshot
-            if made.parent and made.parent not in known:
-                return made.parent
+            if unknown := self._facts.unknown_maker(made):
+                return unknown
             key = self._flow.before.get(key)
         return ""
 
@@ -504,8 +501,8 @@ class _Planning:
         # What the first run replaces as a whole is gone, whoever has made it.
         replaced = history[base.place].parent or (self._flow.made(before).snapshot if before else "")
         since = base.version or (replaced if base.replaced else "")
-        made_again = tuple(dict.fromkeys(each.snapshot for each in history if each.snapshot and each.run_id))
-        return (attrs.evolve(check, since=since, known=made_again),)
+        made_again = (each.snapshot for each in history if each.snapshot and self._facts.has_maker(each))
+        return (attrs.evolve(check, since=since, known=tuple(dict.fromkeys(made_again))),)
 
     def _is_gone(self, dataset: int) -> bool:
         """Return whether a dataset was dropped, and not created again."""
