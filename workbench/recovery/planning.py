@@ -53,6 +53,8 @@ _CHANGING = re.compile(
 )
 _REPLACED = re.compile(r"\s*(?:CREATE|REPLACE)\b", re.IGNORECASE)
 _IN_PLACE = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|MERGE)\b", re.IGNORECASE | re.DOTALL)
+# In an offset of Iceberg.
+_SNAPSHOT = re.compile(r'"snapshot_id"\s*:\s*(-?\d+)')
 _LOCAL = frozenset({"", "file"})
 
 
@@ -422,10 +424,11 @@ class _Planning:
         while here is not None:
             kept.add(self._flow.made(here).snapshot)
             here = self._flow.before.get(here)
-        gone = {made.snapshot for made in self._facts.histories[known.id]} - kept - {""}
+        gone = {made.snapshot for made in self._facts.histories[known.id]} - kept
         ends = (each.read for unit in units[::-1] for each in self._flow.reads.get(unit, ()))
         last = next((read.offset_to for read in ends if read.dataset == known.id and read.offset_to), "")
-        return any(snapshot in last for snapshot in gone)
+        found = _SNAPSHOT.search(last)
+        return found is not None and found[1] in gone
 
     def _stops(self) -> Iterator[RecoveryStep]:
         for units in (*self._queries.values(), *(self._flow.batches[query] for query in self._moved_on)):
@@ -733,7 +736,7 @@ class _Planning:
         for known in writes:
             yield from self._newest(known.id)
         for known, version in reads:
-            if version and known.has_versions:
+            if version not in ("", statements.NO_ROWS) and known.has_versions:
                 yield TableCheck("there", statements.table_id(known), version)
 
     def _checks_after(self, unit: Unit, copies: Mapping[int, str]) -> Iterator[TableCheck]:
@@ -760,8 +763,8 @@ class _Planning:
                         f"it read version {placed.read.version} of {dataset.label} when a later one was there: if its "
                         "code names it, let it read what is there then"
                     )
-                if version and not self._is_there_again(placed, group):
-                    doubts.append(f"it reads what {dataset.label} holds then, and read version {version}")
+                if not corrected and unit[1] == NO_BATCH and not self._is_there_again(placed, group):
+                    doubts += self._doubts_of_place(placed, dataset, version)
         names = ", ".join(dict.fromkeys(run.job for run in runs.values()))
         streams = [query for query in self._queries if any(run.query == query for run in runs.values())]
         for query in streams:
@@ -793,6 +796,14 @@ class _Planning:
             tuple(statements.table_id(known) for each in written if (known := self._facts.datasets[each]).is_of_spark),
             before=() if side else tuple(check for each in written for check in self._newest(each)),
         )
+
+    def _doubts_of_place(self, placed: PlacedRead, dataset: DatasetFacts, version: str) -> Iterator[str]:
+        """Yield that an application which runs again finds other rows than it read."""
+        if version:
+            which = version if version == statements.NO_ROWS else f"version {version}"
+            yield f"it reads what {dataset.label} holds then, and read {which}"
+        elif self._facts.histories.get(dataset.id) and self._changed_since(placed):
+            yield f"it reads what {dataset.label} holds then, and that was written since"
 
     def _doubts_of_application(self, group: Group, application: ApplicationFacts | None) -> Iterator[str]:
         if application is None:
@@ -835,7 +846,8 @@ class _Planning:
     def _doubts_of_read(self, unit: Unit, placed: PlacedRead) -> Iterator[str]:
         label = self._label(placed.read.dataset)
         is_own = any(key[0] == placed.read.dataset for key in self._flow.writes.get(unit, ()))
-        if placed.read.inferred and self._facts.datasets[placed.read.dataset].has_versions and not is_own:
+        is_known = is_own or self._was_empty(placed) or not self._facts.datasets[placed.read.dataset].has_versions
+        if placed.read.inferred and not is_known:
             yield f"its event does not say which version of {label} it read: the one that was current then is taken"
         if placed.key is None or placed.key not in self._needed or unit[1] != NO_BATCH:
             return
@@ -888,6 +900,8 @@ class _Planning:
     def _pinned(self, placed: PlacedRead, dataset: DatasetFacts) -> tuple[str, str]:
         """Return the version to which a clean input is pinned, and what is not certain about that."""
         version = self._flow.made(placed.key).snapshot if placed.key else ""
+        if self._was_empty(placed):
+            return statements.NO_ROWS, ""
         if version and dataset.has_versions:
             if placed.key and self._flow.is_dropped_after(placed.key):
                 return "", f"version {version} of {dataset.label} went with its drop: it reads what is there now"
@@ -899,6 +913,22 @@ class _Planning:
         if self._facts.histories.get(dataset.id) and self._changed_since(placed):
             return "", f"{dataset.label} keeps no versions and was written since: it reads what is there now"
         return "", ""
+
+    def _was_empty(self, placed: PlacedRead) -> bool:
+        """
+        Return whether a run read a table that keeps versions, and had none yet: a table of Iceberg that was created.
+
+        Its event names no version then, and no version is there to which the table could be pinned.
+        """
+        if placed.key is None or not placed.read.inferred or not self._facts.datasets[placed.read.dataset].has_versions:
+            return False
+        made = self._flow.made(placed.key)
+        return (
+            (made.change, made.whole, made.empties, made.snapshot) == ("CREATE", True, True, "")
+            and self._facts.has_maker(made)
+            # Nobody unknown wrote the first rows.
+            and not any(self._facts.unknown_parent(self._flow.made(each)) for each in self._flow.after(placed.key))
+        )
 
     def _nearest(self, placed: PlacedRead) -> str:
         """Return the version nearest to one that expired: the next one after it, else the last one before."""

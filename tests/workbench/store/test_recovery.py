@@ -1100,6 +1100,53 @@ def test_a_stream_whose_source_goes_back_is_set_back_too_if_its_rows_are_right()
     ]
 
 
+def read_before_its_first_rows(*, ends: str = "1", application_: str = "") -> list[dict[str, Any]]:
+    """Return what joins the bad `raw` to `rates`, a table of Iceberg that was created and had no version yet."""
+    sql = "INSERT INTO db.made SELECT raw.k, db.rates.v FROM db.raw LEFT JOIN db.rates ON raw.k = rates.k"
+    return [
+        *application("app", 0.5, "python", "app.py"),
+        *statement("begin", 1, "CREATE TABLE db.rates (k INT)", (), table("rates", change="CREATE")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, sql, (table("raw", "11"), table("rates")), table("made", "21"), application=application_),
+        *statement("rate", 4, "INSERT INTO db.rates VALUES (1)", (), table("rates", "31", parent=ends)),
+    ]
+
+
+def test_a_table_that_had_no_version_yet_is_read_without_rows_again(filled: Fill) -> None:
+    found = filled(*read_before_its_first_rows(ends="")).recover("db.raw", version="11").result
+
+    assert found.steps[-1].code == (
+        "INSERT INTO ice.db.made SELECT raw.k, rates.v FROM ice.db.raw "
+        "LEFT JOIN (SELECT * FROM ice.db.rates WHERE FALSE) AS rates ON raw.k = rates.k",
+    )
+    assert found.steps[-1].doubts == ()
+    assert [check.check for check in found.steps[-1].before] == ["newest"]
+
+
+def test_a_table_whose_first_rows_somebody_unknown_wrote_may_have_had_them(filled: Fill) -> None:
+    found = filled(*read_before_its_first_rows(ends="30")).recover("db.raw", version="11").result
+
+    assert found.steps[-1].doubts[0].startswith("its event does not say which version of db.rates it read")
+
+
+@pytest.mark.parametrize("lake", ["iceberg", "parquet"])
+def test_an_application_that_reads_what_was_written_since_is_not_sure(filled: Fill, lake: str) -> None:
+    versions = ("1", "2") if lake == "iceberg" else ("", "")
+    rates = [table("rates", version, lake=lake) for version in versions]
+    events = [
+        *application("app", 0.5, "python", "app.py"),
+        *statement("rate", 1, "INSERT INTO db.rates VALUES (1)", (), rates[0]),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, "", (table("raw", "11"), rates[0]), table("made", "21"), application="app"),
+        *statement("rate", 4, "INSERT INTO db.rates VALUES (2)", (), rates[1]),
+    ]
+    found = filled(*events).recover("db.raw", version="11").result
+
+    since = "read version 1" if lake == "iceberg" else "that was written since"
+    assert found.steps[-1].code == ("python app.py",)
+    assert found.steps[-1].doubts == (f"it reads what db.rates holds then, and {since}",)
+
+
 def test_the_name_of_a_restored_table_may_have_spaces(filled: Fill) -> None:
     raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "", lake="delta") for n in (1, 2, 3)]
     events = [
