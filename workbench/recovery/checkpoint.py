@@ -84,8 +84,7 @@ def problem_of_move(move: CheckpointMove) -> str:
         return f"{path} has no micro-batch {move.back_to}: recover with --mode full"
     try:
         for table, version in move.restored:
-            if version:
-                _refuse_gaps(Path(table), path / "offsets" / str(move.back_to), int(version))
+            _refuse_gaps(Path(table), path / "offsets" / str(move.back_to), version)
     except CheckpointError as problem:
         return str(problem)
     return ""
@@ -368,12 +367,17 @@ def _iceberg(table: Path) -> _Iceberg | None:
     metadata = json.loads(files[-1].read_text("utf-8"))
     snapshots = {each["snapshot-id"]: each for each in metadata.get("snapshots", ())}
     parents = {id_: each.get("parent-snapshot-id") for id_, each in snapshots.items()}
-    line, here = set[int](), metadata.get("current-snapshot-id")
-    while here in parents:
-        line.add(here)
-        here = parents[here]
     files_of = {id_: int(each.get("summary", {}).get("added-data-files", 0)) for id_, each in snapshots.items()}
-    return _Iceberg(table, parents, frozenset(line), files_of)
+    return _Iceberg(table, parents, _line(parents, metadata.get("current-snapshot-id")), files_of)
+
+
+def _line(parents: dict[int, int | None], last: int | None) -> frozenset[int]:
+    """Return a snapshot and those before it, as far as they are there."""
+    found = set[int]()
+    while last in parents and last not in found:
+        found.add(last)
+        last = parents[last]
+    return frozenset(found)
 
 
 def _delta(table: Path) -> _Delta:
@@ -417,24 +421,31 @@ def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
         )
 
 
-def _refuse_gaps(table: Path, file: Path, version: int) -> None:
+def _refuse_gaps(table: Path, file: Path, version: str) -> None:
     """
-    Refuse the offsets of a micro-batch that did not end at the version to which a Delta table goes back.
+    Refuse the offsets of a micro-batch that did not end where a table goes back to.
 
     Args:
-        table: the table's folder. Of another format than Delta Lake, nothing is refused.
+        table: the table's folder. Of another format than Iceberg and Delta Lake, nothing is refused.
         file: the offsets.
-        version: the version.
+        version: the version; empty if the table is emptied.
 
     Raises:
         CheckpointError: it ended elsewhere.
     """
-    if not (table / "_delta_log").is_dir():
-        return
-    for line in file.read_text("utf-8").splitlines():
-        offset = json.loads(line) if line.startswith("{") else {}
-        if "reservoirId" in offset and _id(table) in ("", offset["reservoirId"]):
-            _refuse_a_gap(table, offset, version)
+    lines = file.read_text("utf-8").splitlines()
+    offsets = [json.loads(line) for line in lines if line.startswith("{")]
+    if lake := _iceberg(table):
+        goal = attrs.evolve(lake, line=_line(lake.parents, int(version))) if version else lake
+        if not [each for each in offsets if goal.moved(each, is_last=True)]:
+            raise CheckpointError(
+                f"the last micro-batch that stays ended at a snapshot that {table} has no more: begin the query anew: "
+                "recover with --mode full"
+            )
+    elif version and (table / "_delta_log").is_dir():
+        for offset in offsets:
+            if "reservoirId" in offset and _id(table) in ("", offset["reservoirId"]):
+                _refuse_a_gap(table, offset, int(version))
 
 
 def _id(table: Path) -> str:

@@ -163,6 +163,26 @@ def test_a_micro_batch_that_read_what_was_rolled_back_is_refused(tmp_path: Path)
     assert names(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("offset", "problem"),
+    [
+        ({"snapshot_id": 1, "position": 2}, ""),
+        ({"snapshot_id": 2, "position": 0}, ""),
+        ({"snapshot_id": 2, "position": 1}, "the micro-batch read snapshot 2 of "),
+        ({"snapshot_id": 9, "position": 2}, "the last micro-batch that stays ended at a snapshot that "),
+    ],
+)
+def test_a_micro_batch_of_iceberg_whose_end_is_gone_is_refused_before_anything_is_done(
+    tmp_path: Path, offset: dict[str, int], problem: str
+) -> None:
+    path, table = checkpoint(tmp_path), iceberg_of(tmp_path / "t", current=2)
+    (path / "offsets" / "1").write_text(f"v1\n{{}}\n{json.dumps(offset)}")
+
+    found = problem_of_move(CheckpointMove(str(path), 1, ((str(table), "1"),)))
+    assert found.startswith(problem)
+    assert bool(found) is bool(problem)
+
+
 def restored_to(folder: Path, version: str) -> Path:
     """Return a table of Delta Lake that was restored to a version."""
     table = log_of(folder / "t", "CREATE", "WRITE", "WRITE", "WRITE", "WRITE")
