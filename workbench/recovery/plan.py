@@ -61,17 +61,19 @@ class TableCheck:
 
     Args:
         check: `newest`: the table's version is the newest one that the store knows; `there`: the version can be read;
-            `current`: the table is at the version; `like`: what the step did to the table is what made the version.
+            `clean`: nobody unknown has put bad data into the version; `current`: the table is at the version; `like`:
+            what the step did to the table is what made the version.
         table: the table.
         version: the version; empty if the store knows none.
-        since: for `newest`: the version after which all that the table has is made again; empty if all of it is.
+        since: for `newest`: the version after which all that the table has is made again; empty if all of it is. For
+            `clean`: a version that is older than the bad data; empty if none is known.
         known: for `newest`: the versions since then that runs in the store made. Others are made by no run
-            here, and their rows would be lost.
+            here, and their rows would be lost. For `clean`: those that runs in the store made.
         time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
-            later is of another table. 0 if that is not known.
+            later is of another table. 0 if that is not known. For `clean`: when the run began that made the bad data.
     """
 
-    check: Literal["newest", "there", "current", "like"]
+    check: Literal["newest", "there", "clean", "current", "like"]
     table: TableId
     version: str = ""
     since: str = ""

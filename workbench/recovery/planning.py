@@ -379,6 +379,11 @@ class _Planning:
         alone = (lambda _: True) if self._wish.mode is Mode.SIDE_BY_SIDE else self._stands_alone
         return groups(self._flow, self._needed, start, alone)
 
+    @functools.cached_property
+    def _group_of(self) -> dict[Unit, int]:
+        """Return the place of the group that repeats each run and micro-batch."""
+        return {unit: place for place, group in enumerate(self._groups) for unit in group.units}
+
     def _stands_alone(self, unit: Unit) -> bool:
         """Return whether the statement of a run can be repeated from its text, without its application."""
         from openlineage_pyspark.workbench.recovery.rewriting import rewritten
@@ -453,8 +458,8 @@ class _Planning:
             notes = _expired_note(base, self._expired.get(dataset, ""))
             if base.version:
                 like = self._run_of(dataset, base.version) or self._facts.histories[dataset][base.place].run_id
-                unknown = self._unknown_before(dataset, base)
-                yield _rolled_back(known, base.version, notes, self._newest(dataset), like, unknown)
+                checks = (*self._newest(dataset), *self._clean(dataset, base))
+                yield _rolled_back(known, base.version, notes, checks, like)
             elif dataset == self._root and not self._is_remade(base):
                 continue
             else:
@@ -462,26 +467,33 @@ class _Planning:
                 like = self._facts.histories[dataset][base.place].run_id
                 yield from _emptied(known, notes, doubts, self._newest(dataset), like)
 
-    def _unknown_before(self, dataset: int, base: _Base) -> str:
+    def _clean(self, dataset: int, base: _Base) -> tuple[TableCheck, ...]:
         """
-        Return a version that somebody unknown made, perhaps of the bad data, of those to which a table goes back.
+        Return the check that nobody unknown has put bad data into the version to which a table goes back.
 
-        It lies between versions that the store knows, and nothing tells that it is older than the bad one: what came
-        before all that the store knows is. Empty if there is none.
+        What such a version comes from lies between versions that the store knows, and nothing here tells that it is
+        older than the bad one: what came before all that the store knows is. None if there is no such version.
         """
         if dataset == self._root:
-            return ""
-        history = self._facts.histories[dataset]
-        known = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
-        if base.version not in known:
-            return base.version if base.place else ""
-        bad = self._flow.made(self._wish.start).time
-        key: HistoryPlace | None = (dataset, known[base.version])
-        while key is not None and key[1] and (made := self._flow.made(key)).time > bad:
-            if unknown := self._facts.unknown_maker(made):
-                return unknown
+            return ()
+        history, table = self._facts.histories[dataset], statements.table_id(self._facts.datasets[dataset])
+        places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
+        bad = self._flow.made(self._wish.start)
+        is_unknown = base.version not in places and base.place > 0
+        key = self._flow.before.get((dataset, base.place))
+        if base.version in places:
+            key = (dataset, places[base.version])
+        while key is not None and key[1] and (made := self._flow.made(key)).time > bad.time:
+            if made.whole is True and self._facts.has_maker(made):
+                # Nothing of what was before is in it.
+                break
+            is_unknown |= bool(self._facts.unknown_maker(made))
             key = self._flow.before.get(key)
-        return ""
+        if not is_unknown:
+            return ()
+        since = self._flow.made(key).snapshot if key is not None else ""
+        known = tuple(made.snapshot for made in history if made.snapshot and self._facts.has_maker(made))
+        return (TableCheck("clean", table, base.version, since, known, self._facts.run(bad.run_id).started),)
 
     def _run_of(self, dataset: int, version: str) -> str:
         """Return the run that made a version; empty if none is recorded."""
@@ -768,7 +780,8 @@ class _Planning:
         names = ", ".join(dict.fromkeys(run.job for run in runs.values()))
         streams = [query for query in self._queries if any(run.query == query for run in runs.values())]
         for query in streams:
-            notes += _restart_notes(self._restart(query, self._queries[query]))
+            if self._queries[query][0] in group.units:
+                notes += _restart_notes(self._restart(query, self._queries[query]))
         side = self._wish.mode is Mode.SIDE_BY_SIDE
         if side:
             notes += [
@@ -856,7 +869,9 @@ class _Planning:
             return
         query = self._facts.run(made.run_id).query
         following = [self._flow.made(each) for each in self._flow.after(placed.key) if each in self._needed]
-        if any(self._facts.run(each.run_id).query == query for each in following):
+        group = self._group_of.get(made.unit)
+        again = {self._facts.run(each.run_id).query for each in following if self._group_of.get(each.unit) == group}
+        if query in again:
             yield f"it read {label} in the middle of a stream, and now reads what the stream made up to its end"
 
     def _again(self, group: Group) -> Iterator[RepeatedRun]:
@@ -985,7 +1000,7 @@ class _Planning:
                 (text,),
                 notes=expired,
                 writes=(statements.table_id(known, name),),
-                before=(*self._newest(dataset), *there),
+                before=(*self._newest(dataset), *(self._clean(dataset, base) if base.version else ()), *there),
             )
 
     def _switches(self) -> Iterator[RecoveryStep]:
@@ -1056,22 +1071,18 @@ def _with_new_names(facts: Facts) -> Facts:
 
 
 def _rolled_back(
-    known: DatasetFacts,
-    version: str,
-    notes: tuple[str, ...],
-    newest: tuple[TableCheck, ...],
-    like: str,
-    unknown: str,
+    known: DatasetFacts, version: str, notes: tuple[str, ...], checks: tuple[TableCheck, ...], like: str
 ) -> RecoveryStep:
-    """Return the step that makes a table what it was at a version, which comes from one of somebody `unknown`."""
+    """Return the step that makes a table what it was at a version."""
     doubts: tuple[str, ...] = ()
-    if unknown:
-        doubts = (
-            f"no event tells who made version {unknown}: if that came after the bad data, look whether it has them",
+    if any(check.check == "clean" for check in checks):
+        unknown = (
+            f"Nobody knows who made what version {version} comes from. `recover apply` refuses it if that came after "
         )
+        notes = (*notes, f"{unknown}the bad data, and put rows in.")
     table = statements.table_id(known)
     if known.format == "iceberg" and not statements.names_catalog(table):
-        doubts += (f"no event tells the catalog of {known.label}: the current one is taken",)
+        doubts = (f"no event tells the catalog of {known.label}: the current one is taken",)
     return RecoveryStep(
         "roll back",
         f"Roll {known.label} back to version {version}.",
@@ -1080,7 +1091,7 @@ def _rolled_back(
         notes=notes,
         doubts=doubts,
         writes=(table,),
-        before=(*newest, TableCheck("there", table, version)),
+        before=(*checks, TableCheck("there", table, version)),
         after=(TableCheck("current", table, version),),
         # The storage of Iceberg makes no version by that.
         like=like if known.format == "delta" else "",
