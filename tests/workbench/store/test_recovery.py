@@ -409,6 +409,74 @@ def test_a_wrong_version_of_a_table_that_a_stream_joins_is_in_the_micro_batches_
     )
 
 
+def read_in_the_middle(*, ends: bool = True, applications: tuple[str, ...] = ("app2", "app3")) -> list[dict[str, Any]]:
+    """Return a stream that runs once after each load, the second of which is bad, and what appends sums of it then."""
+    insert, add = "INSERT INTO db.raw VALUES ({})", "INSERT INTO ice.db.total SELECT sum(v) FROM ice.db.clean"
+    raw, clean = table("raw"), table("clean")
+    events = [event for name in ("app1", "app2", "app3") for event in application(name, 0.5, "python", f"{name}.py")]
+    for number, app in enumerate(("app1", *applications), 1):
+        before = str(number - 1) if number > 1 else ""
+        source, sink = table("raw", str(number), parent=before), table("clean", f"5{number}", parent=f"5{number - 1}")
+        part = batch(number - 1, number * 4 + 1, source, sink, *_offsets("iceberg", number))
+        total = table("total", f"7{number}", parent=f"7{number - 1}")
+        events += statement("load", number * 4, insert.format(number), (), source)
+        events += stream("s", number * 4 + 1, raw, clean, part, parent=app, ends=ends)
+        events += statement("sum", number * 4 + 2.5, add, (sink,), total)
+    return events
+
+
+SUM_OF_CLEAN = "INSERT INTO ice.db.total SELECT SUM(v) FROM ice.db.clean"
+
+
+def test_a_stream_is_repeated_up_to_where_others_read_what_it_made_until_then(filled: Fill) -> None:
+    found = filled(*read_in_the_middle()).recover("db.raw", version="2").result
+
+    assert [
+        code for step in found.steps if step.action in ("correct", "run") for code in step.code or ("(correct)",)
+    ] == [
+        "(correct)",
+        "python app2.py",
+        SUM_OF_CLEAN,
+        "INSERT INTO ice.db.raw VALUES (3)",
+        "python app3.py",
+        SUM_OF_CLEAN,
+    ]
+    assert doubts_of(found) == []
+    starts = [step for step in found.steps if step.language == "shell" and step.action == "run"]
+    assert [(len(step.notes), step.again[0].batches) for step in starts] == [(3, (1, 1)), (1, (2, 2))]
+
+
+@pytest.mark.parametrize("how", [{"ends": False}, {"applications": ("app2", "app2")}])
+def test_a_stream_that_can_not_be_repeated_in_parts_is_read_at_its_end(filled: Fill, how: dict[str, Any]) -> None:
+    """It runs on, or one application does all of it."""
+    found = filled(*read_in_the_middle(**how)).recover("db.raw", version="2").result
+
+    assert [step.language for step in found.steps if step.action == "run"].count("shell") == 1
+    assert "it read db.clean in the middle of a stream, and now reads what the stream made up to its end" in doubts_of(
+        found
+    )
+
+
+def test_a_stream_is_not_repeated_in_parts_if_a_source_of_it_has_later_rows_already(filled: Fill) -> None:
+    other = [table("other", "90"), table("other", "91", parent="90")]
+    events = read_in_the_middle()
+    for event in events:
+        for part in event["run"]["facets"].get("pyspark_micro_batches", {}).get("batches", ()):
+            source = {
+                "namespace": "file",
+                "name": "/lake/db/other",
+                "version": "90",
+                "from": "null",
+                "to": '{"snapshot_id": 90, "position": 1}',
+            }
+            part["sources"].append(source if part["batchId"] == 1 else {**source, "version": "91", "to": "{}"})
+    events += statement("load", 3, "", (), other[0]) + statement("load", 11.8, "", (), other[1])
+
+    found = filled(*events).recover("db.raw", version="2").result
+
+    assert any("in the middle of a stream" in each for each in doubts_of(found))
+
+
 def test_a_full_plan_starts_a_stream_with_an_empty_checkpoint(filled: Fill) -> None:
     found = filled(*streams()).recover("db.raw", version="2", mode="full").result
 
