@@ -136,9 +136,9 @@ def _is_pause(
     if not any(each in units and flow.facts.run(each[0]).query != run.query for each in others):
         return False
     # What its sources got later must not be there yet.
-    read = [placed.key for placed in flow.reads.get(unit, ()) if placed.read.is_source]
-    after = [each for key in read if key is not None for each in flow.after(key) if flow.counts(each)]
-    return None not in read and all(each in needed for each in after)
+    later_units = [each for each in flow.batches[run.query] if each[1] > unit[1]]
+    read = [placed.key for each in later_units for placed in flow.reads.get(each, ()) if placed.read.is_source]
+    return all(key in needed for key in read)
 
 
 def _can_start(flow: Flow, application: str) -> bool:
@@ -176,32 +176,55 @@ def _dependencies(
             before.setdefault(late, set()).add(early)
 
     previous: dict[int, HistoryPlace] = {}
-    readers: dict[int, list[Unit]] = {}
-    paused = _paused(flow, names)
+    readers: dict[int, list[tuple[Unit, HistoryPlace]]] = {}
+    paused, ended = _ends_of_streams(flow, names)
+    soft: list[tuple[str, str]] = []
     for key in sorted(needed):
         maker = names.get(flow.made(flow.writer(key)).unit)
         if (last := previous.get(key[0])) is not None and not flow.made(key).nothing:
-            wait(maker, names.get(flow.made(last).unit))
-            for unit in readers.pop(key[0], ()):
-                # A stream reads on, and what reads in the middle of a stream can't be placed there again.
-                if (unit[1] == NO_BATCH or unit in paused) and maker != names.get(flow.made(last).unit):
-                    wait(maker, names.get(unit))
+            earlier = names.get(flow.made(last).unit)
+            wait(maker, earlier)
+            found = [(names.get(unit), unit, read) for unit, read in readers.pop(key[0], ()) if maker != earlier]
+            # A stream reads on, and what reads in the middle of a stream can't be placed there again.
+            for name in (name for name, unit, read in found if unit[1] == NO_BATCH or (name, read) in paused):
+                wait(maker, name)
+            soft += [(maker, name) for name, _, read in found if maker and name and (name, read) in ended]
         for unit in flow.readers.get(key, ()):
             wait(names.get(unit), maker)
-        readers.setdefault(key[0], []).extend(flow.readers.get(key, ()))
+        readers.setdefault(key[0], []).extend((unit, key) for unit in flow.readers.get(key, ()))
         if not flow.made(key).nothing:
             previous[key[0]] = key
+    _let_first(before, soft)
     return before, _let_first(before, _clean_readers(flow, needed, names))
 
 
-def _paused(flow: Flow, names: Mapping[Unit, str]) -> set[Unit]:
-    """Return the last micro-batches that queries repeat before others go on: no more must be there to read."""
-    last: dict[tuple[str, str], Unit] = {}
+def _ends_of_streams(
+    flow: Flow, names: Mapping[Unit, str]
+) -> tuple[set[tuple[str, HistoryPlace]], set[tuple[str, HistoryPlace]]]:
+    """
+    Return the last version of each source that each group reads again by a query: no later one should be there then.
+
+    Returns:
+        Those of groups after which the query goes on, and those of the group in which it ends.
+    """
+    lasts: dict[tuple[str, int], dict[str, HistoryPlace]] = {}
+    numbers: dict[str, dict[str, int]] = {}
     for unit, name in names.items():
-        if query := flow.facts.run(unit[0]).query:
-            last[query, name] = max(last.get((query, name), unit), unit, key=lambda each: each[1])
-    ends = {query: max(unit[1] for (each, _), unit in last.items() if each == query) for query, _ in last}
-    return {unit for (query, _), unit in last.items() if unit[1] != ends[query]}
+        query = flow.facts.run(unit[0]).query
+        if not query:
+            continue
+        numbers.setdefault(query, {})[name] = max(unit[1], numbers.get(query, {}).get(name, -1))
+        for placed in flow.reads.get(unit, ()):
+            if placed.read.is_source and placed.key is not None:
+                found = lasts.setdefault((query, placed.read.dataset), {})
+                found[name] = max(placed.key, found.get(name, placed.key))
+    paused: set[tuple[str, HistoryPlace]] = set()
+    ended: set[tuple[str, HistoryPlace]] = set()
+    for (query, _), found in lasts.items():
+        final = max(numbers[query], key=lambda name: numbers[query][name])
+        for name, key in found.items():
+            (ended if name == final else paused).add((name, key))
+    return paused, ended
 
 
 def _let_first(before: dict[str, set[str]], pairs: Iterable[tuple[str, str]]) -> set[str]:

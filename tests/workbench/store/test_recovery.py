@@ -446,6 +446,30 @@ def test_a_stream_is_repeated_up_to_where_others_read_what_it_made_until_then(fi
     assert [(len(step.notes), step.again[0].batches) for step in starts] == [(3, (1, 1)), (1, (2, 2))]
 
 
+def test_a_part_of_a_stream_that_read_two_loads_comes_after_both(filled: Fill) -> None:
+    events = read_in_the_middle()
+    (part,) = (
+        each
+        for event in events
+        for each in event["run"]["facets"].get("pyspark_micro_batches", {}).get("batches", ())
+        if each["batchId"] == 1
+    )
+    part["sources"][0] |= {"version": "25", "to": json.dumps({"version": 1, "snapshot_id": 25, "position": 1})}
+    more = statement("load", 8.6, "INSERT INTO db.raw VALUES (2.5)", (), table("raw", "25", parent="2"))
+
+    found = filled(*events, *more).recover("db.raw", version="2").result
+
+    assert [step.code[0] for step in found.steps if step.action == "run"] == [
+        "INSERT INTO ice.db.raw VALUES (2.5)",
+        "python app2.py",
+        SUM_OF_CLEAN,
+        "INSERT INTO ice.db.raw VALUES (3)",
+        "python app3.py",
+        SUM_OF_CLEAN,
+    ]
+    assert doubts_of(found) == []
+
+
 @pytest.mark.parametrize("how", [{"ends": False}, {"applications": ("app2", "app2")}])
 def test_a_stream_that_can_not_be_repeated_in_parts_is_read_at_its_end(filled: Fill, how: dict[str, Any]) -> None:
     """It runs on, or one application does all of it."""
