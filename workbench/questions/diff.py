@@ -50,16 +50,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.events.ingest import EventLine
     from openlineage_pyspark.workbench.store.events.rows import Rows
 
-_COMPLETE_RUNS = (
-    "SELECT s.run_id FROM (SELECT job_id, max(coalesce(started, first_time)) AS started FROM run "
-    "WHERE state = 'COMPLETE' AND coalesce(ended, last_time) <= ? GROUP BY job_id) l "
-    "JOIN run r ON r.job_id = l.job_id AND r.state = 'COMPLETE' AND coalesce(r.started, r.first_time) = l.started "
-    "JOIN run s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id) "
-    "UNION SELECT r.run_id FROM run r WHERE coalesce(r.started, r.first_time) <= ? AND NOT EXISTS "
-    "(SELECT 1 FROM run c WHERE c.job_id = r.job_id AND c.state = 'COMPLETE' AND coalesce(c.ended, c.last_time) <= ?)"
-)
-
-
 _RUN = "run:"
 _UNMASKED = "no longer masked"
 
@@ -206,7 +196,8 @@ def diff(
 
 
 def _runs_until(tables: QueriedTables, time: int) -> list[str]:
-    return [run for (run,) in tables.query(_COMPLETE_RUNS, (time, time, time))]
+    jobs = [job for (job,) in tables.query("SELECT job_id FROM job WHERE first_time <= ?", (time,))]
+    return sorted(Current(tables, time).runs(jobs))
 
 
 def diff_of_files(before: Path, after: Path) -> Diff:
