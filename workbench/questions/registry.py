@@ -97,6 +97,7 @@ class Question:
         writers: the formats of its answer beside JSON, the usual one first -> what writes it.
         status: gives the exit code of the command for an answer.
         signature: that of the function.
+        of_files: answers it of event files, if the arguments name some; None if it is asked of a store alone.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Question:
     writers: Mapping[str, Writer]
     status: Callable[[Answer[Any]], int]
     signature: inspect.Signature
+    of_files: Callable[..., Answer[Any] | None] | None = None
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -123,7 +125,11 @@ _REGISTERED: dict[str, Question] = {}
 
 
 def question(
-    writers: Mapping[str, Writer], *, name: str = "", status: Callable[[Answer[Any]], int] = lambda _: 0
+    writers: Mapping[str, Writer],
+    *,
+    name: str = "",
+    status: Callable[[Answer[Any]], int] = lambda _: 0,
+    of_files: Callable[..., Answer[Any] | None] | None = None,
 ) -> Callable[[Callable[Concatenate[QueriedTables, P], Answer[R]]], Callable[Concatenate[QueriedTables, P], Answer[R]]]:
     """
     Register a function as a question.
@@ -132,6 +138,7 @@ def question(
         writers: the formats of its answer beside JSON, the usual one first -> what writes it.
         name: its name; by default that of the function.
         status: gives the exit code of the command for an answer; by default 0 for each.
+        of_files: as in `Question`.
 
     Returns:
         The decorator. The function returns an answer with a result, with diagnostics and, if it is for another time
@@ -158,7 +165,8 @@ def question(
             )
 
         description = " ".join((inspect.getdoc(function) or "").split())
-        _REGISTERED[called] = Question(called, ask, description, MappingProxyType(dict(writers)), status, signature)
+        named = MappingProxyType(dict(writers))
+        _REGISTERED[called] = Question(called, ask, description, named, status, signature, of_files)
         return ask
 
     return register

@@ -72,7 +72,8 @@ def test_a_run_that_goes_on_changes_columns_as_it_does_edges_and_one_that_failed
     begun = {**load(2, "a", "x", "z", run="second"), "eventType": "START"}
     store = filled(load(1, "a", "x", run="first"), begun)
     assert [(each.sign, each.name) for each in store.diff(at(1), at(2)).result.changes] == [("added", "s.z")]
-    failed = filled(load(1, "a", "x", run="first"), begun, {**load(3, "a", "x", "z", run="second"), "eventType": "FAIL"})
+    ended = {**load(3, "a", "x", "z", run="second"), "eventType": "FAIL"}
+    failed = filled(load(1, "a", "x", run="first"), begun, ended)
     assert failed.diff(at(1), at(4)).result.changes == ()
 
 
