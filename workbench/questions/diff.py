@@ -32,7 +32,7 @@ from openlineage_pyspark.workbench.questions.arguments import limits_of
 from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.graph import whole_graph
 from openlineage_pyspark.workbench.questions.oddities import bounded
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
+from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.things import find_run, runs_within
 from openlineage_pyspark.workbench.questions.told import diagnostics_of, explained, stored_edge, told_by
@@ -328,7 +328,7 @@ def downstream_of(
         id_ = known[name]
         if id_ is None:
             continue
-        depths = reach_all(tables, [(id_, column)], Direction.DOWNSTREAM, limits, by_columns=bool(column))[0]
+        depths = reach(tables, [(id_, column)], Direction.DOWNSTREAM, limits, by_columns=bool(column)).depths
         labels = datasets(tables, (place[0] for place in depths))
         for (below, field), depth in depths.items():
             place = (labels[below].label, field)
@@ -342,7 +342,7 @@ def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) ->
     found: dict[Place, int] = {}
     limits = bounded(tables, Limits())
     for places, by_columns in ((columns, True), (made, False)):
-        depths = reach_all(tables, sorted(places), Direction.DOWNSTREAM, limits, by_columns=by_columns)[0]
+        depths = reach(tables, sorted(places), Direction.DOWNSTREAM, limits, by_columns=by_columns).depths
         for place, depth in depths.items():
             if depth:
                 found[place] = min(depth, found.get(place, depth))
