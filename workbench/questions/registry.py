@@ -36,6 +36,7 @@ R = TypeVar("R", bound="Result")
 Shape: TypeAlias = Literal["text", "number", "flag", "choice", "texts", "choices"]
 
 _SHOWN = 3
+_RAISES = "Raises:\n    StoreError: nothing has such a name, several things have it, or the store can't be read."
 
 
 @attrs.frozen
@@ -178,7 +179,7 @@ def asks(
     """
     Return a question as a method of a class whose attribute `tables` is what it asks.
 
-    Its documentation names the parameters with their meanings.
+    Its documentation names the parameters with their meanings, what it returns, and what it raises.
     """
 
     def method(store: Any, /, *args: P.args, **kwargs: P.kwargs) -> Answer[R]:
@@ -188,9 +189,12 @@ def asks(
     first, *others = found.signature.parameters.values()
     own = first.replace(name="self", annotation=inspect.Parameter.empty)
     described = "".join(f"    {each.name}: {each.help.text}.\n" for each in found.arguments)
+    returned = str(found.signature.return_annotation).removeprefix("Answer[").removesuffix("]")
     method.__name__ = found.name
     method.__qualname__ = f"Store.{found.name}"
-    method.__doc__ = f"{inspect.getdoc(asked)}\n\nArgs:\n{described}" if described else asked.__doc__
+    returns = f"Returns:\n    The answer: its `result` is of {returned}."
+    sections = (f"Args:\n{described}" if described else "", returns, _RAISES)
+    method.__doc__ = "\n\n".join((inspect.getdoc(asked) or "", *(each.rstrip() for each in sections if each)))
     # `inspect.signature` and `help` take this one.
     vars(method)["__signature__"] = found.signature.replace(parameters=[own, *others])
     return method
