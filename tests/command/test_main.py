@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("doctor", "show", "validate", "send", "replay", "spool", "ingest", "store", "upstream", "downstream", "between"),
-    *("datasets", "jobs", "runs", "history", "unused", "blame", "sql", "recover", "checkpoint", "view", "diff"),
+    *("datasets", "jobs", "runs", "history", "unused", "blame", "sql", "diff", "recover", "checkpoint", "view"),
     "lineage",
 )
 

@@ -236,6 +236,9 @@ class RecoveryPlan:
         """
         Return the plan of which `to_dict` made plain values.
 
+        Args:
+            plain: the values.
+
         Raises:
             KeyError, TypeError, ValueError: they are those of no plan, of one in another version of the format, or of
                 one that was changed since.

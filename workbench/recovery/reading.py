@@ -11,7 +11,7 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
+from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.things import is_called, version_called
 from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKind
 from openlineage_pyspark.workbench.recovery.affected import Passes, everything
@@ -147,11 +147,11 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     edges: set[tuple[int, int, int]] = set()
     seen, frontier = {start}, {start}
     while frontier:
-        depths, _, found = reach_all(tables, frontier, Direction.DOWNSTREAM, ever, by_columns=True)
-        edges |= {(edge.job_id, edge.source[0], edge.target[0]) for edge in found}
-        reached = {(dataset, "") for dataset, _ in depths}
+        columns = reach(tables, frontier, Direction.DOWNSTREAM, ever, by_columns=True)
+        edges |= {(edge.job_id, edge.source[0], edge.target[0]) for edge in columns.edges}
+        reached = {(dataset, "") for dataset, _ in columns.depths}
         near = Limits(depth=1, ever=True)
-        whole = reach_all(tables, reached, Direction.DOWNSTREAM, near, by_columns=False)[2]
+        whole = reach(tables, reached, Direction.DOWNSTREAM, near, by_columns=False, looks_on=False).edges
         frontier = {edge.target for edge in whole if not tells(edge.job_id, edge.target[0])} - seen
         seen |= frontier
     return lambda job, source, target: (job, source, target) in edges or not tells(job, target)
