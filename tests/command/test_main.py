@@ -84,6 +84,7 @@ def test_the_list_of_commands_is_shown_without_any_of_them(imported, option) -> 
     assert imported(option, others=heavy) == LIST
 
 
+@pytest.mark.slow
 def test_a_command_imports_no_other_command(imported) -> None:
     modules = imported("upstream", "x", "--store", os.devnull, others=("requests", "yaml", "sqlglot", "openlineage"))
 

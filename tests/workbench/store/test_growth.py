@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.registry import last_seen
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
@@ -14,6 +15,8 @@ from openlineage_pyspark.workbench.store.names import find
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event, taken, text_of_events
+
+pytestmark = pytest.mark.slow
 
 _GRAIN = 10
 
