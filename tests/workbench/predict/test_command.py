@@ -23,7 +23,8 @@ of_scripts = pytest.mark.skipif(SPARK_VERSION < "4", reason="Spark has the scrip
 
 PAGE = Path(__file__).parents[3] / "docs" / "pull-request.md"
 SECONDS = 300
-NAMES = ("1.sql", "2.sql", "3.sql", "4.sql")
+NAMES = ("1.sql", "2.sql", "3.sql", "4.sql", "5.sql", "6.py")
+SECRET = "hunter-of-the-machine"
 Answer = subprocess.CompletedProcess[str]
 DDL = """\
 CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2) NOT NULL DEFAULT 0, status STRING, day DATE)
@@ -83,6 +84,41 @@ INSERT INTO names VALUES (r.status);
 INSERT INTO names SELECT concat(name, status, r.id) FROM persons; END FOR;
 SELECT r.id; END;
 """
+FIFTH = """\
+CREATE TABLE guessed AS SELECT is_ok, qty, price FROM nowhere;
+SELECT sum(CASE WHEN is_ok THEN 1 ELSE 0 END) AS k, sum(qty * price) AS v FROM guessed;
+SELECT qty.x AS x FROM guessed;
+CREATE OR REFRESH MATERIALIZED VIEW refreshed AS SELECT id, sum(amount) AS s FROM default.orders GROUP BY id;
+SELECT s FROM refreshed;
+GRANT SELECT ON refreshed TO joe; OPTIMIZE refreshed; VACUUM refreshed;
+INSERT INTO lake.mart.flat SELECT frob(id) + 1, customer FROM default.orders WHERE amount > 1;
+SELECT frob(id) AS f, customer FROM default.orders;
+CREATE FUNCTION declared AS 'com.acme.Declared';
+SELECT declared(id, status) AS f FROM default.orders WHERE declared(amount);
+SET day = 3;
+SELECT id FROM default.orders WHERE customer = ${day};
+SELECT id FROM default.orders WHERE status = '${env:CANARY}';
+SELECT id,
+       ${missing} FROM default.orders;
+CREATE TRANSIENT TABLE half AS SELECT id, s FROM nowhere;
+SELECT * FROM half;
+CREATE STREAMING TABLE other AS SELECT id AS i FROM nowhere;
+SELECT * FROM other;
+"""
+SIXTH = """\
+# Databricks notebook source
+# MAGIC %sql
+# MAGIC CREATE TABLE cell AS
+# MAGIC SELECT id AS i FROM default.orders
+
+# COMMAND ----------
+
+spark.sql("SELECT 1")
+
+# COMMAND ----------
+
+# MAGIC %sql SELECT i FROM cell
+"""
 
 
 def called(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> Answer:
@@ -97,7 +133,7 @@ def called(folder: Path, *arguments: str, environment: dict[str, str] | None = N
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder of files."""
     folder = tmp_path_factory.mktemp("files")
-    for name, text in (("ddl.sql", DDL), *zip(NAMES, (FIRST, SECOND, THIRD, FOURTH), strict=True)):
+    for name, text in (("ddl.sql", DDL), *zip(NAMES, (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH), strict=True)):
         (folder / name).write_text(text, "utf-8")
     return folder
 
@@ -105,7 +141,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def answer(files: Path) -> Answer:
     """Give what the command says of the files; it keeps what Spark told."""
-    return called(files, *NAMES, "--ddl", "ddl.sql", "--cache", "kept", "--format", "json")
+    environment = {"CANARY": SECRET}
+    return called(files, *NAMES, "--ddl", "ddl.sql", "--cache", "kept", "--format", "json", environment=environment)
 
 
 @of_scripts

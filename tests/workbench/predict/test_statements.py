@@ -6,6 +6,7 @@ import pytest
 from openlineage_pyspark.workbench.predict.headers import plainly_created
 from openlineage_pyspark.workbench.predict.session import before_default
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement, statements_of
+from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, substituted
 
 SCRIPT = """\
 BEGIN
@@ -218,3 +219,27 @@ x = spark.sql("SELECT 2;")
 
 def test_a_border_of_cells_is_a_comment_in_other_files() -> None:
     assert texts("SELECT 1\n-- COMMAND ----------\n+ 1") == ["SELECT 1\n-- COMMAND ----------\n+ 1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT ${a} FROM ${hivevar:db}.t", "SELECT 1 FROM mart.t"),
+        ("SELECT '${b}' -- ${b}", "SELECT '${b}' -- ${b}"),
+        ("SELECT '${a}'", "SELECT '1'"),
+        ("SELECT ${deep}", "SELECT mart.x"),
+        ("SELECT '${env:HOME}${system:user.home}'", "SELECT '${env:HOME}${system:user.home}'"),
+        ("SELECT '${round}'", "SELECT '${round}'"),
+        ("SELECT ${empty}1", "SELECT 1"),
+    ],
+)
+def test_a_variable_has_the_value_of_the_session_alone(text: str, expected: str) -> None:
+    values = {"a": "1", "db": "mart", "deep": "${db}.x", "round": "${round}", "HOME": "no", "empty": ""}
+    assert substituted(text, values.get) == expected
+
+
+@pytest.mark.parametrize("name", ["b", "env:HOME", "round"])
+def test_a_variable_without_a_value_is_named_with_its_place(name: str) -> None:
+    with pytest.raises(UnknownVariableError, match=rf"^the variable {name.split(':')[-1]} has no value") as raised:
+        substituted(f"SELECT 'x',\n  ${{{name}}}", {"round": "${round}"}.get)
+    assert (raised.value.line, raised.value.column) == (2, 2)
