@@ -16,6 +16,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import CallSite, Failure, Raised, call_site
+from openlineage_pyspark.facets.model.session import Session
 from openlineage_pyspark.listener.probe.decode import cut_text, decode_plan
 
 T = TypeVar("T")
@@ -213,6 +214,7 @@ class ExecutionStarted:
         time: when it started (timezone-aware).
         query: what is known about its query by then.
         call_site: the line of Python that runs it; None if it is not known.
+        session: the settings of its session; None if they are not known.
     """
 
     id: int
@@ -220,6 +222,7 @@ class ExecutionStarted:
     time: datetime.datetime
     query: QueryExecution = QueryExecution()
     call_site: CallSite | None = None
+    session: Session | None = None
 
 
 @attrs.frozen
@@ -550,7 +553,15 @@ class _Members:
 
 def _execution_started(raw: _Members) -> ExecutionStarted:
     site = call_site(raw.optional_text("site") or "")
-    return ExecutionStarted(raw.number("id"), raw.number("root"), raw.time(), _query(raw), site)
+    return ExecutionStarted(raw.number("id"), raw.number("root"), raw.time(), _query(raw), site, _session(raw))
+
+
+def _session(raw: _Members) -> Session | None:
+    found = raw.members("session")
+    if not found:
+        return None
+    settings = tuple((key, str(value)) for key, value in found.items() if key not in ("catalog", "schema"))
+    return Session(settings, str(found.get("catalog", "")), str(found.get("schema", "")))
 
 
 def _execution_ended(raw: _Members) -> ExecutionEnded:

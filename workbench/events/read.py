@@ -30,12 +30,14 @@ from openlineage_pyspark.workbench.events.facts import (
     RowsAndBytes,
     RunAbove,
     SchemaField,
+    SessionOfRun,
     Stated,
     StatedEdge,
     StatedPath,
     SubmittedAs,
 )
 from openlineage_pyspark.workbench.events.once import once
+from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.workbench.model.kinds import certainty_of
 from openlineage_pyspark.workbench.model.times import microseconds, time_of_micros
 
@@ -491,6 +493,21 @@ class RunOfEvent:
             own.get("redacted") is True,
         )
 
+    @once
+    def session(self) -> SessionOfRun | None:
+        """The session of its statement; None if the event does not tell it. Other settings than ours are left out."""
+        odd, own, facet = self._odd, self._facet("pyspark_session"), "pyspark_session"
+        if not own:
+            return None
+        said = odd.mapping(facet, own, "settings")
+        settings = tuple(sorted((key, value) for key, value in said.items() if isinstance(value, str)))
+        known = known_settings(settings)
+        if len(known) < len(said):
+            left = ", ".join(_cut(key) for key in sorted(said.keys() - {key for key, _ in known}))
+            odd.add(facet, f"these settings are none that events tell, or have other values: {left}")
+        catalog, schema = odd.text(facet, own, "currentCatalog"), odd.text(facet, own, "currentSchema")
+        return SessionOfRun(known, catalog or "", schema or "")
+
     @property
     def corrects(self) -> str:
         """The version of its output that a recovery corrected by it in place; empty if it is no such run."""
@@ -510,7 +527,7 @@ class RunOfEvent:
     def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What the producer did not understand, and what was left out of the facets. All are read for this."""
         _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
-        _ = (self.submission, self.event_id, self.corrects)
+        _ = (self.submission, self.event_id, self.corrects, self.session)
         gaps = (EventDiagnostic("unknown-operator", message, operator, "run") for operator, message in self.gaps)
         return (*gaps, *self._odd.found)
 

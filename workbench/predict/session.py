@@ -104,7 +104,8 @@ _UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 _UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
 _UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
 # Settings that would load classes, or open files; Spark takes those of Hadoop from a session, too.
-_KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.sql.variable.", "spark.openlineage.", "spark.hadoop.", "spark.hive.",
+_KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.sql.variable.", "spark.openlineage.",
+                  "spark.hadoop.", "spark.hive.",
                   "hadoop.", "fs.", "dfs.", "ipc.", "javax.", "hive.")  # fmt: skip
 
 # The kinds of statements that make a table or a view; their names are those of Spark's parsed plans.
@@ -219,6 +220,7 @@ class ScriptSession:
         self._is_rewritten = False
         self._missed: Refusal | None = None
         self._stubs: list[str] = []
+        self._declared: set[str] = set()
 
     def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
         """
@@ -304,11 +306,22 @@ class ScriptSession:
         provider = self._unopened.get(names[-1].lower()) if names and refusal.code == _UNKNOWN_TABLE else None
         if provider is not None:
             return attrs.evolve(refusal, parameters={**refusal.parameters, UNOPENED: provider})
-        if refusal.code.startswith(_UNFIT_TYPES) and self._from_text:
-            places = ", ".join(sorted(set(self._from_text.values())))
-            why = f"types of columns are not known here, since Spark can't analyze what makes their table ({places})"
-            return attrs.evolve(refusal, message=f"{why}; with those that are taken for them: {refusal.message}")
-        return refusal
+        why = ", and ".join(self._unknown_types(refusal)) if refusal.code.startswith(_UNFIT_TYPES) else ""
+        return attrs.evolve(refusal, message=f"{why}; so Spark says: {refusal.message}") if why else refusal
+
+    def _unknown_types(self, refusal: Refusal) -> Iterator[str]:
+        """Yield which types that a refusal is about are not known here, but taken to be some."""
+        named = {word.lower() for word in re.findall(r"\w+", refusal.message)}
+        tables = {key: self._tables.get(key) for key in self._from_text}
+        guessed = {
+            self._from_text[key]
+            for key, table in tables.items()
+            if table is not None and any(name.lower() in named and type_ == TEXT_TYPE for name, type_ in table.columns)
+        }
+        if guessed:
+            where = ", ".join(sorted(guessed))
+            yield f"the types of columns are not known, since Spark can't analyze what makes their table ({where})"
+        yield from (f"the type of the function {name} is not known" for name in sorted(self._declared & named))
 
     def _enter(self, loops: tuple[Loop, ...]) -> None:
         """Have the rows of the FOR loops around a statement as variables, and those of no other loop."""
@@ -527,7 +540,9 @@ class ScriptSession:
             self._variables.add(_declared_name(text))
         elif kind in _FUNCTIONS:
             # The class that it names is not loaded.
-            self._register_function((names_after(text, "EXISTS") or names_after(text, "FUNCTION"))[-1])
+            name = (names_after(text, "EXISTS") or names_after(text, "FUNCTION"))[-1]
+            self._register_function(name)
+            self._declared.add(name.lower())
         elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(parsed)):
             if kind == "SetCatalogCommand":
                 self._register(names_after(text, "CATALOG")[:1])

@@ -170,6 +170,7 @@ class RunFacts:
         gaps: what its events say is missing in them.
         seconds: how long it took; None if that is not known.
         corrects: the version that it corrected in place, in a recovery; empty for others.
+        session: the settings under which it ran; None if no event tells them.
     """
 
     id: str
@@ -184,6 +185,7 @@ class RunFacts:
     gaps: tuple[str, ...] = ()
     seconds: float | None = None
     corrects: str = ""
+    session: SessionOfRun | None = None
 
     @property
     def ended(self) -> bool:

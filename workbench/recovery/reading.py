@@ -276,7 +276,9 @@ class _FactsReader:
             seconds = (ended - started) / 1_000_000 if ended and started and ended >= started else None
             told = [event.run.corrects for event in events if event.run is not None]
             corrects = next(filter(None, told), "")
-            found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects)
+            sessions = (event.run.session for event in events if event.run is not None)
+            session = next((each for each in sessions if each is not None), None)
+            found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects, session)
         return found, about, branches
 
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:

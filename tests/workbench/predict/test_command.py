@@ -24,7 +24,7 @@ of_scripts = pytest.mark.skipif(SPARK_VERSION < "4", reason="Spark has the scrip
 PAGE = Path(__file__).parents[3] / "docs" / "pull-request.md"
 SECONDS = 300
 NAMES = ("1.sql", "2.sql", "3.sql", "4.sql", "5.sql", "6.py")
-SECRET = "hunter-of-the-machine"
+CANARY = "hunter-of-the-machine"
 Answer = subprocess.CompletedProcess[str]
 DDL = """\
 CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2) NOT NULL DEFAULT 0, status STRING, day DATE)
@@ -141,7 +141,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def answer(files: Path) -> Answer:
     """Give what the command says of the files; it keeps what Spark told."""
-    environment = {"CANARY": SECRET}
+    environment = {"CANARY": CANARY}
     return called(files, *NAMES, "--ddl", "ddl.sql", "--cache", "kept", "--format", "json", environment=environment)
 
 
@@ -195,6 +195,15 @@ def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -
         "4.sql:8": ["id <- default.orders.id IDENTITY", "status <- default.orders.status IDENTITY"],
         "4.sql:9": [],
         "4.sql:10": ["name <- lake.raw.people.mail TRANSFORMATION"],
+        "5.sql:2": ["v <- mart.guessed.price AGGREGATION", "v <- mart.guessed.qty AGGREGATION"],
+        "5.sql:4": ["id <- default.orders.id IDENTITY", "s <- default.orders.amount AGGREGATION"],
+        "5.sql:5": ["s <- mart.refreshed.s IDENTITY"],
+        "5.sql:12": ["id <- default.orders.id IDENTITY"],
+        "5.sql:13": ["id <- default.orders.id IDENTITY"],
+        "5.sql:17": ["id <- mart.half.id IDENTITY", "s <- mart.half.s IDENTITY"],
+        "5.sql:19": ["i <- mart.other.i IDENTITY"],
+        "6.py:3": ["i <- default.orders.id IDENTITY"],
+        "6.py:12": ["i <- mart.cell.i IDENTITY"],
     }
 
 
@@ -206,6 +215,8 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     assert [line.split(" ", 1)[0] for line in lines] == [
         *("2.sql:3:8:", "2.sql:5:28:", "2.sql:6:37:", "2.sql:13:18:"),
         *("3.sql:10:44:", "3.sql:11:65:", "3.sql:14:14:", "4.sql:1:79:", "4.sql:6:15:", "4.sql:11:8:"),
+        *("5.sql:1:55:", "5.sql:3:8:", "5.sql:7:35:", "5.sql:8:8:", "5.sql:10:1:", "5.sql:15:8:", "5.sql:16:8:"),
+        "5.sql:18:1:",
     ]
     assert "`oops`" in lines[0]
     assert lines[1] == f"2.sql:5:28: the table stage.rates {unknown}"
@@ -231,6 +242,41 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
         for column, source in zip(("town", "mail", "id", "street", "name"), "abcde", strict=True)
     ]
     assert viewed == [("name", "lake.raw.people", "mail")]
+
+
+@of_scripts
+def test_a_function_that_is_not_known_leaves_the_other_columns_as_they_are(answer: Answer) -> None:
+    told = {(each["file"], each["line"]): each for each in json.loads(answer.stdout)["result"]["statements"]}
+    assert "`frob`" in told["5.sql", 7]["problem"]["message"]
+    edges = [
+        (edge["column"], edge["source_column"], edge["subtype"], edge["certainty"])
+        for edge in told["5.sql", 7]["lineage"]["edges"]
+    ]
+    assert edges == [
+        ("id", "id", "TRANSFORMATION", "opaque"),
+        ("b", "customer", "IDENTITY", "exact"),
+        (None, "amount", "FILTER", "exact"),
+    ]
+    assert "`frob`" in told["5.sql", 8]["problem"]["message"]
+
+
+@of_scripts
+def test_a_type_that_nobody_knows_is_no_fault_of_the_statement(answer: Answer) -> None:
+    lines = {line.split(" ", 1)[0]: line for line in answer.stderr.splitlines()}
+    assert lines["5.sql:3:8:"].startswith(
+        "5.sql:3:8: the types of columns are not known, since Spark can't analyze what makes their table (5.sql:1); "
+        "so Spark says: Can't extract a value from"
+    )
+    assert lines["5.sql:10:1:"].startswith("5.sql:10:1: the type of the function declared is not known; so Spark says:")
+
+
+@of_scripts
+def test_a_variable_has_no_value_of_the_machine(answer: Answer) -> None:
+    assert CANARY not in answer.stdout + answer.stderr
+    assert "5.sql:15:8: the variable missing has no value" in answer.stderr
+    told = {(each["file"], each["line"]): each for each in json.loads(answer.stdout)["result"]["statements"]}
+    filters = [edge["expression"] for edge in told["5.sql", 12]["lineage"]["edges"] if edge["subtype"] == "FILTER"]
+    assert filters == ["(orders.customer = 3)"]
 
 
 @of_scripts
