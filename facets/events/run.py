@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from openlineage.client.facet_v2 import JobFacet
     from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.model.run import CallSite, Job, Parent, RunState, Submission
-    from openlineage_pyspark.facets.model.session import Session
+    from openlineage_pyspark.facets.model.session import StatementSession
 
 
 LONGEST_LOCATION = 255
@@ -132,7 +132,7 @@ PySparkSession = attrs.make_class(
 )
 
 
-def session_facet(session: Session) -> RunFacet:
+def session_facet(session: StatementSession) -> RunFacet:
     """Return the facet of the settings under which a statement was run."""
     facet = PySparkSession(
         settings=dict(session.settings),

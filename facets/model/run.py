@@ -12,7 +12,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
-from openlineage_pyspark.facets.model.session import Session
+from openlineage_pyspark.facets.model.session import StatementSession
 
 _LONGEST = 200
 _IN_FILE = re.compile(r"(?P<file>.+):(?P<line>\d{1,9})")
@@ -333,7 +333,7 @@ class RunState:
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
     call_site: CallSite | None = None
-    session: Session | None = None
+    session: StatementSession | None = None
     code: tuple[tuple[str, int], ...] = ()
     metrics: tuple[tuple[str, object], ...] = ()
     submission: Submission | None = None

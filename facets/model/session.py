@@ -41,7 +41,7 @@ SETTINGS: Mapping[str, re.Pattern[str]] = {
 
 
 @attrs.frozen
-class Session:
+class StatementSession:
     """
     The session of a statement.
 

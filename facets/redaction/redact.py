@@ -28,7 +28,7 @@ from openlineage_pyspark.facets.model.lineage import (
 )
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
 from openlineage_pyspark.facets.model.run import CallSite, Engine, Failure, RedactedState, RunState, Submission
-from openlineage_pyspark.facets.model.session import Session
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import Named, is_secret, named_by, named_in
 from openlineage_pyspark.facets.redaction.rows import without_rows
@@ -167,9 +167,9 @@ def _call_site(site: CallSite, redaction: Redaction) -> CallSite:
     return attrs.evolve(site, file=redaction.text(site.file))
 
 
-def _session(session: Session, redaction: Redaction) -> Session:
+def _session(session: StatementSession, redaction: Redaction) -> StatementSession:
     settings = known_settings(session.settings)
-    return Session(settings, redaction.text(session.catalog), redaction.text(session.schema))
+    return StatementSession(settings, redaction.text(session.catalog), redaction.text(session.schema))
 
 
 def _stream(stream: StreamingQuery, redaction: Redaction) -> StreamingQuery:

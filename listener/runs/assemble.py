@@ -27,7 +27,7 @@ from openlineage_pyspark.facets.model.run import (
     Parent,
     RunState,
 )
-from openlineage_pyspark.facets.model.session import Session
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
@@ -100,7 +100,7 @@ class Execution:
     statement: SplitStatement | None = None
     dropped: set[str] = attrs.Factory(set)
     call_site: CallSite | None = None
-    session: Session | None = None
+    session: StatementSession | None = None
     held: tuple[QueryExecution, PlanLineage] | None = None
 
     @property

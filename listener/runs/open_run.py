@@ -30,7 +30,7 @@ from openlineage_pyspark.facets.model.run import (
     RunOutput,
     RunState,
 )
-from openlineage_pyspark.facets.model.session import Session
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 from openlineage_pyspark.listener.runs.application import Application
@@ -246,7 +246,7 @@ class OpenRun:
     beyond: bool = False
     batches: MicroBatches | None = None
     call_site: CallSite | None = None
-    session: Session | None = None
+    session: StatementSession | None = None
     committed: dict[Identifier, list[Commit]] = attrs.Factory(dict)
     _known: set[frozenset[Any]] = attrs.Factory(set)
 

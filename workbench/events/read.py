@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import attrs
 from openlineage_pyspark.errors import InvalidEventError
+from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.workbench.events.facts import (
     BatchOfRun,
     EventDiagnostic,
@@ -37,7 +38,6 @@ from openlineage_pyspark.workbench.events.facts import (
     SubmittedAs,
 )
 from openlineage_pyspark.workbench.events.once import once
-from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.workbench.model.kinds import certainty_of
 from openlineage_pyspark.workbench.model.times import microseconds, time_of_micros
 
@@ -240,6 +240,11 @@ class DatasetOfEvent:
     def branch(self) -> str | None:
         """The branch of which the versions are; None for the main one."""
         return self._odd.text("pyspark_snapshot", self._facet("pyspark_snapshot"), "branch")
+
+    @property
+    def table_id(self) -> str:
+        """The id that its format gives the table, and no other one of its name; empty if the event does not say."""
+        return self._odd.text("pyspark_snapshot", self._facet("pyspark_snapshot"), "tableId") or ""
 
     @property
     def change(self) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.store.current import PARTITION_OPERATORS
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.events.facts import SessionOfRun
 
 Unit: TypeAlias = "tuple[str, int]"
 """A run and its micro-batch."""
@@ -99,6 +102,7 @@ class MadeVersion:
             new name, other columns, a RESTORE.
         branch: the branch that was written; empty for the main one.
         rows: how many rows were written; None if it is not known.
+        table_id: the id that the format gives the table; empty if it is not known.
     """
 
     dataset: int
@@ -113,6 +117,7 @@ class MadeVersion:
     nothing: bool = False
     branch: str = ""
     rows: int | None = None
+    table_id: str = ""
 
     @property
     def unit(self) -> Unit:

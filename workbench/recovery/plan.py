@@ -69,6 +69,7 @@ class TableCheck:
             here, and their rows would be lost.
         time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
             later is of another table. 0 if that is not known.
+        table_id: for `newest`: the id that the format gives the table; empty if no event tells it.
     """
 
     check: Literal["newest", "there", "current", "like"]
@@ -77,6 +78,7 @@ class TableCheck:
     since: str = ""
     known: tuple[str, ...] = ()
     time: int = 0
+    table_id: str = ""
 
 
 @attrs.frozen

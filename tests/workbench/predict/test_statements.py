@@ -241,7 +241,7 @@ def test_a_variable_has_the_value_of_the_session_alone(text: str, expected: str)
 @pytest.mark.parametrize("name", ["b", "env:HOME", "round"])
 def test_a_variable_without_a_value_is_named_with_its_place(name: str) -> None:
     with pytest.raises(
-        UnknownVariableError, match=f"^the variable {name.split(':')[-1]} has no"
+        UnknownVariableError, match=f"^the variable {name.rsplit(':', maxsplit=1)[-1]} has no"
     ) as raised:
         substituted(f"SELECT 'x',\n  ${{{name}}}", {"round": "${round}"}.get)
     assert (raised.value.line, raised.value.column) == (2, 2)
