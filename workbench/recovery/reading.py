@@ -352,7 +352,7 @@ class _FactsReader:
 
 @attrs.frozen
 class _Written:
-    """Where a version was written: the branch, empty for the main one, and the id of the table, if an event tells it."""
+    """Where a version was written: the branch, empty for the main one, and the id of the table, if it is known."""
 
     branch: str = ""
     table_id: str = ""

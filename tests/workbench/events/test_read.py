@@ -153,10 +153,11 @@ def test_a_run_has_the_settings_of_its_session_that_are_of_the_list() -> None:
     assert run is not None
     known = (("spark.sql.ansi.enabled", "false"), ("spark.sql.session.timeZone", "Europe/Rome"))
     assert run.session == SessionOfRun(known, "ice", "mart")
-    assert [each.message for each in run.diagnostics] == [
+    (odd,) = run.diagnostics
+    assert odd.message == (
         "these settings are none that events tell, or have other values: spark.sql.caseSensitive, "
         "spark.sql.catalog.evil, spark.sql.sources.partitionOverwriteMode; it is left out"
-    ]
+    )
     assert of_run(pyspark_session={"settings": {}}).run.session == SessionOfRun()  # type: ignore[union-attr]
     assert of_run().run.session is None  # type: ignore[union-attr]
 
