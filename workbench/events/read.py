@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import attrs
 from openlineage_pyspark.errors import InvalidEventError
-from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.workbench.events.facts import (
     BatchOfRun,
     EventDiagnostic,
@@ -500,18 +499,16 @@ class RunOfEvent:
 
     @once
     def session(self) -> SessionOfRun | None:
-        """The session of its statement; None if the event does not tell it. Other settings than ours are left out."""
+        """The session of its statement; None if the event does not tell it."""
         odd, own, facet = self._odd, self._facet("pyspark_session"), "pyspark_session"
         if not own:
             return None
         said = odd.mapping(facet, own, "settings")
         settings = tuple(sorted((key, value) for key, value in said.items() if isinstance(value, str)))
-        known = known_settings(settings)
-        if len(known) < len(said):
-            left = ", ".join(_cut(key) for key in sorted(said.keys() - {key for key, _ in known}))
-            odd.add(facet, f"these settings are none that events tell, or have other values: {left}")
+        if len(settings) < len(said):
+            odd.add(facet, "a setting is no text")
         catalog, schema = odd.text(facet, own, "currentCatalog"), odd.text(facet, own, "currentSchema")
-        return SessionOfRun(known, catalog or "", schema or "")
+        return SessionOfRun(settings, catalog or "", schema or "")
 
     @property
     def corrects(self) -> str:

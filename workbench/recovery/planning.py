@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import attrs
+from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.affected import Flow, Passes, everything, live, spread, to_repeat
@@ -1201,7 +1202,7 @@ def _table_id(history: Sequence[MadeVersion]) -> str:
 
 def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
     """Return the settings of the session under which a statement is repeated."""
-    told = dict(run.session.settings) if run.session is not None else {}
+    told = dict(known_settings(run.session.settings)) if run.session is not None else {}
     if replaces_partitions(run.job):
         told |= dict(_PARTITIONS_ALONE)
     elif run.session is not None and _OVERWRITING.search(run.sql):
@@ -1215,6 +1216,10 @@ def _doubts_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:
     if run.session is None:
         yield "no event tells the settings of its session, such as spark.sql.ansi.enabled: it runs under those that are"
         return
+    left = sorted(dict(run.session.settings).keys() - dict(known_settings(run.session.settings)).keys())
+    if left:
+        # The events may come from anybody, and a setting can name a class that is loaded.
+        yield f"it ran under settings that are not repeated: {', '.join(left)}"
     place = ".".join(filter(None, (run.session.catalog, run.session.schema)))
     if place and not stands_alone:
         yield f"it ran in {place}, where names without a schema are looked up"

@@ -246,6 +246,24 @@ def test_a_statement_is_repeated_under_the_settings_of_its_session(filled: Fill)
     assert [run for run, step in repeated.items() if any(each.startswith(doubt) for each in step.doubts)] == ["e-5"]
 
 
+def test_only_settings_of_the_list_are_set_again(filled: Fill) -> None:
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    hostile = {mode: "DYNAMIC; DROP TABLE t", "spark.sql.catalog.evil": "x.Evil", "spark.sql.ansi.enabled": "false"}
+    insert = "INSERT INTO ice.db.b SELECT * FROM ice.db.a"
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("b", 2, insert, (table("a", "11"),), table("b", "21"), session={"settings": hostile}),
+        )
+        .recover("db.a")
+        .result
+    )
+
+    (step,) = [each for each in found.steps if each.action == "run" and each.like == "b-2"]
+    assert step.settings == (("spark.sql.ansi.enabled", "false"),)
+    assert f"it ran under settings that are not repeated: spark.sql.catalog.evil, {mode}" in step.doubts
+
+
 def test_a_statement_that_may_need_the_current_schema_says_which_it_was(filled: Fill) -> None:
     place = {"settings": {}, "currentCatalog": "ice", "currentSchema": "mart"}
     insert = "INSERT INTO ice.db.b SELECT * FROM ice.db.a"
