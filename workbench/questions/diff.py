@@ -29,9 +29,8 @@ from openlineage_pyspark.workbench.pictures.diagrams import SIGNS
 from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.questions.arguments import limits_of
-from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.graph import whole_graph
-from openlineage_pyspark.workbench.questions.oddities import bounded
+from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.things import find_run, runs_within

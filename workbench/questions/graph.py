@@ -22,8 +22,7 @@ from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, Since, limits_of
-from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
-from openlineage_pyspark.workbench.questions.oddities import bounded
+from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_of_datasets
 from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,
