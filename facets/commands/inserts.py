@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote
-
 import attrs
 from openlineage_pyspark.facets.commands.target import (
     COMMAND,
@@ -109,7 +107,8 @@ def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Targe
 @reads(
     {
         "org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat": {
-            "locationUri": "locationUri",
+            "locationUri": "#pathOf:locationUri",
+            "here": "#localPathOf:locationUri",
             "serde": "serde",
         }
     }
@@ -117,7 +116,8 @@ def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Targe
 def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) -> Target:
     """INSERT OVERWRITE DIRECTORY."""
     storage = operator.described("storage")
-    path = unquote(storage.text("locationUri") or "") if storage is not None else None
+    where = "here" if operator.arguments.get("isLocal") is True else "locationUri"
+    path = storage.text(where) or storage.text("locationUri") if storage is not None else None
     names = text_values(operator.sequence("outputColumnNames"))
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("overwrite") is not False else None
     format_ = operator.text("provider") or (storage.text("serde") if storage is not None else None)
@@ -137,7 +137,8 @@ def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Tar
     reads={
         "url": "options[url]",
         "dbtable": "options[dbtable]",
-        "path": "options[path]",
+        "path": "#pathOf:options[path]",
+        "given": "options[path]",
         **topic_readings("options"),
     },
 )
@@ -155,7 +156,7 @@ def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Targ
         return _to_topic(plan, query, operator, provider)
     kinds = () if provider is None else (word for word in _PATH_KEEPERS if word in provider.class_name.lower())
     kind = next(iter(kinds), None)
-    if path and (kind is not None or is_absolute(path)):
+    if path and (kind is not None or is_absolute(operator.text("given") or path)):
         format_ = None if kind is None else kind.removeprefix("spark.")
         return _unless_there(operator, write_to_path(plan, path, query, (), format_, lifecycle))
     return unnamed(provider, query)

@@ -354,10 +354,13 @@ def _alter(_: Plan, operator: Operator, session: Session) -> Target:
     return attrs.evolve(found, dataset=attrs.evolve(found.dataset, fields=(*found.dataset.fields, *added)))
 
 
-@command({COMMAND: "AlterTableSetLocationCommand"}, reads=named_only("table", "tableName"))
+@command(
+    {COMMAND: "AlterTableSetLocationCommand"},
+    reads={**named_only("table", "tableName"), "absolute": "#pathOf:location"},
+)
 def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
     """ALTER TABLE SET LOCATION: the table gets the new location; the location of a partition does not change it."""
-    found, location = _named(operator, session, "ALTER"), operator.text("location")
+    found, location = _named(operator, session, "ALTER"), operator.text("absolute") or operator.text("location")
     if not isinstance(found, Write) or not location or operator.arguments.get("partitionSpec") is not None:
         return found
     metadata = operator.described("tableMetadata")
@@ -425,13 +428,17 @@ def _place(metadata: Described | None, path: str | None) -> str | None:
     return (metadata.text("locationUri") if metadata is not None else None) or path
 
 
-@command({COMMAND: "LoadDataCommand"}, reads=named_only("table", "table"))
+@command(
+    {COMMAND: "LoadDataCommand"},
+    reads={**named_only("table", "table"), "absolute": "#pathOf:path", "absoluteHere": "#localPathOf:path"},
+)
 def _load_data(_: Plan, operator: Operator, session: Session) -> Target:
     """LOAD DATA: files are moved into a table."""
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("isOverwrite") is True else None
     found = _named(operator, session, "OVERWRITE")
-    path = operator.text("path")
-    sources = (at_location(path),) if path else ()
+    is_local = operator.arguments.get("isLocal") is True
+    path = operator.text("absoluteHere" if is_local else "absolute") or operator.text("path")
+    sources = (at_location(naming.before_glob(path)),) if path else ()
     return attrs.evolve(found, lifecycle=lifecycle, sources=sources) if isinstance(found, Write) else found
 
 
@@ -461,7 +468,7 @@ def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     return tuple(found) or schema_fields(operator.text("tableSchema"))
 
 
-@reads({f"{LOGICAL}.TableSpecBase": {"location": "location"}})
+@reads({f"{LOGICAL}.TableSpecBase": {"location": "#pathOf:location"}})
 def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
     """Return the value of a clause of CREATE TABLE, from a TableSpec or from an unresolved expression."""
     spec = operator.arguments.get("tableSpec")

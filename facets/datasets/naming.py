@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Container
 from urllib.parse import unquote
 
 from openlineage_pyspark.facets.datasets import naming
@@ -50,10 +51,10 @@ def location(path: str) -> Identifier:
     """
     scheme, rest = _scheme(path)
     if scheme in ("", "file"):
-        return Identifier("file", _trim(_path_of(rest)))
+        return Identifier("file", _trim(_normal(_path_of(rest))))
     authority, inside = _authority(rest)
     inside = _PARAMETERS.sub("", inside)
-    name = "/" + inside.lstrip("/")
+    name = "/" + _normal(inside).lstrip("/")
     if scheme in _AZURE:
         return Identifier(f"{_AZURE[scheme]}://{authority}", _trim(name).lstrip("/") or "/")
     host = authority.rpartition("@")[2]
@@ -168,6 +169,19 @@ def _path_of(rest: str) -> str:
     return "/" + rest.lstrip("/") if rest.startswith("//") else rest
 
 
+def _normal(path: str) -> str:
+    """Return a path as Hadoop's `Path` spells it: without empty parts and `.`, and without the parts that `..` undoes."""
+    if "//" not in path and "/." not in path and not path.startswith("."):
+        return path
+    kept: list[str] = []
+    for part in path.split("/"):
+        if part == ".." and kept and kept[-1] != "..":
+            kept.pop()
+        elif part and part != ".":
+            kept.append(part)
+    return ("/" if path.startswith("/") else "") + "/".join(kept)
+
+
 def _trim(name: str) -> str:
     return name.rstrip("/") or "/"
 
@@ -175,25 +189,44 @@ def _trim(name: str) -> str:
 _WILD = re.compile(r"[*?{\[]")
 
 
-def roots(paths: list[str], given: str | None) -> list[str]:
+# How the names of the files that make up a dataset begin: of Spark and Delta Lake, Hive, Iceberg and Hudi.
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_ICEBERG_PART = re.compile(rf"[0-9]{{5}}-[0-9]{{1,9}}-{_UUID}")
+_PART = re.compile(
+    rf"part-|00[0-9]{{4}}_[0-9]{{1,9}}(?:_copy_[0-9]{{1,9}})?(?!\w)|{_ICEBERG_PART.pattern}|\.?{_UUID}-[0-9]{{1,9}}_[0-9]"
+)
+
+
+def roots(paths: list[str], given: str | None, files: Container[str] | None = None) -> list[str]:
     """
     Return the paths of the datasets of a read.
 
     Args:
         paths: the paths that are read, with wildcards resolved.
         given: the path that the user wrote, if it was a single one.
+        files: those of the paths that are files; None if that is not known.
 
     Returns:
-        For several files, their directories; a single path, and a path that may be a directory, stay as they are.
+        For the files that a pattern matches, however many, their directories; for a file that is a part of a dataset,
+        that dataset's directory. Any other path stays as it is.
     """
-    if len(paths) < 2:
-        return paths
-    # Spark names its files part-*. If the last part of the given path has a wildcard, a name with a dot is a file too.
-    wild = given is not None and _WILD.search(_name(given)) is not None
-    return [
-        naming.parent(path) if _name(path).startswith("part-") or (wild and "." in _name(path)) else path
-        for path in paths
-    ]
+    wild = given is not None and _WILD.search(given) is not None
+    # If only the last part has a wildcard, and nothing else is known, a name with a dot is a file too.
+    in_name = given is not None and _WILD.search(_name(given)) is not None
+    found = []
+    for path in paths:
+        is_file = path in files if files is not None else in_name and "." in _name(path)
+        found.append(naming.parent(path) if wild and is_file and whole(path) == path else whole(path))
+    return found
+
+
+def whole(path: str) -> str:
+    """Return the directory of the dataset that a file is a part of, by the names that writers give; else the path."""
+    name = _name(path)
+    if not _PART.match(name):
+        return path
+    before, data, _ = path.rpartition("/data/")
+    return before if data and _ICEBERG_PART.match(name) else naming.parent(path)
 
 
 def _name(path: str) -> str:

@@ -157,10 +157,7 @@ def test_a_stream_of_iceberg_is_the_table_at_its_location_on_spark_3_too() -> No
 
     assert by_option.identifier == of_catalog.identifier
     assert (by_option.identifier.namespace, by_option.identifier.name) == ("s3://lake", "db/t")
-    assert [(link.namespace, link.name) for link in of_catalog.symlinks] == [
-        ("file:///warehouse", "db.t"),
-        ("ice", "db.t"),
-    ]
+    assert [(link.namespace, link.name) for link in of_catalog.symlinks] == [("ice", "db.t")]
     assert (by_option.symlinks, by_option.storage_layer) == ((), "iceberg")
 
 
