@@ -170,7 +170,7 @@ def _path_of(rest: str) -> str:
 
 
 def _normal(path: str) -> str:
-    """Return a path as Hadoop's `Path` spells it: without empty parts and `.`, and without the parts that `..` undoes."""
+    """Return a path as Hadoop's `Path` spells it: without empty parts, without `.`, and without what `..` undoes."""
     if "//" not in path and "/." not in path and not path.startswith("."):
         return path
     kept: list[str] = []

@@ -24,7 +24,7 @@ from openlineage_pyspark.facets.model.dataset import (
     fields_of,
     schema_fields,
 )
-from openlineage_pyspark.facets.model.plan import VIEW, Described, Operator, Plan, Value
+from openlineage_pyspark.facets.model.plan import VIEW, Described, Operator, Plan
 
 
 @reads(

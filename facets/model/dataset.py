@@ -19,6 +19,10 @@ import attrs
 from openlineage_pyspark.facets.model.plan import Operator, Plan
 
 
+SESSION_CATALOG = "spark_catalog"
+"""Spark's name of a session's own catalog."""
+
+
 @attrs.frozen
 class Field:
     """
