@@ -31,8 +31,9 @@ from openlineage_pyspark.facets.commands.target import (
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset
 from openlineage_pyspark.facets.datasets.kafka import topic_dataset, topic_readings
 from openlineage_pyspark.facets.datasets.naming import is_absolute, stream_path
+from openlineage_pyspark.facets.datasets.placed import placed, where_of
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.datasets.v2 import v2_table
+from openlineage_pyspark.facets.datasets.v2 import in_place, v2_table
 from openlineage_pyspark.facets.model.dataset import schema_fields
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 from openlineage_pyspark.facets.model.run import Lifecycle
@@ -139,10 +140,11 @@ def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Tar
         "dbtable": "options[dbtable]",
         "path": "#pathOf:options[path]",
         "given": "options[path]",
+        "where": "#where:options",
         **topic_readings("options"),
     },
 )
-def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Target:
+def _save_into_source(plan: Plan, operator: Operator, session: Session) -> Target:
     """df.write to a data source that writes the rows itself, such as JDBC or Kafka."""
     query = operator.operator("query")
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.text("mode") == "Overwrite" else mode_lifecycle(operator)
@@ -159,7 +161,15 @@ def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Targ
     if path and (kind is not None or is_absolute(operator.text("given") or path)):
         format_ = None if kind is None else kind.removeprefix("spark.")
         return _unless_there(operator, write_to_path(plan, path, query, (), format_, lifecycle))
-    return unnamed(provider, query)
+    where = where_of(operator.arguments.get("where"))
+    if provider is None or not where:
+        return unnamed(provider, query)
+    source = provider.class_name.rpartition(".")[0]
+    dataset = placed(source, provider.class_name, where, session.trimming.rules, named_fields(plan, query, ()))
+    return _unless_there(
+        operator,
+        Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset)),
+    )
 
 
 def _to_topic(plan: Plan, query: int | None, options: Operator, target: Described | None) -> Target:
@@ -218,7 +228,10 @@ def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target
     return write_to_path(plan, path, query, (), format_, None) if path else unnamed(sink, query)
 
 
-@command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSource"}, reads=topic_readings("writeOptions"))
+@command(
+    {f"{_STREAMING}.sources": "WriteToMicroBatchDataSource"},
+    reads={**topic_readings("writeOptions"), "where": "#where:writeOptions"},
+)
 def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target:
     """Micro-batches to Kafka or to a DataSource V2 table or sink."""
     target, query = operator.operator("relation"), operator.operator("query")
@@ -231,6 +244,7 @@ def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target
     dataset = v2_table(sink, None, None, session, named_fields(plan, query, ())) if sink is not None else None
     if dataset is None or keeps_nothing(sink):
         return unnamed(sink, query)
+    dataset = in_place(dataset, sink, operator.arguments.get("where"), session)
     return Write(dataset, reads_of(query), by_position(plan, query), label=label_of(dataset))
 
 

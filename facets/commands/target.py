@@ -213,6 +213,8 @@ def name_without_options(dataset: Dataset) -> str:
     A source that is in no catalog may put its options into its name, as in `Rates(perSecond=1, cores=8)`. Such a
     dataset is called by the class of its table.
     """
+    if dataset.guessed:
+        return dataset.identifier.name.partition("(")[0]
     namespace, _, table = dataset.identifier.namespace.partition(":")
     has_options = namespace == "datasource" and not _PLAIN.fullmatch(dataset.identifier.name)
     return table if has_options else dataset.identifier.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.placed import placed, where_of
 from openlineage_pyspark.facets.datasets.source import (
     SOURCES,
     Relation,
@@ -255,7 +256,7 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
         return None
     paths = relation.values.get("rootPaths")
     if not isinstance(paths, tuple):
-        return None
+        return _of_unknown(plan, operator, relation, session)
     index = relation.values.get("index")
     is_table = isinstance(index, Described) and index.text("path") is not None
     known = [path for path in paths if isinstance(path, str)]
@@ -267,6 +268,18 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
     fields, format_ = fields_of(plan, operator), format_of_class(relation.values.get("format"))
     datasets = {d.identifier: d for d in (at_location(path, fields, format_) for path in roots)}
     return versioned(by_name(operator, *datasets.values()), delta_versions(operator))
+
+
+@reads({"org.apache.spark.sql.sources.BaseRelation": {"where": "#whereOf"}})
+def _of_unknown(plan: Plan, operator: Operator, relation: Described, session: Session) -> Relation | None:
+    """Return the relation of a connector without a resolver, by the options that it keeps; None if it keeps none."""
+    where = where_of(relation.values.get("where"))
+    if not where:
+        return None
+    source = relation.class_name.rpartition(".")[0]
+    return by_name(
+        operator, placed(source, relation.class_name, where, session.trimming.rules, fields_of(plan, operator))
+    )
 
 
 def _streamed(operator: Operator, paths: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ import re
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.jdbc import v2_jdbc_table, v2_table_to_be
+from openlineage_pyspark.facets.datasets.placed import placed, where_of
 from openlineage_pyspark.facets.datasets.source import (
     Relation,
     Session,
@@ -17,7 +18,7 @@ from openlineage_pyspark.facets.datasets.source import (
 )
 from openlineage_pyspark.facets.datasets.tables import at_location, catalog_table, format_of_provider, storage_of
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink, fields_of
-from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
+from openlineage_pyspark.facets.model.plan import Described, Operator, Plan, Value
 from openlineage_pyspark.facets.urls import without_credentials
 
 _CONNECTOR = "org.apache.spark.sql.connector"
@@ -27,6 +28,13 @@ _CONNECTOR = "org.apache.spark.sql.connector"
     {
         "org.apache.spark.sql.execution.datasources.v2": "DataSourceV2Relation StreamingDataSourceV2Relation",
         "org.apache.spark.sql.catalyst.streaming": "StreamingRelationV2",
+    }
+)
+@reads(
+    {
+        "org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation": {"where": "#where:options"},
+        "org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2Relation": {"where": "#where:options"},
+        "org.apache.spark.sql.catalyst.streaming.StreamingRelationV2": {"where": "#where:extraOptions"},
     }
 )
 def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
@@ -42,9 +50,25 @@ def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | 
     )
     if dataset is None:
         return None
+    dataset = in_place(dataset, operator.described("table"), operator.arguments.get("where"), session)
     # What a stream reads changes with each of its batches.
     versions = iceberg_versions(operator) if operator.name == "DataSourceV2Relation" else None
     return versioned(by_name(operator, dataset), versions)
+
+
+def in_place(dataset: Dataset, table: Described | None, where: Value, session: Session) -> Dataset:
+    """
+    Return the dataset of a table that is in no catalog under the name that its options give; any other as it is.
+
+    Args:
+        dataset: the dataset, named by the class of the table.
+        table: the described Table.
+        where: what the probe has read of the options by `#where:`.
+        session: the session, with the user's rules.
+    """
+    if table is None or not dataset.identifier.namespace.startswith("datasource:"):
+        return dataset
+    return placed(dataset.identifier.name, table.class_name, where_of(where), session.trimming.rules, dataset.fields)
 
 
 @reads(

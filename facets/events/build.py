@@ -55,7 +55,9 @@ _GONE = object()
 _CONFIGURATION = frozenset(
     {"spark_properties", "spark_applicationDetails", "pyspark_submission", "ownership", "tags", "sourceCodeLocation"}
 )
-_DETAILS = frozenset({"dataSource", "catalog", "storage", "datasetType", "symlinks", "subset", "pyspark_lineage_steps"})
+_DETAILS = frozenset(
+    {"dataSource", "catalog", "storage", "datasetType", "symlinks", "subset", "pyspark_lineage_steps", "pyspark_name"}
+)
 _BATCHES = "pyspark_micro_batches"
 _ESSENTIAL = frozenset({"parent", "errorMessage", "extractionError", "jobType", "pyspark_event", _BATCHES})
 OWN_FACETS = (

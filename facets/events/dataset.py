@@ -150,6 +150,9 @@ PySparkSnapshot = attrs.make_class(
 )
 
 
+PySparkName = attrs.make_class("PySparkName", {"certainty": attrs.field(kw_only=True)}, bases=(DatasetFacet,))
+
+
 def version_facets(versions: TableVersions | None, *, written: bool) -> dict[str, DatasetFacet]:
     """
     Return `version` with the newest version, and `pyspark_snapshot` if there is more to say.
@@ -199,6 +202,9 @@ def dataset_facets(dataset: Dataset) -> dict[str, DatasetFacet]:
         facets["datasetType"] = dataset_type_dataset.DatasetTypeDatasetFacet(
             datasetType=dataset.type, producer=PRODUCER
         )
+    if dataset.guessed:
+        facets["pyspark_name"] = PySparkName(certainty="guessed", producer=PRODUCER)
+        facets["pyspark_name"]._schemaURL = own_schema("PySparkNameDatasetFacet")
     if dataset.description:
         facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(
             description=dataset.description, producer=PRODUCER

@@ -14,6 +14,8 @@ final class Vocabulary {
   final HashSet transparent = new HashSet();
   /** Simple class names of the parsed statements that are not analyzed. */
   final HashSet refused = new HashSet();
+  /** The options, in lower case, whose values say where a source is. */
+  final HashSet where = new HashSet();
   final int maxNodes;
   final long maxBytes;
   // Class name -> its own entries; class -> its entries and those that it inherits.
@@ -47,6 +49,8 @@ final class Vocabulary {
       transparent.add(line[1]);
     } else if (line[0].equals("refuse")) {
       refused.add(line[1]);
+    } else if (line[0].equals("where")) {
+      where.add(line[1]);
     }
   }
 

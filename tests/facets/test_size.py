@@ -36,7 +36,7 @@ ORDER = [
     "properties, owners, tags and the source's location",
     "facets of custom providers",
     "remarks beyond the first 20",
-    "details of datasets: catalog, dataSource, datasetType, pyspark_lineage_steps, storage, subset, symlinks",
+    "details of datasets: catalog, dataSource, datasetType, pyspark_lineage_steps, pyspark_name, storage, subset, symlinks",
     "schema fields without an edge",
     "INDIRECT edges",
     "columns of columnLineage, the largest first",
@@ -110,7 +110,7 @@ def large_state(full_run):
         job=attrs.evolve(full_run[1].job, sql="SELECT " + TEXT),
         inputs=(
             *full_run[1].inputs,
-            RunInput(attrs.evolve(source, locations=("/data/users/2026-01-01",))),
+            RunInput(attrs.evolve(source, locations=("/data/users/2026-01-01",), guessed=True)),
             *(RunInput(Dataset(Identifier("file", f"/{n}"), versions=VERSIONS)) for n in range(30)),
         ),
         outputs=(written, *(RunOutput(Dataset(Identifier("file", f"/out/{n}"))) for n in range(30))),
