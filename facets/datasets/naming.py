@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container
 from urllib.parse import unquote
 
 from openlineage_pyspark.facets.datasets import naming
@@ -33,7 +33,24 @@ _JDBC = {
     "snowflake": ("snowflake", None),
 }
 """JDBC's name of a database -> OpenLineage's name, and the port if the URL has none."""
-_WITH_DATABASE = ("postgresql", "redshift", "db2", "mysql", "mariadb", "oracle", "trino", "snowflake", "sqlserver")
+_LEVELS = {
+    **dict.fromkeys(("postgresql", "redshift", "db2", "oracle", "trino", "snowflake", "sqlserver"), 3),
+    **dict.fromkeys(("mysql", "mariadb", "clickhouse", "teradata", "derby", "h2", "hsqldb"), 2),
+}
+"""JDBC's name of a database -> of how many parts the whole name of its tables is."""
+_DEFAULT_SCHEMA = {
+    **dict.fromkeys(("postgresql", "redshift"), "public"),
+    **dict.fromkeys(("snowflake", "h2", "hsqldb"), "PUBLIC"),
+    "sqlserver": "dbo",
+    "derby": "APP",
+    "clickhouse": "default",
+}
+_FOLDED: dict[str, Callable[[str], str]] = {
+    **dict.fromkeys(("postgresql", "redshift", "trino"), str.lower),
+    **dict.fromkeys(("oracle", "db2", "derby", "h2", "hsqldb", "snowflake"), str.upper),
+}
+"""JDBC's name of a database -> how it spells a name that is not quoted; other databases keep it."""
+_NAME_PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^.]*)')
 
 
 # An application reads the same tables again and again, and the warehouse of the session stands in each of them.
@@ -94,6 +111,9 @@ def jdbc_table(url: str, table: str) -> str:
     """
     Return the name of a table in a JDBC database: database, schema and table, as far as they are known.
 
+    A name that is not quoted is spelled as the database spells it. What a bare name leaves out is the database and the
+    schema of the URL, or the database's default schema.
+
     Args:
         url: the JDBC URL.
         table: the name that the user gave, including quotes; it may have a database and a schema.
@@ -102,21 +122,49 @@ def jdbc_table(url: str, table: str) -> str:
     if table.lstrip().startswith("("):
         # The text of a query is not a name, and may contain anything.
         return "(query)"
-    parts = [part.strip('"`[] ') for part in table.split(".")]
-    if found.kind not in _WITH_DATABASE:
+    parts = _name_parts(table, _FOLDED.get(found.kind, str))
+    levels = _LEVELS.get(found.kind)
+    if levels is None:
         return ".".join(parts)
-    most = 2 if found.kind in ("mysql", "mariadb") else 3
-    known = [part for part in found.database.split("/") if part]
-    missing = most - len(parts)
-    if known and missing > 0:
-        # A bare table gets catalog and schema; `schema.table` gets only the catalog.
-        parts = known[: max(1, min(missing, len(known)))] + parts
+    around = [part for part in found.database.split("/") if part]
+    if levels == 2:
+        # A database of this kind has no schemas, or a URL of it no database.
+        schema = _DEFAULT_SCHEMA.get(found.kind, "") if found.place is not None or not around else around[0]
+        around = [schema] if schema else []
+    elif len(around) < 2:
+        schema = found.schema or _DEFAULT_SCHEMA.get(found.kind, "")
+        around += [schema] if schema and around else []
+    if len(parts) == 3 and not parts[1]:
+        # `database..table`
+        parts[1] = _DEFAULT_SCHEMA.get(found.kind, "")
+    missing = levels - len(parts)
+    if missing > 0:
+        # A bare table gets database and schema; `schema.table` gets only the database.
+        parts = around[: max(1, min(missing, len(around)))] + parts
     return ".".join(parts)
 
 
+def _name_parts(name: str, folded: Callable[[str], str]) -> list[str]:
+    """Return the parts of a name between its dots, without quotes; those without quotes are folded."""
+    parts, at = list[str](), 0
+    name = name.strip()
+    while at <= len(name):
+        match = _NAME_PART.match(name, at)
+        if match is None:
+            break
+        quoted = next((match[group] for group in (1, 2, 3) if match[group] is not None), None)
+        parts.append(folded(match[4].strip()) if quoted is None else quoted.replace('""', '"'))
+        dot = name.find(".", match.end())
+        if dot < 0:
+            break
+        at = dot + 1
+    return parts
+
+
 def kafka_namespace(servers: str) -> str:
-    """Return the namespace of a Kafka cluster: its first bootstrap server, as in the Java integration."""
-    return "kafka://" + servers.split(",", 1)[0].strip().rpartition("://")[2].rpartition("@")[2]
+    """Return the namespace of a Kafka cluster: of its bootstrap servers in any order, the first by the alphabet."""
+    given = (each.strip().rpartition("://")[2].rpartition("@")[2].lower() for each in servers.split(","))
+    return "kafka://" + min(filter(None, given), default="")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -17,7 +17,15 @@ from openlineage_pyspark.facets.datasets.source import (
     versioned,
 )
 from openlineage_pyspark.facets.datasets.tables import at_location, catalog_table, format_of_provider, storage_of
-from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink, fields_of
+from openlineage_pyspark.facets.model.dataset import (
+    SESSION_CATALOG,
+    Catalog,
+    Dataset,
+    Field,
+    Identifier,
+    Symlink,
+    fields_of,
+)
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan, Value
 from openlineage_pyspark.facets.urls import without_credentials
 
@@ -137,7 +145,7 @@ def v2_table(
     # The name of a source's table may be a URL.
     own_name = without_credentials(table.text("name") or "") if table is not None else ""
     name = _table_of_branch(_name(identifier), own_name, described)
-    if described is not None and described.text("name") == "spark_catalog" and name and not session.case_sensitive:
+    if described is not None and described.text("name") == SESSION_CATALOG and name and not session.case_sensitive:
         name = name.lower()
     name = name or own_name
     if not name:
@@ -195,9 +203,11 @@ def _links(catalog: Described | None, name: str, session: Session) -> tuple[Syml
         namespaces.append(naming.warehouse_namespace(warehouse))
     elif session.metastore and "iceberg" in catalog.class_name:
         namespaces.append(naming.metastore_namespace(session.metastore))
-    elif own == "spark_catalog" and session.warehouse:
+    elif own == SESSION_CATALOG and session.warehouse:
         namespaces.append(naming.warehouse_namespace(session.warehouse))
-    return tuple(Symlink(namespace, name) for namespace in (*namespaces, own) if namespace)
+    if own != SESSION_CATALOG or not namespaces:
+        namespaces.append(own)
+    return tuple(Symlink(namespace, name) for namespace in namespaces if namespace)
 
 
 def _location_to_be(catalog: Described | None, identifier: object) -> str | None:

@@ -36,7 +36,10 @@ ORDER = [
     "properties, owners, tags and the source's location",
     "facets of custom providers",
     "remarks beyond the first 20",
-    "details of datasets: catalog, dataSource, datasetType, pyspark_lineage_steps, pyspark_name, storage, subset, symlinks",
+    (
+        "details of datasets: catalog, dataSource, datasetType, pyspark_lineage_steps, pyspark_name, storage, subset,"
+        " symlinks"
+    ),
     "schema fields without an edge",
     "INDIRECT edges",
     "columns of columnLineage, the largest first",

@@ -158,7 +158,7 @@ def test_a_query_that_another_ones_micro_batch_starts_counts_for_itself() -> Non
 def test_a_job_that_is_named_by_what_it_writes_has_no_options_in_its_name() -> None:
     state = last(start(1, 1, to_table("Orders(rate=5, cores=8)")), end(1))
 
-    assert re.fullmatch(r"app\.streaming_query\.OrdersTable_[0-9a-f]{6}", state.job.name)
+    assert re.fullmatch(r"app\.streaming_query\.Orders_[0-9a-f]{6}", state.job.name)
 
 
 def test_a_query_without_a_name_is_named_by_what_it_writes_also_in_foreach_batch() -> None:
