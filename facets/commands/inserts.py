@@ -19,6 +19,7 @@ from openlineage_pyspark.facets.commands.target import (
     options_of,
     reads,
     reads_of,
+    replacing,
     spelt_as,
     table_label,
     text_values,
@@ -35,26 +36,47 @@ from openlineage_pyspark.facets.datasets.placed import placed, where_of
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.v2 import in_place, v2_table
 from openlineage_pyspark.facets.model.dataset import schema_fields
-from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
-from openlineage_pyspark.facets.model.run import Lifecycle
+from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Keys, Operator, Plan, Value
+from openlineage_pyspark.facets.model.run import Lifecycle, Replaced
 
 _HIVE = "org.apache.spark.sql.hive.execution"
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PATH_KEEPERS = ("delta", "hudi", "iceberg", "spark.xml", "spark.avro", "spark.csv", "excel")
 
 
-@command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"})
+_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+
+
+def _is_dynamic(operator: Operator) -> bool:
+    """Return whether an overwrite replaces only the partitions that it writes, by its option or by the session."""
+    mode = operator.text("overwriteMode") or operator.text("sessionMode") or ""
+    return mode.lower() == "dynamic"
+
+
+def _has_keys(value: Value) -> bool:
+    return isinstance(value, Keys) and bool(value.names)
+
+
+_MODES = {"overwriteMode": "options[partitionOverwriteMode]", "sessionMode": f"#conf:{_OVERWRITE_MODE}"}
+
+
+@command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"}, reads=_MODES)
 def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT and df.write in a file format, to a path or to a table of files."""
     query, names = operator.operator("query"), text_values(operator.sequence("outputColumnNames"))
     table = operator.described("catalogTable")
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
+    dynamic = lifecycle == "OVERWRITE" and bool(operator.sequence("partitionColumns")) and _is_dynamic(operator)
+    part: Replaced | None = "partitions" if dynamic else None
     if table is not None:
-        return write_to_table(plan, table, query, names, session, lifecycle)
+        found = replacing(write_to_table(plan, table, query, names, session, lifecycle), part)
+        static = lifecycle == "OVERWRITE" and _has_keys(operator.arguments.get("staticPartitions"))
+        return attrs.evolve(found, replaced="partitions") if static and isinstance(found, Write) else found
     format_ = operator.described("fileFormat")
     name = format_.simple_name.removesuffix("FileFormat").lower() if format_ is not None else None
     path = operator.text("outputPath")
-    return _unless_there(operator, write_to_path(plan, path, query, names, name, lifecycle or mode_lifecycle(operator)))
+    found = write_to_path(plan, path, query, names, name, lifecycle or mode_lifecycle(operator))
+    return _unless_there(operator, replacing(found, part))
 
 
 @command(
@@ -101,7 +123,11 @@ def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Targe
     table, query = operator.described("table"), operator.operator("query")
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
     names = text_values(operator.sequence("outputColumnNames"))
-    return unnamed(None, query) if table is None else write_to_table(plan, table, query, names, session, lifecycle)
+    if table is None:
+        return unnamed(None, query)
+    found = write_to_table(plan, table, query, names, session, lifecycle)
+    part = lifecycle == "OVERWRITE" and _has_keys(operator.arguments.get("partition"))
+    return attrs.evolve(found, replaced="partitions") if part and isinstance(found, Write) else found
 
 
 @command({_HIVE: "InsertIntoHiveDirCommand", COMMAND: "InsertIntoDataSourceDirCommand"})
@@ -141,6 +167,8 @@ def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Tar
         "path": "#pathOf:options[path]",
         "given": "options[path]",
         "where": "#where:options",
+        "replaceWhere": "options[replaceWhere]",
+        **_MODES,
         **topic_readings("options"),
     },
 )
@@ -160,7 +188,11 @@ def _save_into_source(plan: Plan, operator: Operator, session: Session) -> Targe
     kind = next(iter(kinds), None)
     if path and (kind is not None or is_absolute(operator.text("given") or path)):
         format_ = None if kind is None else kind.removeprefix("spark.")
-        return _unless_there(operator, write_to_path(plan, path, query, (), format_, lifecycle))
+        found = write_to_path(plan, path, query, (), format_, lifecycle)
+        part: Replaced | None = None
+        if lifecycle == "OVERWRITE" and kind == "delta":
+            part = "rows" if operator.text("replaceWhere") else "partitions" if _is_dynamic(operator) else None
+        return _unless_there(operator, replacing(found, part))
     where = where_of(operator.arguments.get("where"))
     if provider is None or not where:
         return unnamed(provider, query)
@@ -210,7 +242,20 @@ def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
     relation = plan.operators[target] if target is not None else None
     if relation is not None and relation.text("bootstrapServers"):
         return _to_topic(plan, query, relation, relation.described("table"))
-    return write_to_relation(plan, target, query, session, lifecycle, by_name=by_name)
+    found = write_to_relation(plan, target, query, session, lifecycle, by_name=by_name)
+    return replacing(found, _replaced(plan, operator, relation))
+
+
+@reads({"org.apache.spark.sql.connector.catalog.Table": {"partitioning": "partitioning"}})
+def _replaced(plan: Plan, operator: Operator, relation: Operator | None) -> Replaced | None:
+    """Return the kind of the part that a command of DataSource V2 replaces; None if it replaces nothing, or all."""
+    if operator.name == "OverwriteByExpression":
+        condition = operator.arguments.get("deleteExpr")
+        literal = plan.expressions[condition.index] if isinstance(condition, ExpressionRef) else None
+        return None if literal is not None and True in literal.arguments.values() else "rows"
+    table = relation.described("table") if relation is not None else None
+    has_none = table is not None and table.values.get("partitioning") == ()
+    return "partitions" if "Dynamic" in operator.name and not has_none else None
 
 
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSourceV1"})

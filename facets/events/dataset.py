@@ -153,6 +153,16 @@ PySparkSnapshot = attrs.make_class(
 PySparkName = attrs.make_class("PySparkName", {"certainty": attrs.field(kw_only=True)}, bases=(DatasetFacet,))
 
 
+PySparkReplaced = attrs.make_class("PySparkReplaced", {"part": attrs.field(kw_only=True)}, bases=(DatasetFacet,))
+
+
+def replaced_facet(part: str) -> DatasetFacet:
+    """Return `pyspark_replaced` of an output of which a run replaces only a part."""
+    facet: DatasetFacet = PySparkReplaced(part=part, producer=PRODUCER)
+    facet._schemaURL = own_schema("PySparkReplacedDatasetFacet")
+    return facet
+
+
 def version_facets(versions: TableVersions | None, *, written: bool) -> dict[str, DatasetFacet]:
     """
     Return `version` with the newest version, and `pyspark_snapshot` if there is more to say.

@@ -33,6 +33,7 @@ final class Chain {
     if (chain.startsWith("#pathOf:")) return Paths.qualified(read(o, argument(chain), session), session);
     if (chain.startsWith("#localPathOf:")) return Paths.qualifiedLocal(read(o, argument(chain), session), session);
     if (chain.equals("#tableLocation")) return tableLocation(o, session);
+    if (chain.startsWith("#conf:")) return lookUp(follow(session, "sessionState.conf.getAllConfs"), argument(chain));
     if (chain.equals("#isMetadata")) return Boolean.valueOf(IcebergTables.isMetadata(IcebergTables.tableOf(o)));
     if (chain.equals("#rootFiles")) return Paths.rootFiles(o);
     if (chain.startsWith("#catalog:")) return ofCatalog(o, argument(chain), session);

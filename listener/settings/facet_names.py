@@ -25,6 +25,7 @@ FACETS = (
     "pyspark_metrics",
     "pyspark_micro_batches",
     "pyspark_name",
+    "pyspark_replaced",
     "pyspark_snapshot",
     "pyspark_submission",
     "schema",

@@ -248,7 +248,7 @@ def test_clickhouses_own_forms_have_the_columns_that_exist(query, columns):
 
 def test_a_dictionary_in_a_condition_is_an_input():
     found = read("(SELECT id FROM t WHERE dictGet('dim', 'x', id) = 1) q", "id", url=CLICKHOUSE)
-    assert [dataset.name for dataset in names(found)] == ["t", "dim"]
+    assert [dataset.name for dataset in names(found)] == ["shop.t", "shop.dim"]
 
 
 @pytest.mark.parametrize(

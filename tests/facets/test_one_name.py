@@ -8,7 +8,18 @@ from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import SOURCES, Session
 from openlineage_pyspark.facets.datasets.tables import catalog_table
 from openlineage_pyspark.facets.datasets.v2 import v2_table
-from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, Output, Plan
+from openlineage_pyspark.facets.model.plan import (
+    Attribute,
+    AttributeRef,
+    Described,
+    Expression,
+    ExpressionRef,
+    Keys,
+    Operator,
+    OperatorRef,
+    Output,
+    Plan,
+)
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 
 FULL = {name.rpartition(".")[2]: name for registry in (SOURCES, WRITES) for name, _ in registry.items()}
@@ -200,3 +211,52 @@ def test_tables_about_a_table_are_datasets_of_their_own():
     assert by_name.identifier == by_path.identifier
     assert (by_name.identifier.name, changes.identifier.name) == ("/ice/db/t#snapshots", "/ice/db/t#changes")
     assert [link.name for link in by_name.symlinks] == ["db.t.snapshots", "db.t.snapshots"]
+
+
+def overwrite(name, by=("p",), **arguments):
+    top = node(name, arguments)
+    target = Described("org.x.Table", {"name": "t", "location": "/t", "partitioning": by})
+    relation = node("DataSourceV2Relation", {"table": target}, (Output(1, "a"),))
+    expressions = (Expression("Literal", {"value": True}), Expression("EqualTo", {}))
+    plan = Plan((top, relation), expressions, {1: Attribute("a", "int")})
+    (output,) = lineage_of_plan(plan, Session("file:/wh")).outputs
+    return output.write.lifecycle, output.write.replaced
+
+
+FILES = {"mode": "Overwrite", "outputPath": "file:/t", "partitionColumns": (AttributeRef(1),)}
+DELTA = {"dataSource": Described("org.apache.spark.sql.delta.sources.DeltaDataSource", {}), "path": "/t"}
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "change"),
+    [
+        ("InsertIntoHadoopFsRelationCommand", {**FILES, "sessionMode": "dynamic"}, (None, "partitions")),
+        ("InsertIntoHadoopFsRelationCommand", {**FILES, "overwriteMode": "DYNAMIC"}, (None, "partitions")),
+        (
+            "InsertIntoHadoopFsRelationCommand",
+            {**FILES, "overwriteMode": "static", "sessionMode": "dynamic"},
+            ("OVERWRITE", None),
+        ),
+        (
+            "InsertIntoHadoopFsRelationCommand",
+            {**FILES, "partitionColumns": (), "sessionMode": "dynamic"},
+            ("OVERWRITE", None),
+        ),
+        ("InsertIntoHadoopFsRelationCommand", FILES, ("OVERWRITE", None)),
+        (
+            "InsertIntoHadoopFsRelationCommand",
+            {**FILES, "catalogTable": table(database="sales"), "staticPartitions": Keys(("p",))},
+            ("OVERWRITE", "partitions"),
+        ),
+        ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Overwrite", "replaceWhere": "d = 1"}, (None, "rows")),
+        ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Overwrite", "sessionMode": "dynamic"}, (None, "partitions")),
+        ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Overwrite"}, ("OVERWRITE", None)),
+        ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Append", "sessionMode": "dynamic"}, (None, None)),
+        ("OverwriteByExpression", {"table": OperatorRef(1), "deleteExpr": ExpressionRef(0)}, ("OVERWRITE", None)),
+        ("OverwriteByExpression", {"table": OperatorRef(1), "deleteExpr": ExpressionRef(1)}, (None, "rows")),
+        ("OverwritePartitionsDynamic", {"table": OperatorRef(1)}, (None, "partitions")),
+        ("OverwritePartitionsDynamic", {"table": OperatorRef(1), "by": ()}, ("OVERWRITE", None)),
+    ],
+)
+def test_what_replaces_a_part_is_no_overwrite_of_the_whole(command, arguments, change):
+    assert overwrite(command, **arguments) == change

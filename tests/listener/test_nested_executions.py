@@ -252,3 +252,11 @@ def test_a_statement_whose_inserts_are_one_execution_is_over_with_it() -> None:
     own = {**part(FROM_T, "/a"), "command": False}
 
     assert [s.event_type for s in fed(runs(), start(1, **own), end(1))] == ["START", "COMPLETE"]
+
+
+def test_a_statement_whose_inner_part_can_not_be_analyzed_fails_once() -> None:
+    error = {"class": "AnalysisException", "message": "refused", "stack": ""}
+    inner = {"unresolved": "org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand"}
+    states = fed(runs(), start(1, **save("/a")), start(2, 1), end(2, error=error, **inner), end(1, error=error))
+
+    assert told(states) == [("START", "BATCH", ["/a"]), ("FAIL", "BATCH", ["/a"])]
