@@ -106,12 +106,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _in_order(items: Sequence[pytest.Item], seed: int | None) -> list[pytest.Item]:
-    """Put the files with a Spark first: at the end the workers share what is quick; or shuffle files and tests."""
+    """
+    Put the files with a Spark first, the last ones of them before the others, or shuffle files and tests.
+
+    At the end the workers then share what is quick: the longest files are of `workbench` and `listener`.
+    """
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
     if seed is None:
-        ordered = sorted(files.values(), key=lambda tests: not any(each.get_closest_marker("spark") for each in tests))
+        with_spark = [tests for tests in files.values() if any(each.get_closest_marker("spark") for each in tests)]
+        ordered = [*reversed(with_spark), *(tests for tests in files.values() if tests not in with_spark)]
     else:
         chance = random.Random(seed)  # noqa: S311 (an order of tests)
         ordered = list(files.values())

@@ -79,6 +79,7 @@ def test_those_of_wrong_values_and_missing_packages_are_also_pythons() -> None:
     assert issubclass(errors.MissingExtraError, ImportError)
 
 
+@pytest.mark.slow
 def test_no_module_has_a_root_of_its_own() -> None:
     found = {}
     for path in sorted(ROOT.rglob("*.py")):

@@ -342,6 +342,7 @@ def test_the_skeleton_has_run_job_parent_error_and_what_was_cut(large_event, sta
     assert list(remarks(event)) == ["event.maxBytes", *ORDER]
 
 
+@pytest.mark.slow
 def test_an_event_of_thousands_of_datasets_ends_as_a_skeleton_within_the_limit(full_run):
     inputs = tuple(RunInput(Dataset(Identifier("file", f"/data/{'part' * 10}/{n}"))) for n in range(5_000))
     state = attrs.evolve(full_run[0], inputs=inputs, outputs=())

@@ -27,7 +27,6 @@ from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,
-    leads_on,
     limit_diagnostic,
     reach,
     unseen_jobs,
@@ -87,14 +86,13 @@ def graph(
     else:
         thing = find(tables, around)
         start = (thing.dataset.id, thing.column)
-        ways = [(direction, reach(tables, start, direction, limits)) for direction in Direction]
-        up, down = ({place[0] for place in (start, *way.depths, *way.passed)} for _, way in ways)
+        ways = [
+            (direction, reach(tables, [start], direction, limits, by_columns=bool(thing.column)))
+            for direction in Direction
+        ]
+        up, down = ({place[0] for place in (*way.depths, *way.passed)} for _, way in ways)
         found = _Builder(tables, limits).build(up | down, up, down)
-        limited = tuple(
-            limit_diagnostic(direction, limits)
-            for direction, way in ways
-            if leads_on(tables, {start: 0, **way.depths}, direction, limits, by_columns=bool(thing.column))
-        )
+        limited = tuple(limit_diagnostic(direction, limits) for direction, way in ways if way.goes_on)
     bare = ShownGraph(found.nodes, found.edges, time=found.time)
     dropped: Iterable[Diagnostic] = ()
     if ever or limits.as_of is not None:

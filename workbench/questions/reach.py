@@ -73,22 +73,20 @@ class PlaceEdge:
 @attrs.frozen
 class Closure:
     """
-    What is reached from a place.
+    What is reached from some places.
 
     Args:
-        start: the place.
-        direction: the way that was gone.
-        depths: each place that is reached -> how many jobs lie between, closest first; the start is not among them.
+        depths: each place that is reached -> how many jobs lie between, closest first; the starts at depth 0.
         passed: each further place at which an edge ends -> the same. It belongs to one that is reached: all rows of its
             dataset, or a field of its struct.
         edges: all edges that were passed, each one once.
+        goes_on: whether something lies beyond the depth at which the answer ends.
     """
 
-    start: Place
-    direction: Direction
     depths: dict[Place, int]
     passed: dict[Place, int]
     edges: tuple[PlaceEdge, ...]
+    goes_on: bool = False
 
 
 @attrs.frozen
@@ -118,26 +116,17 @@ class Limits:
         return self.now if self.as_of is None else self.as_of
 
 
-def reach(tables: QueriedTables, start: Place, direction: Direction, limits: Limits) -> Closure:
+def reach(
+    tables: QueriedTables,
+    starts: Iterable[Place],
+    direction: Direction,
+    limits: Limits,
+    *,
+    by_columns: bool,
+    looks_on: bool = True,
+) -> Closure:
     """
-    Return what is upstream or downstream of a place.
-
-    Args:
-        tables: the store.
-        start: where to begin. With a column, columns are followed, else datasets.
-        direction: the way.
-        limits: how far.
-    """
-    depths, passed, edges = reach_all(tables, [start], direction, limits, by_columns=bool(start[1]))
-    del depths[start]
-    return Closure(start, direction, depths, passed, edges)
-
-
-def reach_all(
-    tables: QueriedTables, starts: Iterable[Place], direction: Direction, limits: Limits, *, by_columns: bool
-) -> tuple[dict[Place, int], dict[Place, int], tuple[PlaceEdge, ...]]:
-    """
-    Return what is upstream or downstream of several places.
+    Return what is upstream or downstream of some places.
 
     Args:
         tables: the store.
@@ -145,56 +134,36 @@ def reach_all(
         direction: the way.
         limits: how far.
         by_columns: whether columns are followed, and not datasets. An empty column of a start is then each of them.
-
-    Returns:
-        The depths with those of the starts, what is passed, and the edges, as in `Closure`.
+        looks_on: whether to find out if more lies beyond the depth.
     """
     current = Current(tables, limits.time)
-    step = _column_edges if by_columns else _dataset_edges
+    unseen = unseen_jobs(tables, limits)
     depths: dict[Place, int] = dict.fromkeys(starts, 0)
     edges: dict[tuple[Place, Place, int], PlaceEdge] = {}
     passed: dict[Place, int] = {}
     frontier, depth = list(depths), 0
-    unseen = unseen_jobs(tables, limits)
+
+    def steps() -> Iterator[tuple[PlaceEdge, Place, Place]]:
+        """Yield the edges at the frontier, each with the end that was reached before, and the other end."""
+        found = (_column_edges if by_columns else _dataset_edges)(tables, frontier, direction, limits, current)
+        for edge in found:
+            if edge.job_id not in unseen:
+                down = direction is Direction.DOWNSTREAM
+                yield edge, *((edge.source, edge.target) if down else (edge.target, edge.source))
+
     while frontier and (limits.depth is None or depth < limits.depth):
         depth += 1
         following: dict[Place, None] = {}
-        for edge in step(tables, frontier, direction, limits, current):
-            if edge.job_id in unseen:
-                continue
+        for edge, begin, end in steps():
             edges.setdefault((edge.source, edge.target, edge.job_id), edge)
-            begin, end = edge.source, edge.target
-            if direction is Direction.UPSTREAM:
-                begin, end = end, begin
             passed.setdefault(begin, depth - 1)
             if end not in depths:
                 depths[end] = depth
                 following[end] = None
         frontier = list(following)
-    return depths, {place: depth for place, depth in passed.items() if place not in depths}, tuple(edges.values())
-
-
-def leads_on(
-    tables: QueriedTables, depths: dict[Place, int], direction: Direction, limits: Limits, *, by_columns: bool
-) -> bool:
-    """
-    Return whether something lies beyond the depth at which an answer ends.
-
-    Args:
-        tables: the store.
-        depths: what is reached, as `reach_all` returned it.
-        direction: the way.
-        limits: those of the answer.
-        by_columns: as in `reach_all`.
-    """
-    last = [place for place, depth in depths.items() if depth == limits.depth]
-    if limits.depth is None or not last:
-        return False
-    step = _column_edges if by_columns else _dataset_edges
-    down = direction is Direction.DOWNSTREAM
-    edges = step(tables, last, direction, limits, Current(tables, limits.time))
-    unseen = unseen_jobs(tables, limits)
-    return any((edge.target if down else edge.source) not in depths for edge in edges if edge.job_id not in unseen)
+    goes_on = looks_on and bool(frontier) and any(end not in depths for _, _, end in steps())
+    apart = {place: depth for place, depth in passed.items() if place not in depths}
+    return Closure(depths, apart, tuple(edges.values()), goes_on)
 
 
 def limit_diagnostic(direction: Direction, limits: Limits) -> Diagnostic:
@@ -249,9 +218,9 @@ def part_between(reached: Closure, end: Place) -> Closure:
                     seen.add(edge.source)
                     waiting.append(edge.source)
     ends = {place for edge in kept for place in (edge.source, edge.target)}
-    depths = {place: depth for place, depth in reached.depths.items() if place in ends}
+    depths = {place: depth for place, depth in reached.depths.items() if place in ends or not depth}
     passed = {place: depth for place, depth in reached.passed.items() if place in ends}
-    return Closure(reached.start, reached.direction, depths, passed, tuple(kept))
+    return Closure(depths, passed, tuple(kept))
 
 
 def _feeds(target: Place, place: Place) -> bool:

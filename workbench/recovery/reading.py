@@ -1,4 +1,4 @@
-"""Reads from a store what a plan of recovery is made from: what lies downstream of a bad version, and nothing else."""
+"""Reads from a store what a plan of recovery is made from: what lies downstream of a bad version, and its streams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
+from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.things import is_called, version_called
 from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKind
 from openlineage_pyspark.workbench.recovery.affected import Passes, everything
@@ -33,7 +33,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_list
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
-    from openlineage_pyspark.workbench.questions.versions import DatasetVersion
+    from openlineage_pyspark.workbench.questions.versions import DatasetVersion, RunPart
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
 
@@ -147,11 +147,11 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     edges: set[tuple[int, int, int]] = set()
     seen, frontier = {start}, {start}
     while frontier:
-        depths, _, found = reach_all(tables, frontier, Direction.DOWNSTREAM, ever, by_columns=True)
-        edges |= {(edge.job_id, edge.source[0], edge.target[0]) for edge in found}
-        reached = {(dataset, "") for dataset, _ in depths}
+        columns = reach(tables, frontier, Direction.DOWNSTREAM, ever, by_columns=True)
+        edges |= {(edge.job_id, edge.source[0], edge.target[0]) for edge in columns.edges}
+        reached = {(dataset, "") for dataset, _ in columns.depths}
         near = Limits(depth=1, ever=True)
-        whole = reach_all(tables, reached, Direction.DOWNSTREAM, near, by_columns=False)[2]
+        whole = reach(tables, reached, Direction.DOWNSTREAM, near, by_columns=False, looks_on=False).edges
         frontier = {edge.target for edge in whole if not tells(edge.job_id, edge.target[0])} - seen
         seen |= frontier
     return lambda job, source, target: (job, source, target) in edges or not tells(job, target)
@@ -165,10 +165,13 @@ class _FactsReader:
     def facts(self, root: int, begin: int) -> Facts:
         """Return all facts about what is downstream of a dataset since a time."""
         touched = self._downstream(root, begin)
-        parts = {part for each in touched for version in self.versions.of(each) for part in version.parts}
+        batches, streamed = self._streams(touched)
+        written = touched | streamed
+        parts = batches | {part for each in written for version in self.versions.of(each) for part in version.parts}
         reads = [
             ReadFacts(
-                read.version[0], *read.part, read.version[1], read.inferred, read.offset_from, bool(read.offset_to)
+                *(read.version[0], *read.part, read.version[1], read.inferred),
+                *(read.offset_from, read.offset_to, bool(read.offset_to)),
             )
             for found in self.versions.read_by(parts).values()
             for read in found
@@ -184,7 +187,7 @@ class _FactsReader:
         ids |= {version.run_id for each in read for version in self.versions.of(each) if version.change in _WORDED}
         runs, about, branches = self._runs(ids)
         applications = self._applications({run.application for run in runs.values() if run.application})
-        every = touched | {read.dataset for read in reads}
+        every = written | {read.dataset for read in reads}
         named = {dataset.id: dataset for dataset in self._datasets(every, about)}
         histories = {each: tuple(self._made(named[each], runs, branches)) for each in every}
         if not histories[root]:
@@ -209,6 +212,23 @@ class _FactsReader:
             frontier = (made | self._old_names(frontier)) - seen
             seen |= frontier
         return seen
+
+    def _streams(self, touched: Collection[int]) -> tuple[set[RunPart], set[int]]:
+        """
+        Return the micro-batches whose sources are some datasets, and what they write; what reads that; and so on.
+
+        A stream can't pass the roll back of its source, also if it has read nothing of what was bad.
+        """
+        found: set[RunPart] = set()
+        seen, frontier = set(touched), set(touched)
+        while frontier:
+            keys = [version.key for each in frontier for version in self.versions.of(each)]
+            reads = (read for each in self.versions.readers(keys).values() for read in each)
+            parts = {read.part for read in reads if read.offset_to} - found
+            found |= parts
+            frontier = {key[0] for keys in self.versions.made_by(parts).values() for key in keys} - seen
+            seen |= frontier
+        return found, seen - set(touched)
 
     def _old_names(self, touched: Collection[int]) -> set[int]:
         """Return the datasets that had another name: what is made again of a new one may begin under the old one."""
@@ -271,7 +291,9 @@ class _FactsReader:
             events = said.get(run_id, [])
             sql = _statement(events)
             # What an application does with a query, only the application can do again.
-            about_query = (application, query, checkpoint, "" if application and _QUERY.match(sql) else sql)
+            # A query that continues from a copy of its checkpoint has another id.
+            known_as = query and (checkpoint or query)
+            about_query = (application, known_as, checkpoint, "" if application and _QUERY.match(sql) else sql)
             gaps = tuple(dict.fromkeys(_gaps(events)))
             seconds = (ended - started) / 1_000_000 if ended and started and ended >= started else None
             told = [event.run.corrects for event in events if event.run is not None]

@@ -518,6 +518,7 @@ def places_in(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_whatever_a_facet_holds_the_rest_of_the_event_is_read() -> None:
     """Each strange value once at each place of a full event, and 2,000 events with several of them."""
     full = json.loads((ROOT / "tests" / "golden" / "facets" / "full_event.json").read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ from support.lineage_events import dataset, lineage, run_event, taken
 from support.spark_jobs import SPARK_VERSION, without_foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 pytestmark = [pytest.mark.usefixtures("real_spark"), pytest.mark.any_spark]
 of_scripts = pytest.mark.skipif(SPARK_VERSION < "4", reason="Spark has the scripts among these statements from 4.0 on")
@@ -91,6 +91,30 @@ def called(folder: Path, *arguments: str, environment: dict[str, str] | None = N
     command = [sys.executable, "-m", "openlineage_pyspark", "lineage", *arguments]
     env = {**clean, "PYSPARK_PYTHON": sys.executable, **(environment or {})}
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Answer]]:
+    """Give what calls the command as `called` does, but in one process: a JVM of its own costs seconds."""
+    script = Path(__file__).parents[2] / "support" / "jobs" / "commands.py"
+    env = {**without_foreign(), "PYSPARK_PYTHON": sys.executable}
+    with subprocess.Popen(
+        [sys.executable, str(script)], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+
+        def call(folder: Path, *arguments: str) -> Answer:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            out = tmp_path_factory.mktemp("out")
+            asked = json.dumps({"folder": str(folder), "arguments": ["lineage", *arguments], "out": str(out)})
+            process.stdin.write(f"{asked}\n")
+            process.stdin.flush()
+            code = json.loads(process.stdout.readline())
+            told, said = ((out / name).read_text("utf-8") for name in ("stdout", "stderr"))
+            return Answer(arguments, code, told, said)
+
+        yield call
+        process.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -379,11 +403,13 @@ CREATE TABLE target (id BIGINT, net DOUBLE, country STRING) USING parquet;
 """
 
 
-def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_false_error(tmp_path: Path) -> None:
+def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_false_error(
+    tmp_path: Path, shared: Callable[..., Answer]
+) -> None:
     (tmp_path / "ddl.sql").write_text(REFUSED_DDL, "utf-8")
     (tmp_path / "q.sql").write_text(REFUSED, "utf-8")
 
-    ended = called(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
+    ended = shared(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
 
     assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == [
         *("q.sql:1:8", "q.sql:2:41", "q.sql:4:46", "q.sql:5:44", "q.sql:10:1")
@@ -416,9 +442,8 @@ def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_fal
     ]
 
 
-@pytest.mark.long
 @pytest.mark.skipif(SPARK_VERSION < "4.1", reason="Spark has declarative pipelines from 4.1 on")
-def test_the_tables_and_flows_of_pipelines_have_their_lineage(tmp_path: Path) -> None:
+def test_the_tables_and_flows_of_pipelines_have_their_lineage(tmp_path: Path, shared: Callable[..., Answer]) -> None:
     (tmp_path / "ddl.sql").write_text(REFUSED_DDL, "utf-8")
     (tmp_path / "q.sql").write_text(
         """\
@@ -433,7 +458,7 @@ SELECT id FROM nowhere
         "utf-8",
     )
 
-    ended = called(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
+    ended = shared(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
 
     # The query is analyzed in another statement, so the place of the error in it is not known.
     assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == ["q.sql:6:1"]
@@ -453,8 +478,7 @@ SELECT id FROM nowhere
     }
 
 
-@pytest.mark.long
-def test_a_store_and_event_files_declare_tables(tmp_path: Path) -> None:
+def test_a_store_and_event_files_declare_tables(tmp_path: Path, shared: Callable[..., Answer]) -> None:
     fields = [
         {"name": "a", "type": "struct", "fields": [{"name": "x", "type": "int"}]},
         {"name": "b", "type": "string"},
@@ -463,7 +487,7 @@ def test_a_store_and_event_files_declare_tables(tmp_path: Path) -> None:
     event = run_event("load", "COMPLETE", 1, outputs=(dataset("/w/orders", schema={"fields": fields}, symlinks=links),))
     (tmp_path / "events.ndjson").write_text(f"{json.dumps(event)}\n", "utf-8")
     (tmp_path / "q.sql").write_text("USE lake.shop; SELECT a.x, upper(b) AS u FROM orders", "utf-8")
-    answer = called(tmp_path, "q.sql", "--catalog", "events.ndjson", "--format", "json")
+    answer = shared(tmp_path, "q.sql", "--catalog", "events.ndjson", "--format", "json")
     assert answer.returncode == 0, answer.stderr
     (found,) = json.loads(answer.stdout)["result"]["statements"]
     assert [(edge["column"], edge["source"], edge["source_column"]) for edge in found["lineage"]["edges"]] == [
@@ -491,7 +515,7 @@ def test_a_wrong_call_ends_with_2_and_says_why(tmp_path: Path, arguments: list[s
 
 
 def test_a_folder_that_did_not_change_has_no_difference_and_a_setting_that_spark_refuses_costs_itself_alone(
-    tmp_path: Path,
+    tmp_path: Path, shared: Callable[..., Answer]
 ) -> None:
     """The two sides of a comparison are analyzed in one process."""
     (tmp_path / "a.sql").write_text(
@@ -503,9 +527,9 @@ def test_a_folder_that_did_not_change_has_no_difference_and_a_setting_that_spark
     for words in ("init -q", "add .", "-c user.name=a -c user.email=a@b commit -qm one"):
         subprocess.run(["git", *words.split()], cwd=tmp_path, check=True)
 
-    same = called(tmp_path, "a.sql", "--diff", "HEAD")
+    same = shared(tmp_path, "a.sql", "--diff", "HEAD")
     (tmp_path / "0.sql").write_text("CREATE TABLE raw.src (id INT, name STRING);\n", "utf-8")
-    other = called(tmp_path, "0.sql", "a.sql", "--diff", "HEAD")
+    other = shared(tmp_path, "0.sql", "a.sql", "--diff", "HEAD")
 
     refused = [line for line in same.stderr.splitlines() if line.startswith("a.sql:2:")]
     assert same.stdout == "nothing changed\n"
