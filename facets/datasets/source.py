@@ -105,7 +105,8 @@ class Relation:
             datasets[dataset.identifier] = dataset if known is None else known.joined(dataset)
         if all(one is other for one, other in zip(trimmed, self.datasets, strict=True)):
             return self
-        names = {dataset.identifier: trimming.trimmed(dataset.identifier) for dataset in self.datasets}
+        pairs = zip(self.datasets, trimmed, strict=True)
+        names = {dataset.identifier: other.identifier for dataset, other in pairs}
         columns = {
             id_: tuple(dict.fromkeys(c._replace(dataset=names.get(c.dataset, c.dataset)) for c in columns))
             for id_, columns in self.columns.items()

@@ -254,6 +254,19 @@ def _date(parts: list[str]) -> int:
     return int(_DATE.search(last) is not None and _AROUND_DATE.fullmatch(last) is not None)
 
 
+_DAY_IN_NAME = re.compile(
+    rf"(?P<before>(?:[^/]{{0,200}}[^/_.\- ])?)[_.\- ]?(?<![A-Za-z0-9])"
+    rf"(?:{_DATE.pattern}|[12][0-9]{{3}}_(?:{_MONTHS})_(?:{_DAYS}))(?:[T_\- ][0-9]{{2}}[0-9:\-]{{0,9}}Z?)?"
+    r"(?P<end>(?:\.[A-Za-z][A-Za-z0-9]{0,9}){0,3})"
+)
+
+
+def _without_day(part: str) -> str:
+    """Return the name of a file or folder without the day at its end: `orders_2013-01-01.csv` gives `orders.csv`."""
+    found = _DAY_IN_NAME.fullmatch(part)
+    return part if found is None else f"{found['before']}{found['end']}" if found["before"] else ""
+
+
 def _key_value(parts: list[str]) -> int:
     """Return 1 if the last part is a partition: `day=1`."""
     return int(parts[-1].count("=") == 1)
@@ -325,9 +338,17 @@ class Trimming:
     resolvers: tuple[NamespaceResolver, ...] = ()
     rules: tuple[SourceRule, ...] = ()
 
-    def trimmed(self, identifier: Identifier) -> Identifier:
-        """Return the identity without what is left out of its name."""
-        name, namespace = self._without_pattern(self._without_end(identifier)), self.namespace(identifier.namespace)
+    def trimmed(self, identifier: Identifier, *, is_path: bool = False) -> Identifier:
+        """
+        Return the identity without what is left out of its name.
+
+        Args:
+            identifier: the identity.
+            is_path: whether it is of files without a table, whose name may have a day in it; a table that has is one of
+                its own.
+        """
+        name = self._without_pattern(self._without_end(identifier, is_path=is_path))
+        namespace = self.namespace(identifier.namespace)
         same = name == identifier.name and namespace == identifier.namespace
         return identifier if same else Identifier(namespace, name)
 
@@ -342,16 +363,25 @@ class Trimming:
         if self.resolvers and dataset.symlinks:
             links = tuple(attrs.evolve(link, namespace=self.namespace(link.namespace)) for link in dataset.symlinks)
             dataset = dataset if links == dataset.symlinks else attrs.evolve(dataset, symlinks=links)
-        identifier = self.trimmed(whole)
+        identifier = self.trimmed(whole, is_path=dataset.type == "FILE")
         if identifier is whole:
             return dataset
-        locations = (whole.name,) if self._without_end(whole) != whole.name else dataset.locations
+        changed = self._without_end(whole, is_path=dataset.type == "FILE") != whole.name
+        locations = (whole.name,) if changed else dataset.locations
         return attrs.evolve(dataset, identifier=identifier, locations=locations)
 
-    def _without_end(self, identifier: Identifier) -> str:
+    def _without_end(self, identifier: Identifier, *, is_path: bool) -> str:
         # What looks like a path may be an option of a source.
-        is_place = not identifier.namespace.startswith("datasource:")
-        return _without_end(identifier.name, self.trimmers) if is_place else identifier.name
+        if identifier.namespace.startswith("datasource:"):
+            return identifier.name
+        name = _without_end(identifier.name, self.trimmers)
+        if not is_path or "DateTrimmer" not in self.trimmers:
+            return name
+        folder, _, last = name.rpartition("/")
+        undated = _without_day(last)
+        if undated == last or not (undated or folder):
+            return name
+        return f"{folder}/{undated}" if undated else _without_end(folder, self.trimmers)
 
     def undated(self, path: str) -> str:
         """
@@ -365,7 +395,8 @@ class Trimming:
         parts, kept, at = path.split("/"), list[str](), 0
         while at < len(parts):
             dated = next((n for n in (3, 2, 1) if _ends(["", *parts[at : at + n]], self.trimmers) == n), 0)
-            kept += parts[at : at + 1] if not dated else []
+            part = _without_day(parts[at]) if "DateTrimmer" in self.trimmers and not dated else parts[at]
+            kept += [part] if not dated and (part or not parts[at]) else []
             at += dated or 1
         return "/".join(kept) if any(kept) else path
 

@@ -186,3 +186,37 @@ def test_a_job_that_is_named_by_what_it_reads_has_no_options_in_its_name(namespa
     assert output_label(part, DEFAULT_TRIMMING) == stream_label(None, [part], DEFAULT_TRIMMING) == label
     written = PlanLineage(outputs=(WrittenDataset(Write(Dataset(Identifier("file", "/x")), label="x"), None),))
     assert stream_label(None, [part, written], DEFAULT_TRIMMING) == "x"
+
+
+@pytest.mark.parametrize(
+    "folder", ["/data/out/{}", "/data/out/batch_{}", "/data/out/batchId={}", "/data/out/epoch-00{}", "/data/out/{}.csv"]
+)
+def test_folders_of_the_number_of_a_batch_are_one_output_and_one_job(folder: str) -> None:
+    def run(first: int) -> tuple[str, list[str]]:
+        found = Assembled()
+        batches = (first, first + 1)
+        for at, batch in enumerate(batches):
+            outer, inner = 10 * at + 1, 10 * at + 2
+            around = {**to_foreach(), "batch": {"id": batch, "query": "q"}}
+            for record in (start(outer, outer, around), start(inner, outer, save(folder.format(batch)))):
+                found.feed(record)
+            found.feed(end(inner, write(2)))
+            found.feed(end(outer))
+        (state,) = found.feed(END)
+        return state.job.name, [output.dataset.identifier.name for output in state.outputs]
+
+    assert run(0) == run(7) == ("app.streaming_query.data_out", ["/data/out"])
+
+
+@pytest.mark.parametrize("folder", ["/data/v7", "/data/part_7", "/data/8", "/data/7/all", "/7"])
+def test_a_folder_that_only_has_a_number_is_an_output_of_its_own(folder: str) -> None:
+    found = Assembled()
+    for record in (
+        start(1, 1, {**to_foreach(), "batch": {"id": 7, "query": "q"}}),
+        start(2, 1, save(folder)),
+        end(2),
+        end(1),
+    ):
+        found.feed(record)
+    (state,) = found.feed(END)
+    assert [output.dataset.identifier.name for output in state.outputs] == [folder]
