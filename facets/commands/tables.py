@@ -170,13 +170,22 @@ def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
     table, existing = to_be_created(operator, "table"), operator.described("existing")
     if table is None:
         return unnamed(None, None)
+    lifecycle: Lifecycle | None = None if _registers(table) else "CREATE"
     if operator.arguments.get("ignoreIfExists") is not True:
-        return write_to_table(plan, table, None, (), session, "CREATE")
+        return write_to_table(plan, table, None, (), session, lifecycle)
     known = known_table(session, table.values.get("identifier"))
     if known is not None:
         return Write(known, label=label_of(known))
     there = existing is not None and _is_older(existing, table)
-    return write_to_table(plan, table, None, (), session, None if there else "CREATE")
+    return write_to_table(plan, table, None, (), session, None if there else lifecycle)
+
+
+def _registers(table: Described) -> bool:
+    """
+    Return whether CREATE TABLE may only give a name to data that exist: those at a location that the user chose, and
+    those of another system.
+    """
+    return is_elsewhere(table) or table.text("kind") == "EXTERNAL"
 
 
 def _is_older(existing: Described, table: Described) -> bool:
@@ -453,6 +462,9 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
     if dataset is None:
         return unnamed(None, query)
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
+    if operator.name == "CreateTable" and _spec(plan, operator, "location"):
+        # It may only give a name to what lies there.
+        lifecycle = None
     may_skip = query is not None and operator.arguments.get("ignoreIfExists") is True
     made = Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset))
     return attrs.evolve(made, may_skip=may_skip)

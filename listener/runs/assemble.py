@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import attrs
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.model.dataset import Identifier, schema_fields
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import (
     CallSite,
@@ -441,6 +441,7 @@ class Runs:
         if run is not None:
             self._count(run, execution, record)
             self._commit(run, execution, record)
+            run.describe(schema_fields(record.schema))
         oldest = min((each.time for each in self._executions.values()), default=None)
         self._commits.end(self._writer(execution, record.time), oldest)
         statement = execution.statement

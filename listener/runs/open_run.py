@@ -17,7 +17,7 @@ import attrs
 from openlineage.client.uuid import generate_static_uuid
 from openlineage_pyspark.facets.commands.target import Write, name_without_options
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.model.dataset import SESSION_CATALOG, Dataset, Identifier, Trimming
+from openlineage_pyspark.facets.model.dataset import SESSION_CATALOG, Dataset, Field, Identifier, Trimming
 from openlineage_pyspark.facets.model.run import (
     CallSite,
     Engine,
@@ -305,6 +305,15 @@ class OpenRun:
         found = outputs != self.plan_lineage.outputs
         self.plan_lineage = attrs.evolve(self.plan_lineage, outputs=outputs)
         return found
+
+    def describe(self, fields: tuple[Field, ...]) -> None:
+        """Give the columns that Spark has found to the one table that it makes without knowing them."""
+        outputs = self.plan_lineage.outputs
+        if not fields or len(outputs) != 1 or outputs[0].write.dataset.fields:
+            return
+        dataset = attrs.evolve(outputs[0].write.dataset, fields=fields)
+        made = attrs.evolve(outputs[0], write=attrs.evolve(outputs[0].write, dataset=dataset))
+        self.plan_lineage = attrs.evolve(self.plan_lineage, outputs=(made,))
 
     def grow(self, plan_lineage: PlanLineage) -> None:
         """Add the lineage of a nested write, unless an identical one is there already."""

@@ -260,3 +260,30 @@ DELTA = {"dataSource": Described("org.apache.spark.sql.delta.sources.DeltaDataSo
 )
 def test_what_replaces_a_part_is_no_overwrite_of_the_whole(command, arguments, change):
     assert overwrite(command, **arguments) == change
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "lifecycle"),
+    [
+        ({"provider": "parquet", "kind": "MANAGED"}, {}, "CREATE"),
+        ({"provider": "parquet", "kind": "EXTERNAL", "locationUri": "file:/data"}, {}, None),
+        (
+            {"provider": "jdbc", "kind": "MANAGED"},
+            {"url": "jdbc:derby:memory:shop", "dbtable": "APP.ORDERS"},
+            None,
+        ),
+    ],
+)
+def test_a_name_for_data_that_exist_is_no_creation_of_them(values, options, lifecycle):
+    made = table(database="sales")
+    made = Described("CatalogTable", {**made.values, **values})
+    create = node("CreateDataSourceTableCommand", {"table": made, **options})
+    (output,) = lineage_of_plan(Plan((create,), (), {}), Session("file:/wh")).outputs
+    assert output.write.lifecycle == lifecycle
+
+
+def test_a_table_of_hudi_over_data_that_exist_is_no_creation_of_them():
+    made = Described("CatalogTable", {**table(database="sales").values, "provider": "hudi", "kind": "EXTERNAL"})
+    create = node("CreateHoodieTableCommand", {"table": made})
+    (output,) = lineage_of_plan(Plan((create,), (), {}), Session("file:/wh")).outputs
+    assert output.write.lifecycle is None

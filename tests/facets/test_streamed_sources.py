@@ -192,7 +192,9 @@ def of_rows(path: str, streaming: Any) -> PlanLineage:
     return lineage(operator(EXECUTION + "LogicalRDD", rdd=rdd, isStreaming=streaming))
 
 
-@pytest.mark.parametrize(("streaming", "name"), [(True, "/lake/paid"), (False, "/lake/paid/4f1-0_20260102030405678.parquet")])
+@pytest.mark.parametrize(
+    ("streaming", "name"), [(True, "/lake/paid"), (False, "/lake/paid/4f1-0_20260102030405678.parquet")]
+)
 def test_the_one_new_file_of_a_v1_stream_stands_for_its_folder(streaming: Any, name: str) -> None:
     found = of_rows("file:/lake/paid/4f1-0_20260102030405678.parquet", streaming)
     remark = "the rows come from an RDD: its inputs are known, its columns are not"
