@@ -181,10 +181,7 @@ def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _registers(table: Described) -> bool:
-    """
-    Return whether CREATE TABLE may only give a name to data that exist: those at a location that the user chose, and
-    those of another system.
-    """
+    """Return whether CREATE TABLE may only name data that exist: at a place of the user's, or in another system."""
     return is_elsewhere(table) or table.text("kind") == "EXTERNAL"
 
 
