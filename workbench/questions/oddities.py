@@ -11,7 +11,7 @@ from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.store.current import latest_present, time_of_now
-from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.names import names_of_datasets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -106,10 +106,7 @@ def dropped_of_datasets(tables: QueriedTables, datasets: Iterable[int]) -> Itera
     dropped = tables.dropped()
     if not dropped:
         return
-    names: set[int] = set()
-    for listed in id_lists(datasets):
-        sql = f"SELECT name_id FROM dataset_identity WHERE dataset_id IN ({listed})"  # noqa: S608 (numbers alone)
-        names |= {name_id for (name_id,) in tables.query(sql)}
+    names = names_of_datasets(tables, datasets)
     yield from dropped_diagnostics(each for each in dropped if each.name_id in names)
 
 
