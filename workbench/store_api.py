@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.extras import WORKBENCH, require
-from openlineage_pyspark.workbench.questions.between import between
 from openlineage_pyspark.workbench.questions.blame import blame
 from openlineage_pyspark.workbench.questions.datasets import known_datasets
 from openlineage_pyspark.workbench.questions.diff import diff
@@ -17,7 +16,7 @@ from openlineage_pyspark.workbench.questions.registry import asks
 from openlineage_pyspark.workbench.questions.runs import runs
 from openlineage_pyspark.workbench.questions.sql import sql
 from openlineage_pyspark.workbench.questions.unused import unused
-from openlineage_pyspark.workbench.questions.upstream import downstream, upstream
+from openlineage_pyspark.workbench.questions.upstream import between, downstream, upstream
 from openlineage_pyspark.workbench.recovery.recover import recover
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 from openlineage_pyspark.workbench.store.spark.tables import SparkTables, is_in_session_catalog, is_schema_name

@@ -3,7 +3,7 @@
 QUESTIONS = {
     "upstream": ("upstream", "where a dataset or a column comes from"),
     "downstream": ("upstream", "what is made from a dataset or a column"),
-    "between": ("between", "the ways from one thing to another"),
+    "between": ("upstream", "the ways from one thing to another"),
     "datasets": ("datasets", "the datasets of a store"),
     "jobs": ("jobs", "the jobs of a store"),
     "runs": ("runs", "the runs of a store"),

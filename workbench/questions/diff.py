@@ -29,9 +29,8 @@ from openlineage_pyspark.workbench.pictures.diagrams import SIGNS
 from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.questions.arguments import limits_of
-from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.graph import whole_graph
-from openlineage_pyspark.workbench.questions.oddities import bounded
+from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.things import find_run, runs_within
@@ -39,9 +38,9 @@ from openlineage_pyspark.workbench.questions.told import diagnostics_of, explain
 from openlineage_pyspark.workbench.store.current import Current, EdgeRow
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, rows_of_events, take
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find
+from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name, find
 from openlineage_pyspark.workbench.store.sqlite import Database
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
+from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -371,7 +370,7 @@ def _state(store: QueriedTables, tables: QueriedTables, limits: Limits, runs: Se
     places = {node: (name_id, "") for node, name_id in own.items()}
     places |= {node.id: (own[node.dataset], node.name) for node in whole.nodes if type(node) is ColumnNode}
     names = {*own.values(), *(id_ for source, target, _ in flows for id_ in (source, target))}
-    ids = _identities(tables, names | {int(row[0] or 0) for row in rows.get("dataset", ())})
+    ids = datasets_by_name(tables, names | {int(row[0] or 0) for row in rows.get("dataset", ())})
     used = {(ids[places[node][0]], places[node][1]) for edge in made for node in (edge.source, edge.target)}
     named = datasets(tables, ids.values())
 
@@ -393,15 +392,6 @@ def _rows_of(texts: Iterable[str]) -> Rows:
     return rows
 
 
-def _identities(tables: QueriedTables, names: Iterable[int]) -> dict[int, int]:
-    """Return the dataset of each of the names."""
-    ids: dict[int, int] = dict.fromkeys(names, 0)
-    for listed in id_lists(ids):
-        sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
-        ids |= dict(tables.query(sql))
-    return ids
-
-
 def _schemas(rows: Rows, ids: Mapping[int, int]) -> dict[Place, str]:
     """Return the types of the columns of datasets: the last schema that was told is the one that holds."""
     columns: dict[Place, str] = {}
@@ -417,7 +407,7 @@ def _schemas(rows: Rows, ids: Mapping[int, int]) -> dict[Place, str]:
 def _graph(tables: QueriedTables, runs: Sequence[str]) -> PlacedGraph:
     """Return the graph of all that the events of runs say, with the datasets as the store knows them."""
     rows = _rows_of(_texts_of_runs(tables, runs))
-    ids = _identities(tables, {int(row[0] or 0) for row in rows.get("dataset", ())})
+    ids = datasets_by_name(tables, {int(row[0] or 0) for row in rows.get("dataset", ())})
     columns = _schemas(rows, ids)
     lineage = list(_typed(rows.get("column_lineage", ())))
     edges = _explained(tables, lineage, ids)

@@ -11,7 +11,7 @@ from openlineage_pyspark.workbench.questions.versions import StoredVersions
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.expiry import lost_runs
-from openlineage_pyspark.workbench.store.names import Thing
+from openlineage_pyspark.workbench.store.names import Thing, names_of_datasets
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def forgetting(tables: QueriedTables, ref: str) -> Forgetting:
         jobs, names = {asked.job_id}, frozenset[int]()
         label = f"job:{asked.name}"
     elif isinstance(asked, Thing) and not asked.column:
-        sql = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
-        names = frozenset(row[0] for row in tables.query(sql, (asked.dataset.id,)))
+        names = frozenset(names_of_datasets(tables, (asked.dataset.id,)))
         jobs = set(_jobs_with(tables, asked.dataset.id))
         label = asked.dataset.label
     else:

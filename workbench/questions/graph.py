@@ -22,8 +22,7 @@ from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, Since, limits_of
-from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
-from openlineage_pyspark.workbench.questions.oddities import bounded
+from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_of_datasets
 from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,
@@ -46,7 +45,13 @@ from openlineage_pyspark.workbench.questions.told import (
 )
 from openlineage_pyspark.workbench.store.current import EDGE_COLUMNS, EDGES, Current, edges_of_rows
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find, name_with_namespace
+from openlineage_pyspark.workbench.store.names import (
+    QueriedTables,
+    datasets,
+    find,
+    name_with_namespace,
+    names_of_datasets,
+)
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
@@ -141,7 +146,7 @@ class _Builder:
             up: those whose writers it has, whatever these read; None for all.
             down: those whose readers it has, whatever these write; None for all.
         """
-        name_ids = None if only is None else self._name_ids(only)
+        name_ids = None if only is None else names_of_datasets(self._tables, only)
         flows = _related(self._flows(name_ids), up, down)
         derived = [row for row in self._derived(name_ids) if only is None or row.source in only]
         ids = {flow[1] for flow in flows} | {end for row in derived for end in (row.source, row.target)}
@@ -198,14 +203,6 @@ class _Builder:
             "SELECT i.dataset_id FROM dataset d JOIN dataset_identity i ON i.name_id = d.name_id WHERE first_time <= ?"
         )
         return {row[0] for row in self._tables.query(sql, (self._limits.time,))}
-
-    def _name_ids(self, only: set[int]) -> set[int]:
-        """Return the ids of all names of some datasets."""
-        found: set[int] = set()
-        for listed in id_lists(only):
-            sql = f"SELECT name_id FROM dataset_identity WHERE dataset_id IN ({listed})"  # noqa: S608 (numbers alone)
-            found |= {row[0] for row in self._tables.query(sql)}
-        return found
 
     def _flows(self, name_ids: set[int] | None) -> list[tuple[int, int, bool]]:
         """Return which job reads or writes which dataset, as job, dataset, and whether it writes."""

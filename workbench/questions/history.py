@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph, figure
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef
-from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
+from openlineage_pyspark.workbench.questions.oddities import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.registry import answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.questions.versions import StoredVersions

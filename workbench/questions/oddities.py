@@ -1,4 +1,4 @@
-"""What is odd in a store, and what somebody should know of its answers: damage, times ahead, names that look alike."""
+"""What somebody should know of the answers of a store: damage, times ahead, names that look alike, runs that went."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import unicodedata
 from typing import TYPE_CHECKING, Literal
 
 import attrs
+from openlineage_pyspark.workbench.model.graph import node_id
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.store.current import latest_present, time_of_now
+from openlineage_pyspark.workbench.store.names import names_of_datasets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from openlineage_pyspark.workbench.questions.reach import Limits
-    from openlineage_pyspark.workbench.store.names import QueriedTables
+    from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
+
+_SHOWN = 3
 
 
 def bounded(tables: QueriedTables, limits: Limits) -> Limits:
@@ -89,3 +93,35 @@ def names_alike(tables: QueriedTables, table: Literal["dataset", "job"]) -> tupl
         return ()
     message = f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {first_of(odd)}"
     return (Diagnostic("ambiguous", message),)
+
+
+def dropped_of_datasets(tables: QueriedTables, datasets: Iterable[int]) -> Iterator[Diagnostic]:
+    """
+    Yield what says which runs are no longer kept that read or wrote some datasets.
+
+    Args:
+        tables: the store.
+        datasets: the ids of the datasets.
+    """
+    dropped = tables.dropped()
+    if not dropped:
+        return
+    names = names_of_datasets(tables, datasets)
+    yield from dropped_diagnostics(each for each in dropped if each.name_id in names)
+
+
+def dropped_diagnostics(dropped: Iterable[DroppedRuns]) -> Iterator[Diagnostic]:
+    """Yield what says that runs are no longer kept: of the first jobs each, and how many more there are."""
+    jobs: dict[tuple[str, str], tuple[int, int]] = {}
+    for each in dropped:
+        # One run may have read and written several datasets.
+        runs, last = jobs.get(each[:2], (0, 0))
+        jobs[each[:2]] = max(runs, each.runs), max(last, each.last_time)
+    for (namespace, name), (runs, last) in sorted(jobs.items())[:_SHOWN]:
+        until = time_of_micros(last).strftime("%Y-%m-%d %H:%M:%S")
+        are = "1 run is" if runs == 1 else f"{runs:,} runs are"
+        message = f"{are} no longer kept of the job {name}, the last of {until}"
+        yield Diagnostic("expired", message, missing=True, node=node_id("job", namespace, name))
+    if len(jobs) > _SHOWN:
+        message = f"runs of {len(jobs) - _SHOWN:,} more jobs are no longer kept"
+        yield Diagnostic("expired", message, missing=True)

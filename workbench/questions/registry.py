@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlia
 
 import attrs
 from openlineage_pyspark.workbench.answer import Answer, Writer, camel_case
+from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import known_time, time_of_micros
 from openlineage_pyspark.workbench.questions import QUESTIONS
@@ -155,7 +156,8 @@ def question(
         @wraps(function)
         def ask(tables: QueriedTables, /, *args: P.args, **kwargs: P.kwargs) -> Answer[R]:
             given = signature.bind(tables, *args, **kwargs).arguments
-            answer = function(tables, *args, **kwargs)
+            with without_cycle_collection():
+                answer = function(tables, *args, **kwargs)
             return attrs.evolve(
                 answer,
                 question=called,

@@ -15,8 +15,8 @@ from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import LateAt, time_or_now
-from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.jobs import FAILED, LEAST_DELAY, LEAST_RUNS, USUAL_RUNS
+from openlineage_pyspark.workbench.questions.oddities import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.store.names import QueriedTables

@@ -20,7 +20,7 @@ from openlineage_pyspark.workbench.model.graph import (
     steps_of,
 )
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, certainty_of, rank
-from openlineage_pyspark.workbench.store.names import datasets
+from openlineage_pyspark.workbench.store.names import datasets, datasets_by_name
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -240,10 +240,7 @@ def _explained(edge: Edge, told: ToldByRun) -> Edge:
 
 def _nodes(tables: QueriedTables, name_ids: Iterable[int]) -> dict[int, str]:
     """Return the node of each dataset by the ids of its names."""
-    belongs: dict[int, int] = {}
-    for listed in id_lists(name_ids):
-        sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
-        belongs |= dict(tables.query(sql))
+    belongs = datasets_by_name(tables, name_ids)
     named = datasets(tables, belongs.values())
     return {
         name_id: node_id("dataset", named[dataset].namespace, named[dataset].name)

@@ -14,12 +14,11 @@ from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import Ever, time_or_now
-from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
-from openlineage_pyspark.workbench.questions.oddities import bounded
+from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics
 from openlineage_pyspark.workbench.questions.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
-from openlineage_pyspark.workbench.store.current import Current
+from openlineage_pyspark.workbench.store.current import EDGES, Current
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets
 
 _TABLES = ("delta", "iceberg", "hudi", "paimon", "hive")
@@ -190,9 +189,8 @@ class _Recorded:
 
     def _learn_edges(self, since: int) -> None:
         rows = self._tables.query(
-            "SELECT s.dataset_id, c.input_column, t.dataset_id, c.job_id, c.last_time, c.description "
-            "FROM told_edge c JOIN dataset_identity s ON s.name_id = c.input_id "
-            "JOIN dataset_identity t ON t.name_id = c.output_id WHERE c.job_id IS NOT NULL AND c.first_time <= ?",
+            "SELECT s.dataset_id, c.input_column, t.dataset_id, c.job_id, c.last_time, c.description "  # noqa: S608 (ours)
+            f"FROM {EDGES} WHERE c.job_id IS NOT NULL AND c.first_time <= ?",
             (self._time,),
         )
         outputs = {(row[3], row[2]) for row in rows}

@@ -1,16 +1,26 @@
-"""`upstream` and `downstream`: where data come from, and what is made from them."""
+"""`upstream`, `downstream` and `between`: where data come from, what is made from them, and the ways in between."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.questions.arguments import AsOf, Depth, Direct, Ever, Ref, Since, limits_of
+from openlineage_pyspark.workbench.questions.arguments import (
+    AsOf,
+    Depth,
+    Direct,
+    Ever,
+    Ref,
+    Since,
+    Source,
+    Target,
+    limits_of,
+)
 from openlineage_pyspark.workbench.questions.reach import Direction
 from openlineage_pyspark.workbench.questions.reach_text import REACH_WRITERS
 from openlineage_pyspark.workbench.questions.reached import Grain, LinkedNodes
 from openlineage_pyspark.workbench.questions.registry import Help, question
-from openlineage_pyspark.workbench.questions.ways import answer_of, reached_from
+from openlineage_pyspark.workbench.questions.ways import answer_of, reached_from, ways_between
 from openlineage_pyspark.workbench.store.names import QueriedTables
 
 _BY = "what is listed; default: columns for a column, snapshots (versions) for a version and a run, else tables"
@@ -51,3 +61,19 @@ def downstream(
     limits = limits_of(depth, as_of, direct=direct, ever=ever, since=since)
     found = reached_from(tables, ref, Direction.DOWNSTREAM, limits, Grain(by) if by else None)
     return answer_of(tables, limits, found)
+
+
+@question(REACH_WRITERS)
+def between(
+    tables: QueriedTables,
+    source: Source,
+    target: Target,
+    *,
+    direct: Direct = False,
+    as_of: AsOf = "",
+    ever: Ever = False,
+    since: Since = "",
+) -> Answer[LinkedNodes]:
+    """Show the ways from one dataset or column to another, and nothing else."""
+    limits = limits_of(None, as_of, direct=direct, ever=ever, since=since)
+    return answer_of(tables, limits, ways_between(tables, source, target, limits))

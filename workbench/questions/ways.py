@@ -11,9 +11,8 @@ from openlineage_pyspark.workbench.model.graph import node_id, united
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
-from openlineage_pyspark.workbench.questions.dropped import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.graph import detailed
-from openlineage_pyspark.workbench.questions.oddities import bounded
+from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_of_datasets
 from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,

@@ -131,6 +131,7 @@ class _Planning:
         # Whether something that is current holds bad data, or comes from what does.
         self._is_needed = False
         self._needed = self._settle()
+        self._first_needed = _firsts(self._needed)
 
     def plan(self) -> RecoveryPlan:
         """Return the plan."""
@@ -250,7 +251,7 @@ class _Planning:
 
     @functools.cached_property
     def _bases(self) -> dict[int, _Base]:
-        firsts = _firsts(self._needed)
+        firsts = self._first_needed
         ordered = dict.fromkeys((*(each for each in self._spread.datasets if each in firsts), *firsts))
         return {dataset: self._base(dataset, firsts[dataset]) for dataset in ordered}
 
@@ -916,7 +917,7 @@ class _Planning:
 
     def _is_there_again(self, placed: PlacedRead, group: Group) -> bool:
         """Return whether an application that runs again finds the version that was read: it runs before later ones."""
-        first = _firsts(self._needed).get(placed.read.dataset)
+        first = self._first_needed.get(placed.read.dataset)
         if first is None or self._wish.mode is Mode.SIDE_BY_SIDE:
             return not self._changed_since(placed)
         return not group.too_late and placed.key == self._flow.held(self._flow.before.get((placed.read.dataset, first)))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time
 from openlineage_pyspark.workbench.store.described import Described
+from openlineage_pyspark.workbench.store.names import datasets_by_name
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -392,9 +393,7 @@ class Current:
         self._learn_datasets(name for each in found.values() for name in (*each.read, *each.written))
 
     def _learn_datasets(self, names: Iterable[int]) -> None:
-        for listed in id_lists(set(names) - self._dataset_of.keys()):
-            sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
-            self._dataset_of |= dict(self._tables.query(sql))
+        self._dataset_of |= datasets_by_name(self._tables, set(names) - self._dataset_of.keys())
 
     def _outputs_of(self, described: Described, dataset: int) -> Iterator[Output]:
         """Yield how a dataset is written: once for each of its names that is."""

@@ -161,6 +161,24 @@ def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName
     return told_apart(found)
 
 
+def datasets_by_name(tables: QueriedTables, names: Iterable[int]) -> dict[int, int]:
+    """Return the dataset of each of some names, all by their ids; a name that is not known is left out."""
+    found: dict[int, int] = {}
+    for listed in id_lists(names):
+        sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
+        found |= dict(tables.query(sql))
+    return found
+
+
+def names_of_datasets(tables: QueriedTables, ids: Iterable[int]) -> set[int]:
+    """Return the ids of all names of some datasets."""
+    found: set[int] = set()
+    for listed in id_lists(ids):
+        sql = f"SELECT name_id FROM dataset_identity WHERE dataset_id IN ({listed})"  # noqa: S608 (numbers alone)
+        found |= {name_id for (name_id,) in tables.query(sql)}
+    return found
+
+
 def told_apart(found: dict[int, DatasetName]) -> dict[int, DatasetName]:
     """Return datasets whose labels differ: of those that have one name, each gets its shortest that no other has."""
     alike: dict[str, list[DatasetName]] = {}

@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.model.graph import (
 )
 from openlineage_pyspark.workbench.questions.reached import LinkedNodes
 from openlineage_pyspark.workbench.store_api import Store
-from support.lineage_events import taken
+from support.lineage_events import dataset, lineage, run_event, taken
 from support.lineage_paths import hows
 from support.shop import shop
 
@@ -34,6 +34,23 @@ def edges(answer: LinkedNodes) -> list[tuple[str, ...]]:
 
 def plain(id_: str) -> str:
     return re.sub(r"\|(file|lake|jobs)\|", " ", id_)
+
+
+def test_a_graph_has_each_text_of_the_runs_that_hold_as_an_answer_has(tmp_path: Path) -> None:
+    """Two statements of an application may be runs of one job, and make one column by different texts."""
+    events = []
+    for minute, text in ((1, "a + 1"), (2, "a * 2")):
+        facet = lineage(x=[("raw", "a", "TRANSFORMATION")])
+        facet["fields"]["x"]["inputFields"][0]["transformations"][0]["description"] = text
+        made = dataset("s", columns=("x",), columnLineage=facet)
+        above = {"run": {"runId": "app"}, "job": {"namespace": "jobs", "name": "app"}}
+        events.append(run_event("load", "COMPLETE", minute, inputs=(dataset("raw"),), outputs=(made,), parent=above))
+    taken(tmp_path / "s.db", events)
+    with Store.open(tmp_path / "s.db") as opened:
+        graphs = [opened.graph().result, opened.graph("s.x").result, opened.upstream("s.x").result.graph()]
+    for graph in graphs:
+        [paths] = [edge.paths for edge in graph.edges if edge.paths]
+        assert [path.expression for path in paths] == ["a * 2", "a + 1"]
 
 
 def test_columns_are_nodes_and_jobs_stand_between_them(store: Store) -> None:
