@@ -128,6 +128,7 @@ class _Planning:
         self._in_place = False
         self._expired: dict[int, str] = {}
         self._alone: dict[tuple[str, frozenset[int]], bool] = {}
+        self._newest_checks: dict[int, tuple[TableCheck, ...]] = {}
         # Whether something that is current holds bad data, or comes from what does.
         self._is_needed = False
         self._needed = self._settle()
@@ -506,6 +507,11 @@ class _Planning:
 
     def _newest(self, dataset: int) -> tuple[TableCheck, ...]:
         """Return the check that nobody unknown has written a dataset; none if it keeps no versions, or was dropped."""
+        if dataset not in self._newest_checks:
+            self._newest_checks[dataset] = self._newest_of(dataset)
+        return self._newest_checks[dataset]
+
+    def _newest_of(self, dataset: int) -> tuple[TableCheck, ...]:
         known = self._facts.datasets[dataset]
         if not known.has_versions or not known.is_of_spark or self._is_gone(dataset):
             return ()
