@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         RunState,
         Submission,
     )
+    from openlineage_pyspark.facets.model.session import StatementSession
     from openlineage_pyspark.listener.metrics import (
         Metrics,
     )
@@ -290,6 +291,7 @@ __all__ = [
     "RunState",
     "SchemaError",
     "SpoolError",
+    "StatementSession",
     "Statistics",
     "Step",
     "StepFailedError",
@@ -331,6 +333,7 @@ _NAMES = {
     "facets.model.dataset": "Catalog Dataset Field Identifier Statistics Symlink TableVersions",
     "facets.model.lineage": "ColumnLineage InputField OutputColumn Transformation",
     "facets.model.micro_batch": "BatchSink BatchSource MicroBatch StreamingQuery",
+    "facets.model.session": "StatementSession",
     "facets.model.run": (
         "CallSite Engine EventType Failure Gap Job JobType Lifecycle Parent ProcessingType Raised RunInput RunOutput "
         "RunReference RunState Submission"

@@ -106,6 +106,7 @@ NAMES = [
     "RunState",
     "SchemaError",
     "SpoolError",
+    "StatementSession",
     "Statistics",
     "Step",
     "StepFailedError",
