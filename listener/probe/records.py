@@ -240,6 +240,7 @@ class ExecutionEnded:
         is_checkpoint: whether later plans use its rows under this plan's exprIds, without containing this plan.
         metrics: its metrics.
         commits: the commits that it may have made, oldest first by table; empty if it failed.
+        schema: of a CREATE TABLE that lists no columns, those that Spark has found, as a type in JSON.
     """
 
     id: int
@@ -249,6 +250,7 @@ class ExecutionEnded:
     is_checkpoint: bool = False
     metrics: ExecutionMetrics = ExecutionMetrics()
     commits: tuple[Commit, ...] = ()
+    schema: str | None = None
 
 
 @attrs.frozen
@@ -587,6 +589,7 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
         raw.flag("checkpoint"),
         metrics,
         tuple(_commit(commit) for commit in raw.all_inner("commits")),
+        raw.optional_text("schema"),
     )
 
 

@@ -787,6 +787,10 @@ class _Planning:
         for query in streams:
             if self._queries[query][0] in group.units:
                 notes += _restart_notes(self._restart(query, self._queries[query]))
+            if self._queries[query][-1] not in group.units:
+                notes.append(
+                    "Let it read all that is there, and end, before the next step: others need what it has made."
+                )
         side = self._wish.mode is Mode.SIDE_BY_SIDE
         if side:
             notes += [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import pytest
 from openlineage_pyspark.errors import StoreError
@@ -264,7 +266,7 @@ def test_a_version_that_was_committed_after_its_run_is_of_another_table(seconds:
     ],
 )
 def test_what_a_version_comes_from_and_nobody_knows_is_older_than_the_bad_data_or_adds_none(
-    unknown: dict[str, object],
+    unknown: dict[str, Any],
     stops: bool,  # noqa: FBT001
 ) -> None:
     live = line("1", "2", "3", "4")

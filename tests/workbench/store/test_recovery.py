@@ -523,7 +523,11 @@ def test_a_stream_is_repeated_up_to_where_others_read_what_it_made_until_then(fi
     ]
     assert doubts_of(found) == []
     starts = [step for step in found.steps if step.language == "shell" and step.action == "run"]
-    assert [(len(step.notes), step.again[0].batches) for step in starts] == [(3, (1, 1)), (1, (2, 2))]
+    assert [(len(step.notes), step.again[0].batches) for step in starts] == [(4, (1, 1)), (1, (2, 2))]
+    assert (
+        starts[0].notes[-2]
+        == "Let it read all that is there, and end, before the next step: others need what it has made."
+    )
 
 
 def test_a_part_of_a_stream_that_read_two_loads_comes_after_both(filled: Fill) -> None:
