@@ -96,6 +96,7 @@ NAMES = [
     "RecoveryStep",
     "RegistrationError",
     "RepeatedRun",
+    "Replaced",
     "Result",
     "Rows",
     "RunInput",
@@ -149,6 +150,7 @@ ALIASES = [
     "Node",
     "NodeId",
     "ProcessingType",
+    "Replaced",
     "Use",
     "Writer",
 ]
