@@ -71,12 +71,14 @@ if TYPE_CHECKING:
         Parent,
         ProcessingType,
         Raised,
+        Replaced,
         RunInput,
         RunOutput,
         RunReference,
         RunState,
         Submission,
     )
+    from openlineage_pyspark.facets.model.session import StatementSession
     from openlineage_pyspark.listener.metrics import (
         Metrics,
     )
@@ -280,6 +282,7 @@ __all__ = [
     "RecoveryStep",
     "RegistrationError",
     "RepeatedRun",
+    "Replaced",
     "Result",
     "Rows",
     "RunInput",
@@ -290,6 +293,7 @@ __all__ = [
     "RunState",
     "SchemaError",
     "SpoolError",
+    "StatementSession",
     "Statistics",
     "Step",
     "StepFailedError",
@@ -331,9 +335,10 @@ _NAMES = {
     "facets.model.dataset": "Catalog Dataset Field Identifier Statistics Symlink TableVersions",
     "facets.model.lineage": "ColumnLineage InputField OutputColumn Transformation",
     "facets.model.micro_batch": "BatchSink BatchSource MicroBatch StreamingQuery",
+    "facets.model.session": "StatementSession",
     "facets.model.run": (
-        "CallSite Engine EventType Failure Gap Job JobType Lifecycle Parent ProcessingType Raised RunInput RunOutput "
-        "RunReference RunState Submission"
+        "CallSite Engine EventType Failure Gap Job JobType Lifecycle Parent ProcessingType Raised Replaced RunInput "
+        "RunOutput RunReference RunState Submission"
     ),
     "listener.metrics": "Metrics",
     "listener.start.register": "Handle register",

@@ -96,6 +96,7 @@ NAMES = [
     "RecoveryStep",
     "RegistrationError",
     "RepeatedRun",
+    "Replaced",
     "Result",
     "Rows",
     "RunInput",
@@ -106,6 +107,7 @@ NAMES = [
     "RunState",
     "SchemaError",
     "SpoolError",
+    "StatementSession",
     "Statistics",
     "Step",
     "StepFailedError",
@@ -148,6 +150,7 @@ ALIASES = [
     "Node",
     "NodeId",
     "ProcessingType",
+    "Replaced",
     "Use",
     "Writer",
 ]

@@ -274,9 +274,16 @@ class _NameResolver:
                 continue
             recursive = clause.args.get("recursive") or self._dialect in _RECURSIVE
             if recursive and isinstance(inside, _SetOperation):
-                first = self._query(_leftmost(inside), scope, scope.ctes)
-                scope.ctes[name] = self._renamed(first, cte)
+                scope.ctes[name] = self._renamed(self._first(inside, scope), cte)
             scope.ctes[name] = self._renamed(self.query(inside, scope, scope.ctes), cte)
+
+    def _first(self, operation: Any, scope: _Scope) -> _Rows:
+        """Return the columns of the first query of a chain of UNIONs, which sees the CTEs before the chain."""
+        inside = _Scope(scope.outer, dict(scope.ctes))
+        while isinstance(operation, _SetOperation):
+            self._ctes(operation, inside)
+            operation = operation.this
+        return self._query(operation, scope, inside.ctes)
 
     def _set_operation(self, query: Any, scope: _Scope) -> _Rows:
         """Return the columns of UNION, INTERSECT and EXCEPT; long chains are nested in their left side."""
@@ -698,13 +705,6 @@ def _inner(node: Any) -> Any:
 def _holds_joins(inside: Any) -> bool:
     """Return whether what stands in brackets after FROM is no query alone: a table, or what is joined there."""
     return not isinstance(inside, _QUERIES) or (isinstance(inside, exp.Subquery) and bool(inside.args.get("joins")))
-
-
-def _leftmost(operation: Any) -> Any:
-    """Return the first query of a chain of UNIONs."""
-    while isinstance(operation, _SetOperation):
-        operation = operation.this
-    return operation
 
 
 def _function_name(node: Any) -> str:

@@ -261,6 +261,10 @@ def test_a_dictionary_in_a_condition_is_an_input():
             {"id": ["shop.public.a.id"], "n": ["shop.public.b.x changed"]},
         ),
         (
+            "WITH RECURSIVE t AS (WITH c AS (SELECT x FROM a) SELECT x FROM (SELECT x FROM c) UNION SELECT 1) SELECT x FROM t",  # noqa: E501 (one query)
+            {"x": ["shop.public.a.x"]},
+        ),
+        (
             "WITH i(a, b) AS (SELECT x, y FROM t) SELECT a, (SELECT max(z) FROM u WHERE u.k = i.a) AS m FROM i",
             {"a": ["shop.public.t.x"], "m": ["shop.public.u.z changed"]},
         ),

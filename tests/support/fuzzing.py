@@ -26,6 +26,9 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.command import main as command_line
+from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.predict.text import lineage_of_text, unknown_table
+from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, substituted
 from openlineage_pyspark.workbench.questions import QUESTIONS
 
 from support.lineage_events import company, company_of_versions, dataset, lineage, run_event, symlink, taken
@@ -76,7 +79,75 @@ _QUERIES = (
     "WITH a AS (SELECT 1 AS b) SELECT count(*) FROM a, a AS c",
 )
 # What would act outside of the folder, or wait for a person, a network, or a Spark.
-_NEVER = frozenset({"--open", "--help", "-h", "--spark", "--packages", "--conf", "--version", "--timeout", "--seconds"})
+_NEVER = frozenset({"--open", "--help", "-h", "--spark", "--packages", "--version", "--timeout", "--seconds"})
+# Nobody listens at the first two.
+_RECEIVERS = (
+    "http://127.0.0.1:9/x",
+    "https://u:p@127.0.0.1:9",
+    "file:out.ndjson",
+    "file:no/such/out",
+    "ftp://x",
+    "http://[",
+    "",
+)
+_PROPERTIES = (
+    *(
+        "transport.type=http",
+        "transport.type=file",
+        "transport.type=composite",
+        "transport.type=nothing",
+        "disabled=maybe",
+    ),
+    *(
+        "transport.url=http://127.0.0.1:9",
+        "transport.url=http://[",
+        "transport.location=out.ndjson",
+        "transport.location=/",
+    ),
+    *(
+        "transport.auth.type=api_key",
+        "transport.auth.apiKey=k",
+        "transport.timeoutInMillis=x",
+        "spool.dir=spool",
+        "spool.dir=\0",
+    ),
+    *(
+        "transport.transports.a.type=http",
+        "transport.transports.a.url=http://127.0.0.1:9",
+        "=",
+        "x",
+        "facets.sql.disabled=1",
+    ),
+)
+_SQL = (
+    "CREATE TABLE a AS SELECT b, sum(c) AS s FROM `d`.e f JOIN g USING (k) WHERE ${a} > 'x;y' GROUP BY b; -- ${b}\n",
+    "-- Databricks notebook source\nINSERT INTO a SELECT 1\n-- COMMAND ----------\n-- MAGIC %sql SELECT ${c}\n",
+    "# Databricks notebook source\n# MAGIC %sql\n# MAGIC MERGE INTO a USING b ON a.k = b.k WHEN MATCHED THEN DELETE\n",
+    "BEGIN DECLARE x INT; FOR r AS SELECT 1 DO IF x = 1 THEN INSERT INTO a TABLE b; END IF; END FOR; END; SELECT $$a$$",
+    "WITH c AS (SELECT * FROM a) INSERT OVERWRITE t PARTITION (p = 1) SELECT c.x, (SELECT max(y) FROM c) FROM c, d;",
+)
+_PIECES = (
+    "",
+    "(",
+    ")",
+    ";",
+    "'",
+    '"',
+    "`",
+    "--",
+    "/*",
+    "*/",
+    "${",
+    "}",
+    "$a$",
+    "BEGIN",
+    "END",
+    "SELECT",
+    "\0",
+    "\ud800",
+    "é",
+    "%sql",
+)
 _WRITTEN = frozenset({"output", "out", "keep"})
 _SEEDS = 8
 
@@ -166,7 +237,10 @@ class Fuzzer:
             tell(self, number)
 
     def _round(self, chance: random.Random, work: Path, place: str) -> None:
-        kind = chance.choice(("events", "events", "store", "arguments"))
+        kind = chance.choice(("events", "events", "store", "arguments", "sql"))
+        if kind == "sql":
+            self._read_sql(chance, place)
+            return
         if kind == "events":
             self._write_events(chance, work / "events.ndjson")
             self._call(("ingest", "events.ndjson", "--store", "s.db"), place)
@@ -179,6 +253,25 @@ class Fuzzer:
             (work / "events.ndjson").write_bytes((self._neighbours / "good.ndjson").read_bytes())
         for _ in range(chance.randint(4, 9)):
             self._call(self._command(chance, wild=kind == "arguments"), place)
+
+    def _read_sql(self, chance: random.Random, place: str) -> None:
+        """Read mutated SQL as `lineage` does: its statements, its variables, and what their texts tell."""
+        for _ in range(20):
+            text = _mutated_sql(chance)
+            self.calls += 1
+            what = ""
+            try:
+                with _limited():
+                    for each in statements_of(text, "f.sql"):
+                        with contextlib.suppress(UnknownVariableError):
+                            substituted(each.text, {"a": "1", "b": "${a}", "c": "${c}"}.get)
+                        lineage_of_text(each.text, "no", lambda _: None, unknown_table, is_sql=chance.random() < 0.5)
+            except _TooLongError:
+                what = f"took longer than {MOST_SECONDS} s"
+            except BaseException:  # noqa: BLE001 (to find them is the point)
+                what = traceback.format_exc()
+            if what:
+                self.findings.append(Finding(("lineage", text), what, place))
 
     def _write_events(self, chance: random.Random, path: Path) -> None:
         base = chance.choice(self._bases)
@@ -230,6 +323,10 @@ class Fuzzer:
             return str(chance.choice(sorted(map(str, action.choices))))
         if action.dest == "store" and chance.random() < 0.85:
             return "s.db"
+        if action.dest in ("to", "conf") and chance.random() < 0.8:
+            return chance.choice(_RECEIVERS if action.dest == "to" else _PROPERTIES)
+        if action.dest == "patience":
+            return chance.choice(("0", "0.1", "-1", "nan", "1e-9", "x"))
         pools = [_TIMES, _WORDS, self._files(), ("0", "1", "3", "-1", "1e9", "x", "999999999999999999999"), _QUERIES]
         return chance.choice(chance.choice(pools))
 
@@ -244,7 +341,9 @@ class Fuzzer:
             "between": (word, other),
             "diff": (chance.choice(_TIMES) or "now", "now"), "sql": (chance.choice(_QUERIES),), "jobs": (), "runs": (),
             "datasets": (), "view": (), "unused": (), "blame": (word,), "graph": (),
-            "show": ("events.ndjson",), "validate": ("events.ndjson",),
+            "show": ("events.ndjson",), "validate": ("events.ndjson",), "doctor": (*_conf(chance), *_conf(chance)),
+            "send": ("events.ndjson", "--to", chance.choice(_RECEIVERS), "--patience", "0", *_conf(chance)),
+            "replay": ("--spool", "spool", "--to", chance.choice(_RECEIVERS), "--patience", "0", *_conf(chance)),
             "ingest": ("events.ndjson",), "store": (chance.choice(("rebuild", "expire", "forget")),),
         }  # fmt: skip
         if name not in more:
@@ -252,7 +351,7 @@ class Fuzzer:
         words = (name, *more[name])
         if name == "store":
             words = (*words, *{"expire": ("--older-than", "1d"), "forget": (word, "--yes")}.get(words[1], ()))
-        if name in ("show", "validate"):
+        if name in ("show", "validate", "doctor", "send", "replay"):
             return words
         if name == "view":
             return ("view", "s.db", "--format", chance.choice(("html", "json", "svg", "mermaid", "dot")), "-o", "out")
@@ -304,7 +403,8 @@ class _TooLongError(BaseException):
     """A command takes too long."""
 
 
-_NAMES = tuple(sorted(set(command_line._COMMANDS) - {"doctor", "send", "replay", "lineage"}))
+# `lineage` would start a Spark: what it does before and after that has rounds of its own.
+_NAMES = tuple(sorted(set(command_line._COMMANDS) - {"lineage"}))
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
@@ -454,6 +554,20 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         for key in keys:
             yield each, key
             waiting.append(each[key])
+
+
+def _conf(chance: random.Random) -> tuple[str, ...]:
+    """Return an option that sets a property of the listener; seldom something else."""
+    found = chance.choice(_PROPERTIES)
+    return ("--conf", found if chance.random() < 0.1 else f"spark.openlineage.{found}")
+
+
+def _mutated_sql(chance: random.Random) -> str:
+    text = "".join(chance.choices(_SQL, k=chance.randint(1, 2)))
+    for _ in range(chance.randint(0, 6)):
+        at, end = (chance.randrange(len(text) + 1) for _ in range(2))
+        text = text[:at] + chance.choice(_PIECES) * chance.choice((1, 1, 1, 300)) + text[at + (end % 5) :]
+    return text
 
 
 def _damaged(chance: random.Random, store: bytes) -> bytes:

@@ -219,16 +219,16 @@ def _told(answer: StatementAnswer, known: DeclaredTables, views: dict[Identifier
             if told.kind in _VIEWS:
                 found = _with_view(found, views, is_temporary=told.kind == _TEMPORARY)
         return StatementLineage(statement, None if answer.is_ddl else found, problem)
-    problem = None if told.missed is None else _problem(statement, told.missed)
+    missed = None if told.missed is None else _problem(statement, told.missed)
     if told.query is None or answer.is_ddl:
-        return StatementLineage(statement, problem=problem)
+        return StatementLineage(statement, problem=missed)
     lineage = with_names(lineage_of_query(told.query), lambda dataset: _known_as(dataset, known))
     lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *_unsure(lineage, told.from_text, views)))
     lineage = behind_views(lineage, views)
     for dataset, _ in lineage.outputs:
         if dataset is not None:
             views.pop(dataset.identifier, None)
-    return StatementLineage(statement, lineage if lineage.outputs else None, problem)
+    return StatementLineage(statement, lineage if lineage.outputs else None, missed)
 
 
 def _with_view(found: Lineage, views: dict[Identifier, Lineage], *, is_temporary: bool) -> Lineage | None:

@@ -311,7 +311,8 @@ class ScriptSession:
 
     def _unknown_types(self, refusal: Refusal) -> Iterator[str]:
         """Yield which types that a refusal is about are not known here, but taken to be some."""
-        named = {word.lower() for word in re.findall(r"\w+", refusal.message)}
+        quoted = " ".join(re.findall(r'"([^"]*)"', refusal.message))
+        named = {word.lower() for word in re.findall(r"\w+", quoted)}
         tables = {key: self._tables.get(key) for key in self._from_text}
         guessed = {
             self._from_text[key]
