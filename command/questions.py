@@ -108,6 +108,9 @@ def show(answer: Answer[Any], format: str) -> None:  # noqa: A002 (the word of t
         Screen().table(found.columns, found.rows)
     else:
         Screen().line(found.without_rows)
+    if format == "text" and answer.last_seen and Screen().is_terminal:
+        # Elsewhere the text is what the method of the question returns.
+        Screen().line(f"last seen: {answer.last_seen}")
     if format != "json":
         sys.stdout.flush()
         for diagnostic in answer.diagnostics:

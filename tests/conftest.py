@@ -31,6 +31,7 @@ from openlineage_pyspark.facets.model.run import (
     RunReference,
     RunState,
 )
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.workbench.events.files import EventPlace
 from openlineage_pyspark.workbench.events.rules import COMPLETENESS, ORDER
 from openlineage_pyspark.workbench.events.schemas import Schemas, Shape, facets_of
@@ -224,7 +225,7 @@ class Specification:
         ("RunFacet", name)
         for name in (
             *("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics"),
-            *("pyspark_micro_batches", "pyspark_submission", "pyspark_call_site"),
+            *("pyspark_micro_batches", "pyspark_submission", "pyspark_call_site", "pyspark_session"),
         )
     ) | {("DatasetFacet", "pyspark_snapshot"), ("DatasetFacet", "pyspark_lineage_steps")}
 
@@ -377,6 +378,9 @@ def full_run() -> tuple[RunState, RunState]:
         inputs=(RunInput(ORDERS), RunInput(RATES)),
         outputs=(RunOutput(TOTALS, lifecycle="OVERWRITE", lineage=TOTALS_LINEAGE),),
         gaps=(Gap("MyOperator", "all inputs are taken to reach all outputs"),),
+        session=StatementSession(
+            (("spark.sql.ansi.enabled", "true"), ("spark.sql.session.timeZone", "Europe/Rome")), "", "mart"
+        ),
         operators=9,
     )
     end = attrs.evolve(

@@ -21,6 +21,7 @@ final class Executions {
   private final Vocabulary vocabulary;
   private final boolean reads;
   private final Statements statements = new Statements();
+  private final SessionSettings settings;
   // Execution -> identity of the plan that was sent. Not the plan itself: if Spark drops events, the execution's end
   // may never arrive. Used only by the listener queue's single thread.
   private final HashMap sent = new HashMap();
@@ -31,6 +32,7 @@ final class Executions {
   Executions(Vocabulary vocabulary, boolean reads) {
     this.vocabulary = vocabulary;
     this.reads = reads;
+    settings = new SessionSettings(vocabulary);
   }
 
   String start(SparkListenerSQLExecutionStart event) throws IOException {
@@ -44,7 +46,22 @@ final class Executions {
     callSite(record, event);
     // If there is no plan, the analysis may have failed: see `unresolved`.
     if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, false, execution);
+    if (execution != null) session(record, event, execution);
     return record.end();
+  }
+
+  /** Writes the settings of the session: a fault in this costs them alone. */
+  private void session(JsonText record, SparkListenerSQLExecutionStart event, QueryExecution execution)
+      throws IOException {
+    String told;
+    try {
+      told = settings.of(event, Reflection.call(execution, "sparkSession"));
+    } catch (RuntimeException problem) {
+      return;
+    } catch (LinkageError problem) {
+      return;
+    }
+    record.writeRawField("session", told);
   }
 
   /** Writes the method that Python has called, and the line from which it did if PySpark has said that. */

@@ -17,6 +17,7 @@ from openlineage_pyspark.facets.commands.registry import WRITES
 from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.built_in import SOURCES
 from openlineage_pyspark.facets.datasets.placed import WHERE
+from openlineage_pyspark.facets.model.session import ALWAYS, SETTINGS
 from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 
@@ -68,6 +69,7 @@ def table(options: Iterable[str] = ()) -> str:
     lines += [f"transparent\t{class_name}" for class_name in sorted(operators.SAME_OUTPUT)]
     lines += [f"refuse\t{class_name}" for class_name in REFUSED]
     lines += [f"where\t{option}" for option in sorted(WHERE.union(options))]
+    lines += [f"setting\t{key}\t{'always' if key in ALWAYS else 'changed'}" for key in SETTINGS]
     return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import CallSite, Failure, Raised, call_site
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.listener.probe.decode import cut_text, decode_plan
 
 T = TypeVar("T")
@@ -186,6 +187,7 @@ class Commit:
         epoch: the micro-batch of that query, by the commit's own mark.
         rows: the rows that it added; None if it does not tell.
         bytes: the size of the files that it added; None if it does not tell.
+        table_id: the id of the table, which no other table of its name has; None if it is not known.
     """
 
     format: str
@@ -200,6 +202,7 @@ class Commit:
     epoch: int | None = None
     rows: int | None = None
     bytes: int | None = None
+    table_id: str | None = None
 
 
 @attrs.frozen
@@ -213,6 +216,7 @@ class ExecutionStarted:
         time: when it started (timezone-aware).
         query: what is known about its query by then.
         call_site: the line of Python that runs it; None if it is not known.
+        session: the settings of its session; None if they are not known.
     """
 
     id: int
@@ -220,6 +224,7 @@ class ExecutionStarted:
     time: datetime.datetime
     query: QueryExecution = QueryExecution()
     call_site: CallSite | None = None
+    session: StatementSession | None = None
 
 
 @attrs.frozen
@@ -552,7 +557,15 @@ class _Members:
 
 def _execution_started(raw: _Members) -> ExecutionStarted:
     site = call_site(raw.optional_text("site") or "")
-    return ExecutionStarted(raw.number("id"), raw.number("root"), raw.time(), _query(raw), site)
+    return ExecutionStarted(raw.number("id"), raw.number("root"), raw.time(), _query(raw), site, _session(raw))
+
+
+def _session(raw: _Members) -> StatementSession | None:
+    found = raw.members("session")
+    if not found:
+        return None
+    settings = tuple((key, str(value)) for key, value in found.items() if key not in ("catalog", "schema"))
+    return StatementSession(settings, str(found.get("catalog", "")), str(found.get("schema", "")))
 
 
 def _execution_ended(raw: _Members) -> ExecutionEnded:
@@ -594,6 +607,7 @@ def _commit(raw: _Members) -> Commit:
         raw.optional_number("epoch"),
         raw.optional_number("rows"),
         raw.optional_number("bytes"),
+        raw.optional_text("id"),
     )
 
 

@@ -26,6 +26,7 @@ FACETS = (
     "pyspark_micro_batches",
     "pyspark_name",
     "pyspark_replaced",
+    "pyspark_session",
     "pyspark_snapshot",
     "pyspark_submission",
     "schema",

@@ -36,6 +36,7 @@ from openlineage_pyspark.command.main import main as command_line
 from openlineage_pyspark.command.store import recover as recover_command
 from openlineage_pyspark.workbench.recovery import apply
 from openlineage_pyspark.workbench.recovery.live import LiveSession
+from openlineage_pyspark.workbench.recovery.recording import Recorder
 from openlineage_pyspark.workbench.store_api import Store
 from pyspark.sql import SparkSession
 from support import class_archive
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 OUTCOMES = ("right", "declined", "WRONG", "TOUCHED", "BROKEN")
 _PROGRAM = "truth-job"
 _PAUSED = 3
-_TRIES = 60
+_TRIES = 200
 _CUT = 1500
 _THEN, _AFTER = "after the recovery", "on the day after"
 
@@ -494,6 +495,7 @@ def main() -> int:
     recover_command.LiveSession = _MortalSession  # type: ignore[misc]
     for name in ("set_back", "put_away"):
         setattr(apply, name, _perhaps_killed(getattr(apply, name)))
+    Recorder.record = _perhaps_killed(Recorder.record)  # type: ignore[method-assign]
     with contextlib.ExitStack() as stack:
         folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)

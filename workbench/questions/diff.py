@@ -36,7 +36,7 @@ from openlineage_pyspark.workbench.questions.reach import Direction, Limits, rea
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.things import find_run, runs_within
 from openlineage_pyspark.workbench.questions.told import diagnostics_of, explained, stored_edge, told_by
-from openlineage_pyspark.workbench.store.current import Current
+from openlineage_pyspark.workbench.store.current import Current, EdgeRow
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, rows_of_events, take
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find
@@ -465,7 +465,8 @@ def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, 
     made, runs = [], set()
     for output, column, input_, field, _, type_, subtype, masking, text, _, _, _, run in lineage:
         ends = column_id(nodes[ids[input_]], field), column_id(nodes[ids[output]], column)
-        made.append(stored_edge(*ends, type_, subtype, text or "", masking=bool(masking), job="", run=run))
+        row = EdgeRow(ids[input_], field, ids[output], column, 0, type_, subtype, masking, text or "", run)
+        made.append(stored_edge(*ends, row, ""))
         runs |= {run} if run else set()
     return explained(made, told_by(tables, runs, FOREVER), {})
 

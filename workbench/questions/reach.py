@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER
-from openlineage_pyspark.workbench.store.current import Current, listed_descriptions
+from openlineage_pyspark.workbench.store.current import EDGE_COLUMNS, EDGES, Current, edges_of_rows
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from openlineage_pyspark.workbench.store.current import EdgeRow
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
 Place: TypeAlias = "tuple[int, str]"
@@ -32,26 +33,6 @@ class Direction(enum.Enum):
     DOWNSTREAM = "downstream"
 
 
-@attrs.frozen(order=True)
-class PlaceKind:
-    """
-    How a column gets to its target.
-
-    Args:
-        type: DIRECT or INDIRECT; empty if the event does not say.
-        subtype: such as `AGGREGATION`; empty if the event does not say.
-        text: what makes it.
-        masked: whether the value can't be recognized afterwards.
-        last_run: the last run that said so; empty if it is not known.
-    """
-
-    type: str
-    subtype: str
-    text: str
-    masked: bool
-    last_run: str
-
-
 @attrs.frozen
 class PlaceEdge:
     """
@@ -61,13 +42,13 @@ class PlaceEdge:
         source: where the data come from.
         target: where they go.
         job_id: the job.
-        kinds: how a column gets there; empty between datasets.
+        rows: how a column gets there; empty between datasets.
     """
 
     source: Place
     target: Place
     job_id: int
-    kinds: tuple[PlaceKind, ...] = ()
+    rows: tuple[EdgeRow, ...] = ()
 
 
 @attrs.frozen
@@ -260,44 +241,29 @@ def _flows_ever(tables: QueriedTables, datasets: Iterable[int], here: str, time:
 def _column_edges(
     tables: QueriedTables, frontier: list[Place], direction: Direction, limits: Limits, current: Current
 ) -> Iterator[PlaceEdge]:
-    found: dict[tuple[Place, Place, int], dict[tuple[str, str, str, bool], str]] = {}
-    for source, read, target, written, job, type_, subtype, text, masked, run in _edge_rows(
-        tables, frontier, direction, limits, current
-    ):
-        if not limits.direct or type_ != "INDIRECT":
-            kinds = found.setdefault(((source, read), (target, written), job), {})
-            kind = (type_ or "", subtype or "", text or "", bool(masked))
-            # Of one kind that several names of a dataset have, the last one stays.
-            kinds[kind] = max(run or "", kinds.get(kind, ""))
-    for key in sorted(found):
-        yield PlaceEdge(*key, tuple(PlaceKind(*kind, run) for kind, run in sorted(found[key].items())))
+    found: dict[tuple[Place, Place, int], list[EdgeRow]] = {}
+    for row in edges_of_rows(_edge_rows(tables, frontier, direction, limits, current)):
+        if not limits.direct or row.type != "INDIRECT":
+            found.setdefault(((row.source, row.read), (row.target, row.written), row.job), []).append(row)
+    return (PlaceEdge(*key, tuple(rows)) for key, rows in found.items())
 
 
 def _edge_rows(
     tables: QueriedTables, frontier: list[Place], direction: Direction, limits: Limits, current: Current
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the edges at some places that hold."""
+) -> Iterable[tuple[Any, ...]]:
+    """Return the rows of the edges at some places that hold."""
+
+    def asked(condition: str, columns: str = EDGE_COLUMNS) -> Iterator[tuple[Any, ...]]:
+        for query, parameters in _column_queries(frontier, direction, columns, condition):
+            yield from tables.query(query, parameters)
+
     if limits.ever:
-        for query, parameters in _column_queries(frontier, direction, _EDGE, "c.first_time <= ?"):
-            yield from (row[:-1] for row in tables.query(query, (*parameters, limits.time)))
-        return
+        return asked(f"c.first_time <= {limits.time:d}")
     if direction is Direction.UPSTREAM:
         outputs = current.writers({place[0] for place in frontier})
     else:
-        asked = _column_queries(frontier, direction, "DISTINCT c.job_id, t.dataset_id", "1 = 1")
-        outputs = {row for query, parameters in asked for row in tables.query(query, parameters)}
-    current.learn(outputs)
-    holding = {output: current.descriptions(*output) for output in outputs}
-    for condition in listed_descriptions(each for found in holding.values() for each in found):
-        for query, parameters in _column_queries(frontier, direction, _EDGE, condition):
-            rows = tables.query(query, parameters)
-            yield from (row[:-1] for row in rows if row[-1] in holding[row[4], row[2]])
-
-
-_EDGE = (
-    "s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, c.expression, "
-    "c.masking, c.last_run, c.description"
-)
+        outputs = {(job, target) for job, target in asked("1 = 1", "DISTINCT c.job_id, t.dataset_id")}
+    return current.edges(outputs, asked)
 
 
 def _column_queries(
@@ -310,10 +276,7 @@ def _column_queries(
     """
     down = direction is Direction.DOWNSTREAM
     here, column = ("s", "input_column") if down else ("t", "output_column")
-    select = (
-        f"SELECT {columns} FROM told_edge c JOIN dataset_identity s ON s.name_id = c.input_id "  # noqa: S608 (ours)
-        "JOIN dataset_identity t ON t.name_id = c.output_id"
-    )
+    select = f"SELECT {columns} FROM {EDGES}"  # noqa: S608 (ours)
     for listed in id_lists(place[0] for place in frontier if not place[1]):
         yield f"{select} WHERE {here}.dataset_id IN ({listed}) AND {condition}", ()
     named = [place for place in frontier if place[1]]

@@ -276,7 +276,7 @@ class _Maker:
                 shown[edge.source],
                 shown[edge.target],
                 *jobs[edge.job_id],
-                last_run=max((kind.last_run for kind in edge.kinds), default=""),
+                last_run=max((row.run for row in edge.rows), default=""),
                 edge=made,
             )
             for edge, made in zip(every, explained_edges, strict=True)
@@ -286,8 +286,8 @@ class _Maker:
         self, edges: list[PlaceEdge], shown: dict[Place, AnswerNode], jobs: dict[int | None, tuple[str, str]]
     ) -> list[Edge | None]:
         """Return the edge of the graph for each edge between columns, as the events of the runs tell it; else None."""
-        job_of_run = {kind.last_run: edge.job_id for edge in edges for kind in edge.kinds if kind.last_run}
-        if not job_of_run and not any(edge.kinds for edge in edges):
+        job_of_run = {row.run: edge.job_id for edge in edges for row in edge.rows if row.run}
+        if not job_of_run and not any(edge.rows for edge in edges):
             return [None] * len(edges)
         time, earlier, until = self.limits.time, {}, {}
         if self.limits.as_of is not None:
@@ -298,12 +298,9 @@ class _Maker:
         for edge in edges:
             ends = id_of(shown[edge.source]), id_of(shown[edge.target])
             job = node_id("job", *reversed(jobs[edge.job_id]))
-            made += [
-                stored_edge(*ends, kind.type, kind.subtype, kind.text, masking=kind.masked, job=job, run=kind.last_run)
-                for kind in edge.kinds
-            ]
+            made += [stored_edge(*ends, row, job) for row in edge.rows]
         paths = iter(explained(made, told, earlier))
-        each = (united(islice(paths, len(edge.kinds))) for edge in edges)
+        each = (united(islice(paths, len(edge.rows))) for edge in edges)
         return [same[0] if same else None for same in each]
 
     def _versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, AnswerNode]:

@@ -238,6 +238,12 @@ class _Checking:
 
     def _is_the_same(self, number: int, name: str, live: LiveTable, check: TableCheck) -> None:
         """Check that the table is no other one of its name: numbers of versions begin again in a new table."""
+        if check.table_id and live.table_id and check.table_id != live.table_id:
+            self._add(
+                number,
+                f"{name} is another table: its id is {live.table_id}, and the one that the store knows had "
+                f"{check.table_id}. It was dropped and created again, or this is another catalog",
+            )
         found = live.versions.get(check.version)
         if found is not None and check.time and found.micros > check.time + _CLOCKS_DIFFER:
             self._add(

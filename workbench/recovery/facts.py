@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.store.current import PARTITION_OPERATORS
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.events.facts import SessionOfRun
 
 Unit: TypeAlias = "tuple[str, int]"
 """A run and its micro-batch."""
@@ -100,6 +103,7 @@ class MadeVersion:
             new name, other columns, a RESTORE.
         branch: the branch that was written; empty for the main one.
         rows: how many rows were written; None if it is not known.
+        table_id: the id that the format gives the table; empty if it is not known.
     """
 
     dataset: int
@@ -114,6 +118,7 @@ class MadeVersion:
     nothing: bool = False
     branch: str = ""
     rows: int | None = None
+    table_id: str = ""
 
     @property
     def unit(self) -> Unit:
@@ -173,6 +178,7 @@ class RunFacts:
         gaps: what its events say is missing in them.
         seconds: how long it took; None if that is not known.
         corrects: the version that it corrected in place, in a recovery; empty for others.
+        session: the settings under which it ran; None if no event tells them.
     """
 
     id: str
@@ -187,6 +193,7 @@ class RunFacts:
     gaps: tuple[str, ...] = ()
     seconds: float | None = None
     corrects: str = ""
+    session: SessionOfRun | None = None
 
     @property
     def ended(self) -> bool:

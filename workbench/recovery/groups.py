@@ -115,11 +115,15 @@ def _names_of_streams(flow: Flow, needed: Collection[HistoryPlace], units: Colle
     for query, batches in queries.items():
         name = f"{_APPLICATION}{latest[query][1]}" if query in latest else f"query {query}"
         following: Unit | None = None
+        # Whether all is made again that its sources got later: then it is not there yet.
+        is_later_again = True
         for unit in sorted(batches, key=lambda unit: (unit[1], flow.facts.run(unit[0]).started), reverse=True):
-            if following is not None and _is_pause(flow, needed, units, unit, following):
+            if following is not None and is_later_again and _is_pause(flow, needed, units, unit, following):
                 name = f"{_APPLICATION}{flow.facts.run(unit[0]).application}"
             names[unit] = name
             following = unit
+            read = (placed.key for placed in flow.reads.get(unit, ()) if placed.read.is_source)
+            is_later_again = is_later_again and all(key in needed for key in read)
     return names
 
 
@@ -133,12 +137,7 @@ def _is_pause(
     made = [key for key in flow.writes.get(unit, ()) if key in needed]
     others = {each for key in made for each in flow.readers.get(key, ()) if each[1] == NO_BATCH}
     others |= {flow.made(after).unit for key in made for after in flow.after(key)}
-    if not any(each in units and flow.facts.run(each[0]).query != run.query for each in others):
-        return False
-    # What its sources got later must not be there yet.
-    later_units = [each for each in flow.batches[run.query] if each[1] > unit[1]]
-    read = [placed.key for each in later_units for placed in flow.reads.get(each, ()) if placed.read.is_source]
-    return all(key in needed for key in read)
+    return any(each in units and flow.facts.run(each[0]).query != run.query for each in others)
 
 
 def _can_start(flow: Flow, application: str) -> bool:

@@ -82,11 +82,13 @@ class LiveTable:
         location: where its files are; empty if Spark does not say.
         version: its current version; empty if it has none, or keeps none.
         versions: all that it has.
+        table_id: the id that its format gives it; empty if Spark does not say.
     """
 
     location: str = ""
     version: str = ""
     versions: Mapping[str, LiveVersion] = attrs.field(factory=dict)
+    table_id: str = ""
 
     @functools.cached_property
     def line(self) -> tuple[LiveVersion, ...]:
@@ -249,7 +251,17 @@ class LiveSession:
             made = (str(row["operation"]), str(at), count, _micros(at), is_empty)
             versions[version] = LiveVersion(version, parent, *made)
         main = self._rows(f"SELECT snapshot_id FROM {name}.refs WHERE name = 'main'")  # noqa: S608 (a quoted name)
-        return LiveTable(location, str(main[0][0]) if main else "", versions)
+        return LiveTable(location, str(main[0][0]) if main else "", versions, self._iceberg_id(name))
+
+    def _iceberg_id(self, name: str) -> str:
+        """Return the id of a table of Iceberg, which no statement tells; empty if its classes have no such method."""
+        jvm: Any = self._session._jvm
+        try:
+            with told("Spark can't read it"):
+                table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(self._session._jsparkSession, name)
+                return str(table.uuid())
+        except (StoreError, TypeError):
+            return ""
 
     def _delta(self, name: str, location: str) -> LiveTable:
         versions = {}
@@ -263,7 +275,8 @@ class LiveSession:
             is_empty = operation == "TRUNCATE" or (operation == "DELETE" and _is_whole(row["operationParameters"]))
             made = (operation, str(at), count, _micros(at), is_empty)
             versions[str(number)] = LiveVersion(str(number), parent, *made)
-        return LiveTable(location, str(max(map(int, versions))) if versions else "", versions)
+        newest = str(max(map(int, versions))) if versions else ""
+        return LiveTable(location, newest, versions, str(self._rows(f"DESCRIBE DETAIL {name}")[0]["id"]))
 
 
 def _spellings(file: str) -> tuple[str, ...]:

@@ -71,6 +71,7 @@ class TableCheck:
             here, and their rows would be lost. For `clean`: those that runs in the store made.
         time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
             later is of another table. 0 if that is not known. For `clean`: when the run began that made the bad data.
+        table_id: for `newest`: the id that the format gives the table; empty if no event tells it.
     """
 
     check: Literal["newest", "there", "clean", "current", "like"]
@@ -79,6 +80,7 @@ class TableCheck:
     since: str = ""
     known: tuple[str, ...] = ()
     time: int = 0
+    table_id: str = ""
 
 
 @attrs.frozen

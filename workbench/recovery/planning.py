@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import attrs
+from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.affected import Flow, Passes, everything, live, spread, to_repeat
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         DatasetFacts,
         Facts,
         HistoryPlace,
+        MadeVersion,
         RunFacts,
         Unit,
     )
@@ -44,6 +46,8 @@ RETAINED_BATCHES = 100
 
 _SUFFIX = "_s1"
 # For a statement that replaced some partitions: by default Spark empties the others too.
+_WHOLE_TABLE = ("spark.sql.sources.partitionOverwriteMode", "STATIC")
+_OVERWRITING = re.compile(r"\bOVERWRITE\b", re.IGNORECASE)
 _PARTITIONS_ALONE = (("spark.sql.sources.partitionOverwriteMode", "dynamic"),)
 _SHOWN = 3
 _CHANGING = re.compile(
@@ -508,7 +512,7 @@ class _Planning:
         made = next((each for each in reversed(history) if each.snapshot and not each.branch), None)
         check = TableCheck("newest", statements.table_id(known), made.snapshot if made else "")
         # What only a read tells may be older than that.
-        check = attrs.evolve(check, time=made.time if made and made.run_id else 0)
+        check = attrs.evolve(check, time=made.time if made and made.run_id else 0, table_id=_table_id(history))
         base = self._bases.get(dataset)
         if base is None:
             return (check,)
@@ -720,6 +724,7 @@ class _Planning:
         title = f"Run the statement of {run.job} again."
         if not text.text:
             doubts.append(f"it ran this: {run.sql}")
+        doubts += _doubts_of_session(run, stands_alone=text.stands_alone)
         elsewhere = [each for each in writes if not self._facts.datasets[each].is_of_spark]
         doubts += [
             f"no event says that {self._label(each)} is a table of Spark: run it where it ran" for each in elsewhere
@@ -735,7 +740,7 @@ class _Planning:
             again=tuple(self._again(group)),
             doubts=tuple(dict.fromkeys(doubts)),
             writes=tuple(statements.table_id(each, copies.get(each.id, "")) for each in tables if each.is_of_spark),
-            settings=_PARTITIONS_ALONE if replaces_partitions(run.job) else (),
+            settings=_settings(run),
             before=tuple(self._checks_before(reads, () if copies else tables)),
             after=tuple(self._checks_after(unit, copies)),
             like="" if copies else run.id,
@@ -782,6 +787,10 @@ class _Planning:
         for query in streams:
             if self._queries[query][0] in group.units:
                 notes += _restart_notes(self._restart(query, self._queries[query]))
+            if self._queries[query][-1] not in group.units:
+                notes.append(
+                    "Let it read all that is there, and end, before the next step: others need what it has made."
+                )
         side = self._wish.mode is Mode.SIDE_BY_SIDE
         if side:
             notes += [
@@ -1259,6 +1268,37 @@ def _command(application: ApplicationFacts | None) -> tuple[str, tuple[str, ...]
         notes.append(f"Its command: {statements.shell(application.command)}")
         return "", tuple(notes)
     return statements.shell(application.command) if application.command else "", tuple(notes)
+
+
+def _table_id(history: Sequence[MadeVersion]) -> str:
+    """Return the id of the table that a dataset is now; empty if no event since its last DROP tells it."""
+    dropped = max((place for place, made in enumerate(history) if made.change == "DROP"), default=-1)
+    return next((made.table_id for made in reversed(history[dropped + 1 :]) if made.table_id), "")
+
+
+def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
+    """Return the settings of the session under which a statement is repeated."""
+    told = dict(known_settings(run.session.settings)) if run.session is not None else {}
+    if replaces_partitions(run.job):
+        told |= dict(_PARTITIONS_ALONE)
+    elif run.session is not None and _OVERWRITING.search(run.sql):
+        # The session that repeats it may have another one.
+        told.setdefault(*_WHOLE_TABLE)
+    return tuple(sorted(told.items()))
+
+
+def _doubts_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:
+    """Yield what is not certain about the session in which a statement is repeated."""
+    if run.session is None:
+        yield "no event tells the settings of its session, such as spark.sql.ansi.enabled: it runs under those that are"
+        return
+    left = sorted(dict(run.session.settings).keys() - dict(known_settings(run.session.settings)).keys())
+    if left:
+        # The events may come from anybody, and a setting can name a class that is loaded.
+        yield f"it ran under settings that are not repeated: {', '.join(left)}"
+    place = ".".join(filter(None, (run.session.catalog, run.session.schema)))
+    if place and not stands_alone:
+        yield f"it ran in {place}, where names without a schema are looked up"
 
 
 def _expired_note(base: _Base, expired: str) -> tuple[str, ...]:

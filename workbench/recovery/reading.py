@@ -237,7 +237,7 @@ class _FactsReader:
         return {read.version[0] for reads in self.versions.read_by(parts).values() for read in reads}
 
     def _made(
-        self, dataset: DatasetFacts, runs: Mapping[str, RunFacts], branches: Mapping[tuple[str, str], str]
+        self, dataset: DatasetFacts, runs: Mapping[str, RunFacts], branches: Mapping[tuple[str, str], _Written]
     ) -> Iterator[MadeVersion]:
         was_there = False
         for version in self.versions.of(dataset.id):
@@ -256,17 +256,18 @@ class _FactsReader:
                 did.whole,
                 did.empties,
                 did.nothing,
-                branches.get((version.run_id, version.id), ""),
+                branches.get((version.run_id, version.id), _Written()).branch,
                 version.rows,
+                branches.get((version.run_id, version.id), _Written()).table_id,
             )
 
     def _runs(
         self, ids: Collection[str]
-    ) -> tuple[dict[str, RunFacts], dict[int, _Storage], dict[tuple[str, str], str]]:
-        """Return runs, how their events store each name of a dataset, and the branch of each run and version."""
+    ) -> tuple[dict[str, RunFacts], dict[int, _Storage], dict[tuple[str, str], _Written]]:
+        """Return runs, how their events store each name of a dataset, and where each run wrote each version."""
         said: dict[str, list[EventFacts]] = {}
         about: dict[int, _Storage] = {}
-        branches: dict[tuple[str, str], str] = {}
+        branches: dict[tuple[str, str], _Written] = {}
         stored: dict[int, list[tuple[int, _Storage, DatasetOfEvent]]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             said.setdefault(run_id, []).append(event)
@@ -279,8 +280,9 @@ class _FactsReader:
                 before = about.get(name_id)
                 if before != storage:
                     about[name_id] = storage if before is None else storage.or_else(before)
-                if dataset.branch is not None:
-                    branches |= {(run_id, version): dataset.branch for version in dataset.versions}
+                if dataset.branch is not None or dataset.table_id:
+                    written = _Written(dataset.branch or "", dataset.table_id)
+                    branches |= {(run_id, version): written for version in dataset.versions}
         sql = (
             "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
             "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
@@ -298,7 +300,11 @@ class _FactsReader:
             seconds = (ended - started) / 1_000_000 if ended and started and ended >= started else None
             told = [event.run.corrects for event in events if event.run is not None]
             corrects = next(filter(None, told), "")
-            found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects)
+            sessions = (event.run.session for event in events if event.run is not None)
+            session = next((each for each in sessions if each is not None), None)
+            found[run_id] = RunFacts(
+                run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects, session
+            )
         return found, about, branches
 
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:
@@ -364,6 +370,14 @@ class _FactsReader:
         ):
             found.setdefault(application, set()).add(dataset)
         return {application: tuple(sorted(each)) for application, each in found.items()}
+
+
+@attrs.frozen
+class _Written:
+    """Where a version was written: the branch, empty for the main one, and the id of the table, if it is known."""
+
+    branch: str = ""
+    table_id: str = ""
 
 
 @attrs.frozen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import pytest
 from openlineage_pyspark.errors import StoreError
@@ -226,6 +228,19 @@ def test_a_version_between_others_of_unknown_origin_stops_the_plan(
     assert [(each.message.partition(",")[0], each.newer) for each in problems] == [(text, "ice.db.t") for text in said]
 
 
+@pytest.mark.parametrize(
+    ("now", "known", "stops"), [("b", "a", True), ("a", "a", False), ("", "a", False), ("b", "", False)]
+)
+def test_a_table_with_another_id_is_another_table_and_no_option_takes_it(now: str, known: str, stops: bool) -> None:  # noqa: FBT001
+    live = attrs.evolve(line("1", "2", "3"), table_id=now)
+    check = TableCheck("newest", TABLE, "3", table_id=known)
+
+    problems = found(Held({TABLE: live}), attrs.evolve(back(), before=(check,))).problems
+
+    said = "ice.db.t is another table: its id is b, and the one that the store knows had a"
+    assert [(each.newer, each.message.partition(". ")[0]) for each in problems] == [("", said)] * stops
+
+
 @pytest.mark.parametrize(("seconds", "stops"), [(20, False), (3600, True)])
 def test_a_version_that_was_committed_after_its_run_is_of_another_table(seconds: int, stops: bool) -> None:  # noqa: FBT001
     live = line("1", "2", "3")
@@ -251,7 +266,7 @@ def test_a_version_that_was_committed_after_its_run_is_of_another_table(seconds:
     ],
 )
 def test_what_a_version_comes_from_and_nobody_knows_is_older_than_the_bad_data_or_adds_none(
-    unknown: dict[str, object],
+    unknown: dict[str, Any],
     stops: bool,  # noqa: FBT001
 ) -> None:
     live = line("1", "2", "3", "4")

@@ -220,6 +220,86 @@ def test_an_overwrite_of_some_partitions_is_repeated_as_one_and_ends_no_bad_data
     assert [body.count(mode) for body in bodies] == [2, 2]
 
 
+def test_a_statement_is_repeated_under_the_settings_of_its_session(filled: Fill) -> None:
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    told = {"settings": {"spark.sql.ansi.enabled": "false", mode: "DYNAMIC"}}
+    overwrite = "INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.a"
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("b", 2, "INSERT INTO ice.db.b SELECT * FROM ice.db.a", (table("a", "11"),), table("b", "21")),
+            *statement("c", 3, overwrite, (table("a", "11"),), table("c", "31", change="OVERWRITE"), session=told),
+            *statement("d", 4, overwrite, (table("a", "11"),), table("d", "41", change="OVERWRITE")),
+            *statement("e", 5, overwrite, (table("a", "11"),), table("e", "51", change="OVERWRITE"), session=None),
+        )
+        .recover("db.a")
+        .result
+    )
+
+    repeated = {step.like: step for step in found.steps if step.like and step.code}
+    assert {run: step.settings for run, step in repeated.items()} == {
+        "b-2": (),
+        "c-3": (("spark.sql.ansi.enabled", "false"), (mode, "DYNAMIC")),
+        "d-4": ((mode, "STATIC"),),
+        "e-5": (),
+    }
+    doubt = "no event tells the settings of its session, such as spark.sql.ansi.enabled: it runs under those that are"
+    assert [run for run, step in repeated.items() if any(each.startswith(doubt) for each in step.doubts)] == ["e-5"]
+
+
+def test_only_settings_of_the_list_are_set_again(filled: Fill) -> None:
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    hostile = {mode: "DYNAMIC; DROP TABLE t", "spark.sql.catalog.evil": "x.Evil", "spark.sql.ansi.enabled": "false"}
+    insert = "INSERT INTO ice.db.b SELECT * FROM ice.db.a"
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("b", 2, insert, (table("a", "11"),), table("b", "21"), session={"settings": hostile}),
+        )
+        .recover("db.a")
+        .result
+    )
+
+    (step,) = [each for each in found.steps if each.action == "run" and each.like == "b-2"]
+    assert step.settings == (("spark.sql.ansi.enabled", "false"),)
+    assert f"it ran under settings that are not repeated: spark.sql.catalog.evil, {mode}" in step.doubts
+
+
+def test_a_statement_that_may_need_the_current_schema_says_which_it_was(filled: Fill) -> None:
+    place = {"settings": {}, "currentCatalog": "ice", "currentSchema": "mart"}
+    insert = "INSERT INTO ice.db.b SELECT * FROM ice.db.a"
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("b", 2, f"{insert} JOIN helper", (table("a", "11"),), table("b", "21"), session=place),
+            *statement("c", 3, insert, (table("a", "11"),), table("b", "22", parent="21"), session=place),
+        )
+        .recover("db.a")
+        .result
+    )
+
+    said = "it ran in ice.mart, where names without a schema are looked up"
+    assert [step.like for step in found.steps if said in step.doubts] == ["b-2"]
+
+
+def test_the_id_of_a_table_is_checked_since_its_last_drop(filled: Fill) -> None:
+    def made(version: str, id_: str, **facets: str) -> dict[str, Any]:
+        found = table("a", version, **facets)
+        found["facets"]["pyspark_snapshot"]["tableId"] = id_
+        return found
+
+    dropped = table("a", change="DROP")
+    store = filled(
+        *statement("a", 1, "", (), made("11", "first")),
+        *statement("drop", 2, "DROP TABLE ice.db.a", (), dropped),
+        *statement("a", 3, "", (), made("12", "second", change="CREATE")),
+        *statement("a", 4, "", (), table("a", "13", parent="12")),
+    )
+    checks = [check for step in store.recover("db.a").result.steps for check in step.before if check.check == "newest"]
+
+    assert {(check.version, check.table_id) for check in checks} == {("13", "second")}
+
+
 def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> None:
     merge = "MERGE INTO ice.db.b USING ice.db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v"
     found = (
@@ -443,7 +523,11 @@ def test_a_stream_is_repeated_up_to_where_others_read_what_it_made_until_then(fi
     ]
     assert doubts_of(found) == []
     starts = [step for step in found.steps if step.language == "shell" and step.action == "run"]
-    assert [(len(step.notes), step.again[0].batches) for step in starts] == [(3, (1, 1)), (1, (2, 2))]
+    assert [(len(step.notes), step.again[0].batches) for step in starts] == [(4, (1, 1)), (1, (2, 2))]
+    assert (
+        starts[0].notes[-2]
+        == "Let it read all that is there, and end, before the next step: others need what it has made."
+    )
 
 
 def test_a_part_of_a_stream_that_read_two_loads_comes_after_both(filled: Fill) -> None:
