@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         Parent,
         ProcessingType,
         Raised,
+        Replaced,
         RunInput,
         RunOutput,
         RunReference,
@@ -280,6 +281,7 @@ __all__ = [
     "RecoveryStep",
     "RegistrationError",
     "RepeatedRun",
+    "Replaced",
     "Result",
     "Rows",
     "RunInput",
@@ -332,8 +334,8 @@ _NAMES = {
     "facets.model.lineage": "ColumnLineage InputField OutputColumn Transformation",
     "facets.model.micro_batch": "BatchSink BatchSource MicroBatch StreamingQuery",
     "facets.model.run": (
-        "CallSite Engine EventType Failure Gap Job JobType Lifecycle Parent ProcessingType Raised RunInput RunOutput "
-        "RunReference RunState Submission"
+        "CallSite Engine EventType Failure Gap Job JobType Lifecycle Parent ProcessingType Raised Replaced RunInput "
+        "RunOutput RunReference RunState Submission"
     ),
     "listener.metrics": "Metrics",
     "listener.start.register": "Handle register",

@@ -32,6 +32,7 @@ PRIVATE = {
     "listener/start/prepare.py": {"StillPreparingError"},
     "transport/attempt.py": {"ForeignError"},
     "transport/http/client.py": {"_SendingTimedOutError"},
+    "workbench/predict/variables.py": {"UnknownVariableError"},
 }
 EXAMPLES = [
     errors.TextError("a.sql can't be read: Permission denied", path="a.sql"),

@@ -68,8 +68,8 @@ def table(options: Iterable[str] = ()) -> str:
     lines += [f"skip\t{class_name}\t{argument}" for class_name, argument in unread()]
     lines += [f"transparent\t{class_name}" for class_name in sorted(operators.SAME_OUTPUT)]
     lines += [f"refuse\t{class_name}" for class_name in REFUSED]
-    lines += [f"where\t{option}" for option in sorted(WHERE.union(options))]
     lines += [f"setting\t{key}\t{'always' if key in ALWAYS else 'changed'}" for key in SETTINGS]
+    lines += [f"where\t{option}" for option in sorted(WHERE.union(options))]
     return "\n".join(lines)
 
 

@@ -244,8 +244,8 @@ def test_texts_configuration_and_custom_facets_go_one_after_the_other(stages):
     assert len(facets_of(comments, "inputs", 2)["schema"]["fields"]) == 101
     assert configuration["job"]["facets"].keys() == {"jobType", "mine"}
     assert configuration["run"]["facets"].keys() == {
-        "parent", "processing_engine", "pyspark_event", "pyspark_micro_batches", "errorMessage",
-        "extractionError", "mine",
+        "parent", "processing_engine", "pyspark_event", "pyspark_micro_batches", "pyspark_session",
+        "errorMessage", "extractionError", "mine",
     }  # fmt: skip
     assert "mine" in facets_of(configuration, "inputs", 2)
     assert "ours" in configuration["inputs"][2]["inputFacets"]
