@@ -96,6 +96,7 @@ NAMES = [
     "RecoveryStep",
     "RegistrationError",
     "RepeatedRun",
+    "Replaced",
     "Result",
     "Rows",
     "RunInput",
