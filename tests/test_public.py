@@ -149,6 +149,7 @@ ALIASES = [
     "Node",
     "NodeId",
     "ProcessingType",
+    "Replaced",
     "Use",
     "Writer",
 ]

@@ -24,12 +24,11 @@ PLAIN = [name for name in ROWS if name not in LAKES and not (name == "python" an
 class Ran:
     """The events of a run of the rows, and the folder of what they wrote."""
 
-    def __init__(self, jobs: Jobs, lake: Path, kinds: list[str], conf: dict[str, str]) -> None:
+    def __init__(self, jobs: Jobs, kinds: list[str], conf: dict[str, str]) -> None:
         """Run the rows of some kinds."""
-        conf = {"spark.sql.warehouse.dir": f"{lake}/warehouse", "spark.sql.shuffle.partitions": "1", **conf}
-        done = jobs.run("matrix.py", str(lake), *kinds, conf=conf)
-        assert done.code == 0, done.stderr
-        self.lake, self.job = lake, done
+        done = jobs.run("matrix.py", *kinds, conf={"spark.sql.shuffle.partitions": "1", **conf})
+        assert done.code == 0, done.stdout
+        self.lake, self.job = done.folder, done
         self.done = [event for event in done.queries() if event["eventType"] == "COMPLETE"]
 
     def expected(self, row: str) -> tuple[str, str]:
@@ -83,21 +82,17 @@ def test_the_page_has_the_rows(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="module")
 def plain(real_spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    lake = tmp_path_factory.mktemp("lake")
-    return Ran(Jobs(HERE / "jobs", tmp_path_factory.mktemp), lake, PLAIN, {})
+    return Ran(Jobs(HERE / "jobs", tmp_path_factory.mktemp), PLAIN, {})
 
 
 @pytest.fixture(scope="module")
 def lakes(packaged: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    lake = tmp_path_factory.mktemp("lake")
     catalog = {
         "spark.sql.catalog.other": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.other.type": "hadoop",
-        "spark.sql.catalog.other.warehouse": f"{lake}/other_ice",
-        "spark.sql.catalog.ice.warehouse": f"{lake}/ice",
         "spark.jars": packaged(LAKE_JARS),
     }
-    return Ran(Jobs(HERE / "jobs", tmp_path_factory.mktemp), lake, LAKES, {**LAKE_CONF, **catalog})
+    return Ran(Jobs(HERE / "jobs", tmp_path_factory.mktemp), LAKES, {**LAKE_CONF, **catalog})
 
 
 def check(ran: Ran, row: str, *others: str) -> None:

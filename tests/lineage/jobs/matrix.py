@@ -7,15 +7,21 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-LAKE, ROWS = sys.argv[1], sys.argv[2:]
-os.chdir(LAKE)
-spark = SparkSession.builder.appName("matrix").getOrCreate()
+# Relative paths are Spark's own, and those of its JVM: it runs in the same folder.
+LAKE, ROWS = Path.cwd(), sys.argv[1:]
+spark = (
+    SparkSession.builder.appName("matrix")
+    .config("spark.sql.warehouse.dir", f"{LAKE}/warehouse")
+    .config("spark.sql.catalog.ice.warehouse", f"{LAKE}/ice")
+    .config("spark.sql.catalog.other.warehouse", f"{LAKE}/other_ice")
+    .getOrCreate()
+)
 rows = spark.range(4).selectExpr("id AS k", "CAST(id AS STRING) AS v").coalesce(1)
 SCHEMA = "k BIGINT, v STRING"
 
 
 def part(pattern):
-    return str(next(Path(LAKE).glob(pattern)))
+    return str(next(LAKE.glob(pattern)))
 
 
 def into(row, way, frame):
