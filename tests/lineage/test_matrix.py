@@ -46,10 +46,13 @@ class Ran:
         return found
 
     def writes(self, row: str) -> set[tuple[str, str]]:
-        """Give the names under which a row's thing is written: all of those that are like the right one."""
-        last = re.split(r"[/.]", self.expected(row)[1])[-1].lower()
+        """Give the names under which a row's thing is written: all that end as the right one does, in any case."""
+
+        def last(name: str) -> str:
+            return re.split(r"[/.]", name)[-1].lower()
+
         outputs = (o for event in self.done for o in event["outputs"] if "/sinks/" not in o["name"])
-        return {(o["namespace"], o["name"]) for o in outputs if last in o["name"].lower()}
+        return {named(output) for output in outputs if last(output["name"]) == last(self.expected(row)[1])}
 
 
 def named(dataset: dict[str, Any]) -> tuple[str, str]:
