@@ -99,5 +99,7 @@ def _probe(context: Any) -> Probe:
     """Return the probe in the JVM of a context, which is loaded once."""
     gateway = context._gateway
     if gateway not in _PROBES:
-        _PROBES[gateway] = Probe(gateway, ProbeLimits(), cached=_known(context)[1].class_cache_enabled)
+        settings = _known(context)[1]
+        limits = ProbeLimits(options=settings.trimming.options)
+        _PROBES[gateway] = Probe(gateway, limits, cached=settings.class_cache_enabled)
     return _PROBES[gateway]

@@ -354,6 +354,11 @@ class Trimming:
         same = name == identifier.name and namespace == identifier.namespace
         return identifier if same else Identifier(namespace, name)
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of sources that the rules need, in lower case and sorted."""
+        return tuple(sorted({option for rule in self.rules for option in rule.options}))
+
     def namespace(self, namespace: str) -> str:
         """Return a namespace with logical names in place of hosts."""
         changed = (resolver.resolved(namespace) for resolver in self.resolvers)

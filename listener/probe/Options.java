@@ -40,8 +40,8 @@ final class Options {
 
   /** Returns the same of the first map that a relation of a connector keeps, whatever that calls it. */
   static Object[] whereOf(Object relation, HashSet wanted) {
-    if (relation.getClass().getName().startsWith("org.apache.spark.sql.execution.")) return null;
     for (Class c = relation.getClass(); c != null && c != Object.class; c = c.getSuperclass()) {
+      if (c.getName().startsWith("org.apache.spark.sql.execution.")) return null;
       Field[] fields = c.getDeclaredFields();
       for (int i = 0; i < fields.length; i++) {
         boolean map = scala.collection.Map.class.isAssignableFrom(fields[i].getType());

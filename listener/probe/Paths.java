@@ -18,8 +18,10 @@ final class Paths {
       return found.toArray();
     }
     Path path = path(given);
+    if (path == null) return given;
+    if (isWhole(path)) return path.toString();
     Configuration conf = configuration(session);
-    return path == null || conf == null ? given : qualified(path, conf).toString();
+    return conf == null ? given : qualified(path, conf).toString();
   }
 
   /** Returns a path of this machine, qualified. */
@@ -42,8 +44,7 @@ final class Paths {
   }
 
   static Path qualified(Path path, Configuration conf) {
-    // A whole one needs no file system, which would perhaps have to be connected first.
-    if (path.toUri().getScheme() != null && path.toUri().getAuthority() != null) return path;
+    if (isWhole(path)) return path;
     try {
       return path.getFileSystem(conf).makeQualified(path);
     } catch (IOException unknownScheme) {
@@ -51,6 +52,12 @@ final class Paths {
     } catch (RuntimeException unusable) {
       return path;
     }
+  }
+
+  /** Returns whether a path needs no file system, which would perhaps have to be connected first. */
+  private static boolean isWhole(Path path) {
+    URI uri = path.toUri();
+    return uri.getScheme() != null && (uri.getAuthority() != null || "file".equals(uri.getScheme()));
   }
 
   private static Path path(Object given) {

@@ -180,6 +180,10 @@ def _trimming(
     )
 
 
+def _by_name(reading: LayerReading, key: Key[Any]) -> dict[str, Any]:
+    return {name: value for name, value, _ in reading.named(key) if value}
+
+
 def _resolvers(
     reading: LayerReading,
     kind: Key[str | None],
@@ -189,9 +193,8 @@ def _resolvers(
     schema: Key[str | None],
 ) -> Iterator[NamespaceResolver]:
     """Yield the resolvers of namespaces, each with what its type needs."""
-    listed, patterns, groups, schemas = (
-        {name: value for name, value, _ in reading.named(each) if value} for each in (hosts, regex, group, schema)
-    )
+    listed, patterns = _by_name(reading, hosts), _by_name(reading, regex)
+    groups, schemas = _by_name(reading, group), _by_name(reading, schema)
     for name, type_, given in reading.named(kind):
         scheme = schemas.get(name)
         if type_ == "hostlist" and name in listed:

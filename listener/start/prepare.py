@@ -166,7 +166,7 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
             settings.plan_max_nodes,
             settings.plan_max_bytes,
             reads=settings.reads_enabled,
-            options=tuple(sorted({option for rule in settings.trimming.rules for option in rule.options})),
+            options=settings.trimming.options,
         )
         prepared = ListenerParts(settings, Probe(gateway, limits, cached=settings.class_cache_enabled), delivery)
     except TransportConfigError as problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.spark_jobs import Jobs
+from support.spark_jobs import Jobs, short_name
 
 # Spark's version -> the Iceberg that is tested with it.
 JARS = {
@@ -32,7 +32,7 @@ def test_merge_update_and_delete_tell_what_they_assign_and_what_decides(job, vio
     assert job.code == 0
     assert violations(job.events()) == []
     done = [
-        e for e in job.queries() if e["eventType"] == "COMPLETE" and e["job"]["name"].endswith(f"{command}.db_{table}")
+        e for e in job.queries() if e["eventType"] == "COMPLETE" and short_name(e).endswith(f"{command}.db_{table}")
     ]
     merge, update, delete, taken = done
     assert said(merge) == (
@@ -67,7 +67,7 @@ def test_an_update_tells_how_it_makes_what_it_sets_also_the_fields_of_structs(jo
     first, second = [
         told(e)
         for e in job.queries()
-        if e["eventType"] == "COMPLETE" and e["job"]["name"].endswith(f"{command}.db_{table}")
+        if e["eventType"] == "COMPLETE" and short_name(e).endswith(f"{command}.db_{table}")
     ]
     pay, whole = f"(({table}.pay * 2) + {table}.box.a)", f"named_struct('a', {table}.box.a, 'b', upper({table}.box.b))"
     assert first == {
@@ -89,7 +89,7 @@ def test_a_table_is_one_dataset_from_the_query_that_makes_it_to_its_drop(job):
         (event["job"]["name"].split(".")[1], output["namespace"], output["name"].rpartition("/")[2])
         for event in done
         for output in event["outputs"]
-        if event["job"]["name"].endswith(".db_one")
+        if short_name(event).endswith(".db_one")
     }
     assert written == {
         (command, "file", "one") for command in ("create_table_as_select", "replace_table_as_select", "drop_table")
@@ -101,7 +101,7 @@ def test_a_table_is_one_dataset_from_the_query_that_makes_it_to_its_drop(job):
         if output["name"].rpartition("/")[2].startswith("by_")
     }
     assert read == {way: ["one"] for way in ("by_name", "by_version", "by_path")}
-    (made,) = [e for e in done if e["job"]["name"].endswith("create_table_as_select.db_one")]
+    (made,) = [e for e in done if short_name(e).endswith("create_table_as_select.db_one")]
     (output,) = made["outputs"]
     links = [
         (link["namespace"].partition(":")[0], link["name"]) for link in output["facets"]["symlinks"]["identifiers"]
@@ -117,7 +117,7 @@ def test_an_altered_table_has_its_columns_after_each_change_inside_of_structs_to
     altered = [
         words(event["outputs"][0]["facets"]["schema"]["fields"])[3:]
         for event in job.queries()
-        if event["eventType"] == "START" and event["job"]["name"].endswith(("columns.db_copied", "column.db_copied"))
+        if event["eventType"] == "START" and short_name(event).endswith(("columns.db_copied", "column.db_copied"))
     ]
     assert altered == [
         ["more struct ['a', 'b']", "list array [\"_element struct ['c']\"]"],

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.spark_jobs import Jobs
+from support.spark_jobs import Jobs, short_name
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def written(job, label):
     """Give the datasets that are written by jobs whose name ends so, each with the command."""
     found = {}
     for event in completed(job):
-        command, _, own = event["job"]["name"].split(".", 1)[1].partition(".")
+        command, _, own = short_name(event).split(".", 1)[1].partition(".")
         for output in event["outputs"]:
             if own == label:
                 found.setdefault((output["namespace"], output["name"]), set()).add(command)
@@ -66,10 +66,10 @@ def test_a_table_of_files_is_what_lies_at_its_location(job, lake, kind, place):
 
 
 def test_a_catalogs_entry_for_a_jdbc_table_is_that_table(job):
-    one = ("derby:memory:shop", "orders")
+    one = ("derby:memory:shop", "APP.ORDERS")
     assert uses(job, "jdbc") == {way: [one] for way in ("format", "query", "sql", "frame")}
     assert list(written(job, "default_dim")) == [one]
-    assert list(written(job, "orders")) == [one]
+    assert list(written(job, "APP_ORDERS")) == [one]
 
 
 def test_the_entry_has_its_name_as_a_symlink(job, lake):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support import checkpoints, kafka
-from support.spark_jobs import Jobs
+from support.spark_jobs import Jobs, short_name
 
 pytestmark = pytest.mark.long
 
@@ -26,7 +26,7 @@ def job(packaged, broker, tmp_path_factory):
 @pytest.fixture(scope="module")
 def runs(job):
     """Give the events of runs that were completed, by what ends the job's name."""
-    return {e["job"]["name"].split(".", 1)[1]: e for e in job.queries() if e["eventType"] == "COMPLETE"}
+    return {short_name(e).split(".", 1)[1]: e for e in job.queries() if e["eventType"] == "COMPLETE"}
 
 
 def named(datasets, broker):
@@ -46,7 +46,7 @@ def rows(datasets, kind):
 
 
 def of(runs, end):
-    (found,) = [event for name, event in runs.items() if name.partition(".")[2].startswith(end)]
+    (found,) = [event for name, event in runs.items() if f"{name.partition('.')[2]}_".startswith(end)]
     return found
 
 

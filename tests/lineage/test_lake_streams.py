@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.lakes import LAKE_CONF, LAKE_JARS
-from support.spark_jobs import Jobs
+from support.spark_jobs import Jobs, short_name
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def job(packaged, tmp_path_factory):
 
 
 def completed(job, end):
-    (event,) = [e for e in job.queries() if e["eventType"] == "COMPLETE" and e["job"]["name"].endswith(end)]
+    (event,) = [e for e in job.queries() if e["eventType"] == "COMPLETE" and short_name(e).endswith(end)]
     return event
 
 

@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,6 +33,11 @@ QUICK_JVM = {"SPARK_SUBMIT_OPTS": class_archive.java_options()}
 PATIENT = {"spark.openlineage.start.timeoutInMillis": "60000", "spark.openlineage.flush.timeoutInMillis": "60000"}
 SPARK_VERSION = importlib.metadata.version("pyspark") if importlib.util.find_spec("pyspark") else "none"
 _FOREIGN = ("OPENLINEAGE", "SPARK_", "PYSPARK_", "PYTHONPATH")
+
+
+def short_name(event: Event) -> str:
+    """Give the name of an event's job without the hash that tells its output from those of the same short name."""
+    return re.sub(r"_[0-9a-f]{6}$", "", event["job"]["name"])
 
 
 @attrs.frozen

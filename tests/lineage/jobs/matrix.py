@@ -1,0 +1,235 @@
+"""Each thing is written in one way and read in every other; the sink's name tells the row and the way."""
+# ruff: noqa: ARG002, C901, N802
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+# Relative paths are Spark's own, and those of its JVM: it runs in the same folder.
+LAKE, ROWS = Path.cwd(), sys.argv[1:]
+spark = (
+    SparkSession.builder.appName("matrix")
+    .config("spark.sql.warehouse.dir", f"{LAKE}/warehouse")
+    .config("spark.sql.catalog.ice.warehouse", f"{LAKE}/ice")
+    .config("spark.sql.catalog.other.warehouse", f"{LAKE}/other_ice")
+    .getOrCreate()
+)
+rows = spark.range(4).selectExpr("id AS k", "CAST(id AS STRING) AS v").coalesce(1)
+SCHEMA = "k BIGINT, v STRING"
+
+
+def part(pattern):
+    return str(next(LAKE.glob(pattern)))
+
+
+def into(row, way, frame):
+    frame.write.mode("overwrite").parquet(f"{LAKE}/sinks/{row}|{way}")
+
+
+def streamed(row, way, frame):
+    sink = f"{LAKE}/sinks/{row}|{way}"
+    query = frame.writeStream.format("parquet").option("checkpointLocation", f"{sink}.state")
+    query.trigger(availableNow=True).start(sink).awaitTermination()
+
+
+def by_paths(row, format_, place, *, parts=True):
+    """Read what lies at a relative path in each spelling of it."""
+    schema = "value STRING" if format_ == "text" else SCHEMA
+    read = spark.read.format(format_).schema(schema) if format_ != "delta" else spark.read.format(format_)
+    into(row, "absolute", read.load(f"{LAKE}/{place}"))
+    into(row, "relative", read.load(place))
+    into(row, "slashes", read.load(f"{LAKE}//{place}/"))
+    into(row, "dots", read.load(f"{LAKE}/other/../{place}"))
+    into(row, "uri", read.load(f"file://{LAKE}/{place}"))
+    into(row, "path in SQL", spark.sql(f"SELECT * FROM {format_}.`{LAKE}/{place}`"))
+    if parts:
+        into(row, "pattern of many", read.load(f"{LAKE}/{place}/part-*"))
+        into(row, "one part", read.load(part(f"{place}/part-*")))
+        into(row, "pattern of one", read.load(f"{part(f'{place}/part-*')[:-3]}*"))
+    stream = spark.readStream.format(format_)
+    streamed(row, "stream", (stream if format_ == "delta" else stream.schema(schema)).load(f"{LAKE}//{place}"))
+
+
+def files(format_):
+    frame = rows.select("v") if format_ == "text" else rows
+    frame.write.format(format_).mode("overwrite").save(f"things/{format_}")
+    frame.write.format(format_).mode("append").save(f"{LAKE}//things/{format_}/")
+    frame.write.format(format_).mode("append").save(f"{LAKE}/things/../things/{format_}")
+    by_paths(format_, format_, f"things/{format_}")
+
+
+def partitioned():
+    rows.write.partitionBy("k").parquet("things/partitioned")
+    into("partitioned", "whole", spark.read.parquet("things/partitioned"))
+    into("partitioned", "one partition", spark.read.parquet("things/partitioned/k=1"))
+    into("partitioned", "pattern", spark.read.parquet("things/partitioned/k=*"))
+    into("partitioned", "one part", spark.read.parquet(part("things/partitioned/k=1/part-*")))
+    into(
+        "partitioned",
+        "base path",
+        spark.read.option("basePath", "things/partitioned").parquet("things/partitioned/k=2"),
+    )
+
+
+def days():
+    rows.write.mode("overwrite").json("things/days/2024-01-01")
+    rows.write.mode("append").json("things/days/2024-01-02")
+    into("days", "one day", spark.read.schema(SCHEMA).json("things/days/2024-01-01"))
+    into("days", "pattern", spark.read.schema(SCHEMA).json("things/days/2024-*"))
+    into("days", "one part", spark.read.schema(SCHEMA).json(part("things/days/2024-01-02/part-*")))
+    Path("things/days_of_files").mkdir(parents=True)
+    for day in ("2024-01-01", "2024-01-02"):
+        os.link(part(f"things/days/{day}/part-*"), f"{LAKE}/things/days_of_files/{day}.json")
+        into("days_of_files", day, spark.read.schema(SCHEMA).json(f"things/days_of_files/{day}.json"))
+    into("days_of_files", "pattern", spark.read.schema(SCHEMA).json("things/days_of_files/*.json"))
+    into("days_of_files", "folder", spark.read.schema(SCHEMA).json("things/days_of_files"))
+
+
+def rdd():
+    spark.sparkContext.parallelize(["a", "b"], 1).saveAsTextFile(f"{LAKE}/things/rdd")
+    into("rdd", "frame", spark.read.text("things/rdd"))
+    into("rdd", "text file", spark.sparkContext.textFile("things/rdd").map(lambda line: (line,)).toDF(["a"]))
+    into(
+        "rdd", "pattern", spark.sparkContext.textFile(f"{LAKE}/things/rdd/part-*").map(lambda line: (line,)).toDF(["a"])
+    )
+
+
+def table():
+    spark.sql("CREATE DATABASE sales")
+    spark.sql("USE sales")
+    rows.write.saveAsTable("goods")
+    rows.write.mode("append").saveAsTable("sales.goods")
+    rows.write.insertInto("goods")
+    spark.sql("INSERT INTO Sales.Goods SELECT * FROM goods")
+    into("table", "name", spark.table("goods"))
+    into("table", "whole name", spark.table("spark_catalog.sales.goods"))
+    into("table", "SQL", spark.sql("SELECT * FROM SALES.GOODS"))
+    into("table", "path", spark.read.parquet(f"{LAKE}/warehouse/sales.db/goods"))
+    into("table", "one part", spark.read.parquet(part("warehouse/sales.db/goods/part-*")))
+    streamed("table", "stream", spark.readStream.table("goods"))
+    spark.sql("USE default")
+
+
+def outside():
+    rows.write.parquet("things/outside")
+    spark.sql(f"CREATE TABLE outside USING parquet LOCATION '{LAKE}//things/outside/'")
+    spark.sql("INSERT INTO outside SELECT * FROM outside")
+    into("outside", "name", spark.table("outside"))
+    into("outside", "path", spark.read.parquet("things/outside"))
+
+
+DERBY = "jdbc:derby:memory:matrix;create=true"
+
+
+def jdbc():
+    driver = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
+    spark.conf.set("spark.sql.catalog.derby", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
+    spark.conf.set("spark.sql.catalog.derby.url", DERBY)
+    spark.conf.set("spark.sql.catalog.derby.driver", driver)
+    rows.write.jdbc(DERBY, "thing", properties={"driver": driver})
+    rows.write.mode("append").jdbc(DERBY, "APP.THING", properties={"driver": driver})
+    for name in ("thing", "THING", "app.Thing", '"APP"."THING"'):
+        into("jdbc", name, spark.read.jdbc(DERBY, name, properties={"driver": driver}))
+    query = spark.read.format("jdbc").option("url", DERBY).option("driver", driver)
+    into("jdbc", "query", query.option("query", 'SELECT "k" FROM thing').load())
+    into("jdbc", "catalog", spark.table("derby.APP.THING"))
+    spark.sql(f"CREATE TABLE named USING jdbc OPTIONS (url '{DERBY}', dbtable 'thing', driver '{driver}')")
+    spark.sql("INSERT INTO named SELECT * FROM named")
+    into("jdbc", "table", spark.table("named"))
+
+
+def python():
+    from pyspark.sql.datasource import (
+        DataSource,
+        DataSourceReader,
+        DataSourceWriter,
+        SimpleDataSourceStreamReader,
+        WriterCommitMessage,
+    )
+
+    class Reader(DataSourceReader):
+        def read(self, partition):
+            yield (1, "a")
+
+    class Writer(DataSourceWriter):
+        def write(self, iterator):
+            list(iterator)
+            return WriterCommitMessage()
+
+    class Stream(SimpleDataSourceStreamReader):
+        def initialOffset(self):
+            return {"at": 0}
+
+        def read(self, start):
+            return iter([(1, "a")] if start["at"] == 0 else []), {"at": 1}
+
+        def readBetweenOffsets(self, start, end):
+            return iter([(1, "a")])
+
+    class Acme(DataSource):
+        @classmethod
+        def name(cls):
+            return "acme"
+
+        def schema(self):
+            return SCHEMA
+
+        def reader(self, schema):
+            return Reader()
+
+        def writer(self, schema, overwrite):
+            return Writer()
+
+        def simpleStreamReader(self, schema):
+            return Stream()
+
+    spark.dataSource.register(Acme)
+    place = {"endpoint": "https://me:canary@crm", "table": "invoices", "password": "canary"}
+    rows.write.format("acme").options(**place).mode("append").save()
+    into("python", "batch", spark.read.format("acme").options(**place).load())
+    into("python", "another order", spark.read.format("acme").options(**dict(reversed(place.items()))).load())
+    sink = f"{LAKE}/sinks/python|stream"
+    stream = spark.readStream.format("acme").options(**place).load().writeStream.format("parquet")
+    query = stream.option("checkpointLocation", f"{sink}.state").start(sink)
+    query.processAllAvailable()
+    query.stop()
+    into("python", "another place", spark.read.format("acme").options(endpoint="https://erp", table="invoices").load())
+
+
+def delta():
+    rows.write.format("delta").save("things/delta")
+    rows.write.format("delta").mode("append").save(f"{LAKE}//things/delta/")
+    rows.write.format("delta").mode("append").save(f"{LAKE}/other/../things/delta")
+    by_paths("delta", "delta", "things/delta")
+    spark.sql(f"CREATE TABLE by_name USING delta LOCATION '{LAKE}/things/delta'")
+    spark.sql("INSERT INTO by_name SELECT * FROM by_name")
+    into("delta", "table", spark.table("by_name"))
+
+
+def iceberg():
+    spark.sql("CREATE TABLE ice.db.thing (k BIGINT, v STRING) USING iceberg")
+    rows.writeTo("ice.db.thing").append()
+    rows.write.format("iceberg").mode("append").save("ice.db.thing")
+    spark.sql("ALTER TABLE ice.db.thing CREATE BRANCH b")
+    spark.sql("ALTER TABLE ice.db.thing CREATE TAG g")
+    spark.sql("INSERT INTO ice.db.thing.branch_b SELECT * FROM ice.db.thing")
+    into("iceberg", "name", spark.table("ice.db.thing"))
+    into("iceberg", "load", spark.read.format("iceberg").load("ice.db.thing"))
+    into("iceberg", "path", spark.read.format("iceberg").load(f"{LAKE}/ice/db/thing"))
+    into("iceberg", "branch", spark.table("ice.db.thing.branch_b"))
+    into("iceberg", "tag", spark.sql("SELECT * FROM ice.db.thing VERSION AS OF 'g'"))
+    into("iceberg", "one part", spark.read.parquet(part("ice/db/thing/data/*.parquet")))
+    into("iceberg", "snapshots", spark.table("ice.db.thing.snapshots"))
+    into("iceberg", "snapshots by path", spark.read.format("iceberg").load(f"{LAKE}/ice/db/thing#snapshots"))
+    spark.sql("CREATE TABLE other.db.thing (k BIGINT, v STRING) USING iceberg")
+    spark.sql("INSERT INTO other.db.thing SELECT * FROM ice.db.thing")
+
+
+KINDS = {
+    **{name: (lambda name=name: files(name)) for name in ("parquet", "orc", "json", "csv", "text")},
+    **{each.__name__: each for each in (partitioned, days, rdd, table, outside, jdbc, python, delta, iceberg)},
+}
+for kind in ROWS:
+    KINDS[kind]()

@@ -1,0 +1,161 @@
+"""Each source and sink is one dataset: it is written one way, and read every other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from support.lakes import LAKE_CONF, LAKE_JARS
+from support.spark_jobs import SPARK_VERSION, Jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = Path(__file__).parent
+ROWS: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "matrix.yaml").read_text("utf-8"))
+PAGE = HERE.parent.parent / "docs" / "matrix.md"
+LAKES = [name for name, row in ROWS.items() if row.get("needs") in ("Delta Lake", "Iceberg")]
+PLAIN = [name for name in ROWS if name not in LAKES and not (name == "python" and SPARK_VERSION < "4")]
+
+
+class Ran:
+    """The events of a run of the rows, and the folder of what they wrote."""
+
+    def __init__(self, jobs: Jobs, kinds: list[str], conf: dict[str, str]) -> None:
+        """Run the rows of some kinds."""
+        done = jobs.run("matrix.py", *kinds, conf={"spark.sql.shuffle.partitions": "1", **conf})
+        assert done.code == 0, done.stdout
+        self.lake, self.job = done.folder, done
+        self.done = [event for event in done.queries() if event["eventType"] == "COMPLETE"]
+
+    def expected(self, row: str) -> tuple[str, str]:
+        namespace, name = ROWS[row].get("name") or ("file", f"{{lake}}/things/{row}")
+        return namespace, name.replace("{lake}", str(self.lake))
+
+    def reads(self, row: str) -> dict[str, dict[str, Any]]:
+        """Give the one input of each way of reading a row, by the way."""
+        found = {}
+        for event in self.done:
+            for output in event["outputs"]:
+                kind, bar, way = output["name"].rpartition("/sinks/")[2].partition("|")
+                if bar and kind == row:
+                    (found[way],) = event["inputs"]
+        return found
+
+    def writes(self, row: str) -> set[tuple[str, str]]:
+        """Give the names under which a row's thing is written: all that end as the right one does, in any case."""
+
+        def last(name: str) -> str:
+            return re.split(r"[/.]", name)[-1].lower()
+
+        outputs = (o for event in self.done for o in event["outputs"] if "/sinks/" not in o["name"])
+        return {named(output) for output in outputs if last(output["name"]) == last(self.expected(row)[1])}
+
+
+def named(dataset: dict[str, Any]) -> tuple[str, str]:
+    return dataset["namespace"], dataset["name"]
+
+
+def page() -> str:
+    """Give docs/matrix.md."""
+    lines = [
+        "# One name for each source and sink",
+        "",
+        "Each row is written in one way and read in every other on a real Spark; all events have one name for it.",
+        "[tests/lineage/test_matrix.py](../tests/lineage/test_matrix.py) runs the rows and holds this page.",
+        "",
+        "| What | Written by | Read by | Its name | Needs |",
+        "|---|---|---|---|---|",
+    ]
+    for name, row in ROWS.items():
+        place = " ".join(row["name"]) if "name" in row else f"file {{lake}}/things/{name}"
+        ways = ", ".join(row["ways"])
+        lines.append(f"| {row['thing']} | {row.get('written', '')} | {ways} | `{place}` | {row.get('needs', '')} |")
+    return "\n".join([*lines, ""])
+
+
+def test_the_page_has_the_rows(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--regold"):
+        PAGE.write_text(page(), "utf-8")
+    assert PAGE.read_text("utf-8") == page()
+
+
+@pytest.fixture(scope="module")
+def plain(real_spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return Ran(Jobs(HERE / "jobs", tmp_path_factory.mktemp), PLAIN, {})
+
+
+@pytest.fixture(scope="module")
+def lakes(packaged: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    catalog = {
+        "spark.sql.catalog.other": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.other.type": "hadoop",
+        "spark.jars": packaged(LAKE_JARS),
+    }
+    return Ran(Jobs(HERE / "jobs", tmp_path_factory.mktemp), LAKES, {**LAKE_CONF, **catalog})
+
+
+def check(ran: Ran, row: str, *others: str) -> None:
+    one, reads = ran.expected(row), ran.reads(row)
+    assert {way: named(dataset) for way, dataset in reads.items() if way not in others} == dict.fromkeys(
+        ROWS[row]["ways"], one
+    )
+    wanted = [[n.replace("{lake}", str(ran.lake)), name] for n, name in ROWS[row].get("links", ())]
+    if wanted:
+        way = reads["name"]["facets"]["symlinks"]["identifiers"]
+        assert [[link["namespace"], link["name"]] for link in way] == wanted
+
+
+@pytest.mark.any_spark
+@pytest.mark.long
+@pytest.mark.parametrize("row", [row for row in PLAIN if row != "days_of_files"])
+def test_a_thing_has_one_name_however_it_is_written_and_read(plain: Ran, row: str) -> None:
+    check(plain, row, "another place")
+    assert plain.writes(row) == {plain.expected(row)}
+
+
+@pytest.mark.any_spark
+@pytest.mark.long
+def test_files_that_others_write_have_the_name_of_their_folder_whatever_day_it_is(plain: Ran) -> None:
+    check(plain, "days_of_files")
+
+
+@pytest.mark.any_spark
+@pytest.mark.long
+@pytest.mark.skipif(SPARK_VERSION < "4", reason="there are no data sources in Python before Spark 4")
+def test_another_place_of_the_same_source_is_another_dataset_and_no_login_is_told(plain: Ran) -> None:
+    other = plain.reads("python")["another place"]
+    assert named(other) == ("datasource:PythonTable", "acme(endpoint=https://erp, table=invoices)")
+    assert other["facets"]["pyspark_name"]["certainty"] == "guessed"
+    assert "canary" not in (plain.job.folder / "events.ndjson").read_text("utf-8")
+
+
+@pytest.mark.any_spark
+@pytest.mark.long
+def test_events_are_whole(plain: Ran, violations: Callable[[Any], list[str]]) -> None:
+    assert violations(plain.job.events()) == []
+
+
+@pytest.mark.own_jvm
+@pytest.mark.long
+@pytest.mark.parametrize("row", LAKES)
+def test_a_table_of_a_lake_has_one_name_however_it_is_written_and_read(lakes: Ran, row: str) -> None:
+    check(lakes, row, "snapshots", "snapshots by path")
+    others = {("file", f"{lakes.lake}/other_ice/db/thing")} if row == "iceberg" else set()
+    assert lakes.writes(row) - others == {lakes.expected(row)}
+
+
+@pytest.mark.own_jvm
+@pytest.mark.long
+def test_tables_of_one_name_in_two_catalogs_have_two_jobs_and_tables_about_tables_their_own_name(lakes: Ran) -> None:
+    jobs: dict[str, set[str]] = {}
+    for event in lakes.done:
+        for output in event["outputs"]:
+            jobs.setdefault(event["job"]["name"], set()).add(output["name"])
+    assert {name: outputs for name, outputs in jobs.items() if len(outputs) > 1} == {}
+    reads = lakes.reads("iceberg")
+    about = ("file", f"{lakes.lake}/ice/db/thing#snapshots")
+    assert [named(reads[way]) for way in ("snapshots", "snapshots by path")] == [about, about]
