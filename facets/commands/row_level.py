@@ -32,6 +32,8 @@ def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], op
     """
     Return the write of a DELETE or an UPDATE.
 
+    Rows that the condition does not choose stay untouched, and in these the columns that are set keep their values.
+
     Args:
         found: the write of the target.
         target: the index of the target's operator.
@@ -39,7 +41,10 @@ def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], op
         operator: the command, whose `condition` chooses the rows.
     """
     columns = tuple(Assigned(name, (Scoped(value, (target,)),)) for name, value in assigned)
-    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), changes=target)
+    chosen = _chosen(operator, target)
+    return attrs.evolve(
+        found, reads=(target,), columns=columns, influences=chosen, changes=target, keeps_rows=bool(chosen)
+    )
 
 
 @command({LOGICAL: "DeleteFromTable UpdateTable"})
@@ -144,7 +149,10 @@ def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
         )
         return attrs.evolve(found, columns=columns, changes=target, keeps_rows=True)
     columns = tuple(Assigned(name, _updated(plan, query, at)) for name, at in zip(names, written, strict=False))
-    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), changes=target)
+    chosen = _chosen(operator, target)
+    return attrs.evolve(
+        found, reads=(target,), columns=columns, influences=chosen, changes=target, keeps_rows=bool(chosen)
+    )
 
 
 @reads({"org.apache.spark.sql.connector.write.RowLevelOperationTable": {"command": "operation.command"}})
