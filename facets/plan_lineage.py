@@ -43,6 +43,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.model.run import PATHS, Gap
+from openlineage_pyspark.facets.model.variables import VariableName, VariableWrite, variable_of, variable_writes
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, called_codes, known_type
 from openlineage_pyspark.facets.trace.operators import RULES
@@ -76,6 +77,22 @@ class WrittenDataset:
 
 
 @attrs.frozen
+class VariableValue:
+    """
+    What a variable of SQL was set to.
+
+    Args:
+        datasets: the datasets that its value was computed from.
+        sources: the source columns of its value, with those that decided which row it is from.
+        wording: what the expressions say that it was computed by.
+    """
+
+    datasets: tuple[Dataset, ...] = ()
+    sources: RememberedKinds = attrs.Factory(dict)
+    wording: Wording = attrs.Factory(Wording)
+
+
+@attrs.frozen
 class PlanLineage:
     """
     What a plan reads and writes, and the lineage between them.
@@ -97,6 +114,7 @@ class PlanLineage:
         code: kind of code that can't be read (`trace.expressions.Code`) -> how often the plan has it.
         streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or
             generates its rows, or has no new data in this micro-batch.
+        variables: the variables of SQL that it sets, declares or drops, with what they now hold.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -112,6 +130,7 @@ class PlanLineage:
     quiet: bool = False
     code: Mapping[str, int] = attrs.Factory(dict)
     streamed: tuple[tuple[Identifier, ...], ...] = ()
+    variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
 
 
 @attrs.frozen
@@ -125,6 +144,7 @@ class EarlierPlans:
         rows: exprId -> the influences on all rows of its plan.
         texts: exprId -> its composed text.
         wordings: exprId -> what the expressions of its plan say.
+        variables: variable of SQL -> what an earlier statement has set it to.
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
@@ -132,6 +152,7 @@ class EarlierPlans:
     rows: Mapping[int, RememberedKinds] = attrs.Factory(dict)
     texts: Mapping[int, str] = attrs.Factory(dict)
     wordings: Mapping[int, Wording] = attrs.Factory(dict)
+    variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
 
 
 def lineage_of_plan(
@@ -244,6 +265,9 @@ class _Leaves:
 
     def _from_memory(self, operator: Operator) -> Relation | None:
         """Return the relation of a leaf whose rows an earlier plan computed; None for any other leaf."""
+        variable = variable_of(self._plan, operator)
+        if variable is not None:
+            return self._of_variable(operator, variable)
         ids = self._remembered_ids(operator)
         if not ids:
             return None
@@ -258,6 +282,18 @@ class _Leaves:
         for wording in {id(found): found for i in ids if (found := self._memory.wordings.get(i))}.values():
             self.remembered_wording = self.remembered_wording.joined(wording)
         return Relation(tuple(datasets.values()))
+
+    def _of_variable(self, operator: Operator, variable: VariableName) -> Relation:
+        """Return the relation of the use of a variable: what the statement reads that has set it."""
+        value = self._memory.variables.get(variable)
+        if value is None:
+            what = f"the variable {'.'.join(variable.parts)}: what its value was computed from is not known"
+            self.remark(operator, what)
+            return NO_DATASETS
+        for output in operator.output:
+            self.remembered[output.id] = value.sources
+        self.remembered_wording = self.remembered_wording.joined(value.wording)
+        return Relation(value.datasets)
 
     def _remembered_ids(self, operator: Operator) -> list[int]:
         """Return the exprIds under which an earlier plan computed an operator's output, in order; none if none did."""
@@ -314,7 +350,10 @@ class _Analysis:
             parts = [part for write in writes for column in write.columns for part in column.values]
             tops.update(at for part in parts for at in part.scope)
             tops.update(self.trace.subqueries_in(part.value for part in parts))
-        reached = sorted({at for top in tops for at in self.trace.reachable(top)})
+        variables = variable_writes(plan)
+        holding = {each.query for each in variables if each.query is not None}
+        holding.update(self.trace.subqueries_in(each.value for each in variables))
+        reached = sorted({at for top in (*tops, *holding) for at in self.trace.reachable(top)})
         self._read(reached)
         outputs = tuple(self._written(write, at) for at, write in written)
         if plan.cut:
@@ -342,7 +381,20 @@ class _Analysis:
             or any(infers_schema(plan.operators[at]) for at in reached if not sinks),
             code=self._code(reached),
             streamed=self._streamed(streamed) if streamed is not None else (),
+            variables={each.name: self._variable(each) for each in variables},
         )
+
+    def _variable(self, write: VariableWrite) -> VariableValue:
+        """Return what a variable holds after a statement: a column of one row, or what an expression computes."""
+        found: SourceKinds = {}
+        if write.query is not None:
+            found = self._found(Origin(write.query, write.id))
+            for field, kinds in self._rows((write.query,)).items():
+                for kind, ways in kinds.items():
+                    self._add(found, field, kind, ways)
+        elif write.value is not None:
+            self._join(found, self.trace.expression((self.plan.root,), write.value, Kind.IDENTITY, self.plan.root))
+        return VariableValue(tuple(self.leaves.datasets.values()), found, self._wording)
 
     def _code(self, reached: list[int]) -> dict[str, int]:
         """Return how often the plan has each kind of code that can't be read, as metrics name the kinds."""

@@ -29,6 +29,7 @@ final class Chain {
     if (chain.equals("#text")) return o.toString();
     if (chain.startsWith("#long:")) return read(o, argument(chain), session);
     if (chain.equals("#sinkPath")) return sinkPath(o);
+    if (chain.equals("#variables")) return variables(session);
     return null;
   }
 
@@ -72,6 +73,12 @@ final class Chain {
     } catch (IOException unknownScheme) {
       return null;
     }
+  }
+
+  /** Returns a number that tells the variables of one session from those of another. */
+  private static Object variables(Object session) {
+    Object known = follow(session, "sessionState.catalogManager.tempVariableManager");
+    return known == null ? null : Integer.valueOf(System.identityHashCode(known));
   }
 
   /** Returns the value of a key, ignoring case. */
