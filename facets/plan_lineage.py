@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import attrs
 from openlineage_pyspark.facets.commands import inserts
 from openlineage_pyspark.facets.commands.registry import is_command, job_word, sinks_of, write_of
-from openlineage_pyspark.facets.commands.target import Scoped, UnnamedTarget, Write, trimmed
+from openlineage_pyspark.facets.commands.target import Scoped, Target, UnnamedTarget, Write, trimmed
 from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.built_in import SOURCES, relation_of
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Relation, Session
@@ -109,7 +109,8 @@ class PlanLineage:
         columns: the lineage of the plan's own output; None unless it is a query.
         gaps: operators, commands and relations without a rule, and parts that were cut.
         operators: the number of operators in the plan.
-        command: the command's part of the job's name; None for a query, or if the target is not known.
+        command: the command's part of the job's name; None for a query.
+        unnamed: whether it is a command whose target is not known.
         quiet: whether the plan is a command that writes no dataset, or reads files only to infer their schema.
         code: kind of code that can't be read (`trace.expressions.Code`) -> how often the plan has it.
         streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or
@@ -127,6 +128,7 @@ class PlanLineage:
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
     command: str | None = None
+    unnamed: bool = False
     quiet: bool = False
     code: Mapping[str, int] = attrs.Factory(dict)
     streamed: tuple[tuple[Identifier, ...], ...] = ()
@@ -331,37 +333,21 @@ class _Analysis:
             for each in write.each
         ]
         writes = tuple(write for _, write in written)
-        unknown = False
-        for at, target in zip(sinks, found, strict=True):
-            if isinstance(target, UnnamedTarget) and target.target is not None:
-                unknown = True
-                self.leaves.remark(plan.operators[at], f"{target.target}: what it writes is not known")
-            elif isinstance(target, Write) and target.remark is not None:
-                self.leaves.remark(plan.operators[at], target.remark)
+        unknown = self._remark_targets(sinks, found)
         query = None if sinks else plan.root
         streamed = inserts.streamed_query(plan)
         if streamed is not None:
             tops = {streamed}
         else:
             tops = {plan.root} if query is not None else {read for target in found for read in target.reads}
-        if writes:
-            tops.update(top for at in sinks for top in self.trace.subqueries(at))
-            # The values of an UPDATE that Spark has rewritten may be anywhere in the query.
-            parts = [part for write in writes for column in write.columns for part in column.values]
-            tops.update(at for part in parts for at in part.scope)
-            tops.update(self.trace.subqueries_in(part.value for part in parts))
+        tops |= self._held(sinks, writes) if writes else set()
         variables = variable_writes(plan)
         holding = {each.query for each in variables if each.query is not None}
         holding.update(self.trace.subqueries_in(each.value for each in variables))
         reached = sorted({at for top in (*tops, *holding) for at in self.trace.reachable(top)})
         self._read(reached)
         outputs = tuple(self._written(write, at) for at, write in written)
-        if plan.cut:
-            self.leaves.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
-        for broken in plan.broken:
-            name, _, problem = broken.partition(": ")
-            said = f"could not be read ({problem}): what comes through it is not known"
-            self.leaves.remarks[Gap(name, said)] = None
+        self._remark_missing()
         results = self._results(query if streamed is None else streamed)
         texts = self._texts(query if streamed is None else streamed)
         columns = self._query_lineage(query, results) if query is not None else None
@@ -376,13 +362,43 @@ class _Analysis:
             columns=columns,
             gaps=tuple(self.leaves.remarks),
             operators=len(plan.operators),
-            command=job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
+            command=job_word(plan.operators[sinks[0]]) if sinks else None,
+            unnamed=unknown and not writes,
             quiet=(bool(sinks) and not tops and not writes and not unknown)
             or any(infers_schema(plan.operators[at]) for at in reached if not sinks),
             code=self._code(reached),
             streamed=self._streamed(streamed) if streamed is not None else (),
             variables={each.name: self._variable(each) for each in variables},
         )
+
+    def _remark_targets(self, sinks: Sequence[int], found: Sequence[Target]) -> bool:
+        """Add what is not known of the targets of commands, and return whether one of them has no name."""
+        unknown = False
+        for at, target in zip(sinks, found, strict=True):
+            if isinstance(target, UnnamedTarget) and target.target is not None:
+                unknown = True
+                self.leaves.remark(self.plan.operators[at], f"{target.target}: what it writes is not known")
+            elif isinstance(target, Write) and target.remark is not None:
+                self.leaves.remark(self.plan.operators[at], target.remark)
+        return unknown
+
+    def _held(self, sinks: Sequence[int], writes: Sequence[Write]) -> set[int]:
+        """Return the tops of the queries that commands hold in their own expressions."""
+        tops = {top for at in sinks for top in self.trace.subqueries(at)}
+        # The values of an UPDATE that Spark has rewritten may be anywhere in the query.
+        parts = [part for write in writes for column in write.columns for part in column.values]
+        tops.update(at for part in parts for at in part.scope)
+        tops.update(self.trace.subqueries_in(part.value for part in parts))
+        return tops
+
+    def _remark_missing(self) -> None:
+        """Add a remark if a part of the plan was cut, and for each that could not be read."""
+        if self.plan.cut:
+            self.leaves.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
+        for broken in self.plan.broken:
+            name, _, problem = broken.partition(": ")
+            said = f"could not be read ({problem}): what comes through it is not known"
+            self.leaves.remarks[Gap(name, said)] = None
 
     def _variable(self, write: VariableWrite) -> VariableValue:
         """Return what a variable holds after a statement: a column of one row, or what an expression computes."""

@@ -29,6 +29,7 @@ final class Chain {
     if (chain.equals("#text")) return o.toString();
     if (chain.startsWith("#long:")) return read(o, argument(chain), session);
     if (chain.equals("#sinkPath")) return sinkPath(o);
+    if (chain.equals("#calledTable")) return IcebergTables.called(o);
     if (chain.equals("#variables")) return variables(session);
     return null;
   }

@@ -40,6 +40,7 @@ final class Commits {
     Commits found = new Commits(execution, began, ended);
     String application = String.valueOf(Chain.read(execution, "sparkSession.sparkContext.applicationId", null));
     for (int i = 0; i < nodes.size(); i++) found.iceberg(nodes.get(i), application);
+    found.call(Reflection.call(execution, "analyzed"));
     found.delta(wrote);
     return found.count == 0 ? null : found.end();
   }
@@ -80,6 +81,26 @@ final class Commits {
       commits.writeWholeField("bytes", Chain.lookUp(summary, "added-files-size"));
       commits.writeEndObject();
     }
+  }
+
+  /** Writes the snapshot that a CALL has made current: it may be an older one, to which the table goes back. */
+  private void call(Object plan) throws IOException {
+    if (plan == null || !plan.getClass().getSimpleName().equals("Call")) return;
+    Object metadata = IcebergTables.called(plan);
+    Object[] log = metadata == null ? new Object[0] : IcebergTables.log(metadata);
+    if (log.length == 0) return;
+    Object last = log[log.length - 1];
+    Object time = Reflection.call(last, "timestampMillis");
+    if (!(time instanceof Long) || ((Long) time).longValue() < began || ((Long) time).longValue() > ended) return;
+    Object id = Reflection.call(last, "snapshotId");
+    Object snapshot = IcebergTables.snapshot(metadata, id);
+    Object made = Reflection.call(snapshot, "timestampMillis");
+    boolean older = made instanceof Long && ((Long) made).longValue() < began;
+    Object before = log.length < 2 ? null : Reflection.call(log[log.length - 2], "snapshotId");
+    begin("iceberg", Reflection.field(metadata, "location"), id, before);
+    commits.writeTextField("operation", older ? "rollback" : Reflection.call(snapshot, "operation"));
+    commits.writeWholeField("time", time);
+    commits.writeEndObject();
   }
 
   private static boolean same(Object one, Object other) {

@@ -75,8 +75,8 @@ def test_it_has_the_edges_of_the_statement_whichever_way_spark_rewrites_it(spark
     """
     What is assigned and what decides.
 
-    A column that a MERGE or an UPDATE sets keeps its value in the rows that nothing touches; one that nothing sets has no edge,
-    and row ids are no columns.
+    A column that a MERGE or an UPDATE sets keeps its value in the rows that nothing touches; one that nothing sets has
+    no edge, and row ids are no columns.
     """
     columns, rows, reads = STATEMENTS[statement]
     found = understood(f"{spark} {table} {statement}")
