@@ -24,6 +24,7 @@ from openlineage_pyspark.facets.trace.solve import ROWS
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnded, ExecutionStarted, QueryExecution
 from openlineage_pyspark.listener.runs.assemble import ExecutionAnalyzed, RecordStep
+from openlineage_pyspark.listener.runs.models import saved_model
 
 _MOST_REMEMBERED = 50_000
 _MOST_TABLES = 2_000
@@ -88,6 +89,7 @@ class Analyses:
         self._guard = guard
         # Only for executions that have not ended.
         self._open: dict[int, PlanLineage] = {}
+        self._models: set[int] = set()
         self._datasets: dict[int, tuple[Dataset, ...]] = {}
         self._sources: dict[int, Any] = {}
         self._rows: dict[int, Any] = {}
@@ -113,13 +115,17 @@ class Analyses:
         """
         if isinstance(step, ExecutionEnded):
             done = self._open.pop(step.id, None)
+            self._models.discard(step.id)
             if done is not None and step.failure is None:
                 self._learn(done)
         if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)):
             return None
+        if isinstance(step, ExecutionStarted) and step.model:
+            self._models.add(step.id)
         found = None
         if wanted:
-            found = self._open[step.id] = self._analysis(step.query)
+            found = self._analysis(step.query)
+            found = self._open[step.id] = saved_model(found) if step.id in self._models else found
         outlives_plan = step.is_checkpoint if isinstance(step, ExecutionAnalyzed) else False
         if step.id in self._open and (outlives_plan or (found is not None and step.query.stream is not None)):
             self._remember(self._open[step.id])

@@ -556,8 +556,10 @@ def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
         for value in operator.sequence(name)
     )
     cogrouped: list[Value] = []
-    for length, child in zip(("leftGroupingLen", "rightGroupingLen"), operator.children, strict=False):
-        count = operator.arguments.get(length)
+    # transformWithState has its rows on the left, and those of its first state on the right.
+    lengths = (("leftGroupingLen", "groupingAttributesLen"), ("rightGroupingLen", "initGroupingAttrsLen"))
+    for names, child in zip(lengths, operator.children, strict=False):
+        count = next((operator.arguments[name] for name in names if name in operator.arguments), None)
         if isinstance(count, int):
             cogrouped += [AttributeRef(column.id) for column in plan.operators[child].output[:count]]
     rows = tuple((keys, Kind.GROUP_BY) for keys in (grouping, tuple(cogrouped)) if keys)
@@ -571,6 +573,8 @@ _CODE = {
     "SerializeFromObject": None,
 }
 """Simple name of an operator of `_opaque` -> the code that it runs, unless that is a function over objects."""
+_GROUPING = frozenset(("TransformWithState", "FlatMapGroupsWithState", "MapGroups"))
+"""Those of `_opaque` that call code once for each group."""
 
 
 @rule(
@@ -589,8 +593,12 @@ def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
         for column in plan.operators[child].output
     )
     code = _CODE.get(operator.name, OpaqueCode.TYPED_OPERATION)
+    keys = operator.sequence("groupingAttributes") if operator.name in _GROUPING else ()
     return OperatorLineage(
-        computes={column.id: everything for column in operator.output}, certainty=Certainty.OPAQUE, code=code
+        computes={column.id: everything for column in operator.output},
+        influences=((keys, Kind.GROUP_BY),) if keys else (),
+        certainty=Certainty.OPAQUE,
+        code=code,
     )
 
 
