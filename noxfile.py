@@ -4,7 +4,8 @@ Define the sessions of nox that run, test and measure this package; `./run` is t
 usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then its lineage as a table, and in Marquez
        ./run test [--spark X.Y] [pytest args...]  lint, then the tests, on the installed wheel; with --python no lint
                   [--fast]                        or only those that need neither Spark nor Java, in a minute
-                  [--coverage]                    or the same, and how much of each package they cover
+                  [--coverage]                    or the same and what depends on Python's version, and how much of
+                                                  each package they cover
                   [--marquez]                     or only those that run on a real Marquez: the one that MARQUEZ_URL
                                                   names, or one that ../shared/marquez starts
                   [--oldest]                      with the lowest versions of the dependencies that we allow
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 # What pytest is told where the caller names neither tests nor processes: three at a time, a file each, in our order.
 PARALLEL = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 FAST = ("-n", "auto", "-m", "not spark and not slow")
+# Measured on the oldest Python, so with all that depends on Python's version.
+COVERED = ("-n", "auto", "-m", "not spark and (every_python or not slow)")
 MARQUEZ = ("--marquez", "-rs")
 
 
@@ -292,11 +295,11 @@ def fast(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """Run the same tests, and tell what they cover; fail below fail_under of pyproject.toml."""
+    """Run them and what depends on Python's version, and tell what they cover; fail below fail_under."""
     prepare(session, "test")
     data = str(session.cache_dir.resolve() / "coverage")
     measured = ("--cov", "--cov-config=pyproject.toml", "--cov-report=", "--cov-fail-under=0")
-    pytest(session, *FAST, *measured, *session.posargs, COVERAGE_FILE=data)
+    pytest(session, *COVERED, *measured, *session.posargs, COVERAGE_FILE=data)
     report = ("python", "-Im", "coverage", "json", "--quiet", "--rcfile=pyproject.toml", "--fail-under=0", "-o")
     session.run(*report, f"{data}.json", env={"COVERAGE_FILE": data}, log=False)
     table, total = coverage_by_package(json.loads(Path(f"{data}.json").read_text())["files"])

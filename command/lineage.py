@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.command.screen import Screen, complain, printable
-from openlineage_pyspark.command.store_option import pairs, refuse_schemas
-from openlineage_pyspark.command.view import add_unfold, file_reason_of, opened_from, unfold_refusal
+from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_schemas
+from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.answer import Answer, Values

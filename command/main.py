@@ -32,7 +32,6 @@ _COMMANDS = {
     "recover": ("store.recover", "plan the recovery from a wrong version"),
     "checkpoint": ("store.checkpoint", "set a streaming query's checkpoint back"),
     "view": ("view", "write lineage as a page for the browser"),
-    "diff": ("store.diff", "what changed in the lineage"),
     "lineage": ("lineage", "the lineage of files of SQL, without running them"),
 }
 """Each command with the module below `command` that adds it, and with its line in the help."""

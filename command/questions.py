@@ -8,11 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.store_option import add_store, asking, whole_number
+from openlineage_pyspark.command.store_option import WRONG, add_store, asking, file_reason_of, whole_number
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.questions.registry import question_called
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openlineage_pyspark.workbench.answer import Answer
     from openlineage_pyspark.workbench.questions.registry import Argument, Question
     from openlineage_pyspark.workbench.store_api import Store
@@ -29,7 +32,8 @@ def add_question(commands: argparse._SubParsersAction[argparse.ArgumentParser], 
         "--format", choices=asked.formats, default=asked.formats[0], help=f"default: {asked.formats[0]}"
     )
     add_store(parser)
-    parser.set_defaults(run=asking(partial(_ask, asked)))
+    ask = asking(partial(_ask, asked))
+    parser.set_defaults(run=ask if asked.of_files is None else partial(_ask_files, asked, asked.of_files, ask))
 
 
 def add_arguments(parser: argparse._ActionsContainer, asked: Question) -> None:
@@ -69,6 +73,24 @@ def given_to(asked: Question, options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
+def _ask_files(
+    asked: Question,
+    of_files: Callable[..., Answer[Any] | None],
+    ask: Callable[[argparse.Namespace], int],
+    options: argparse.Namespace,
+) -> int:
+    """Ask event files, if the arguments name some, else the store."""
+    try:
+        answer = of_files(**given_to(asked, options))
+        if answer is None:
+            return ask(options)
+        show(answer, options.format)
+        return asked.status(answer)
+    except (StoreError, OSError) as problem:
+        complain(file_reason_of(problem))
+        return WRONG
+
+
 def _ask(asked: Question, store: Store, options: argparse.Namespace) -> int:
     given = given_to(asked, options)
     places = [given.pop(argument.name) for argument in asked.arguments if not argument.is_option]
@@ -86,6 +108,9 @@ def show(answer: Answer[Any], format: str) -> None:  # noqa: A002 (the word of t
         Screen().table(found.columns, found.rows)
     else:
         Screen().line(found.without_rows)
+    if format == "text" and answer.last_seen and Screen().is_terminal:
+        # Elsewhere the text is what the method of the question returns.
+        Screen().line(f"last seen: {answer.last_seen}")
     if format != "json":
         sys.stdout.flush()
         for diagnostic in answer.diagnostics:

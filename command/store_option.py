@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import complain, printable
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
-from openlineage_pyspark.workbench.events.files import FILE_ENDINGS, is_store_file
+from openlineage_pyspark.workbench.events.files import is_store_file
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 from openlineage_pyspark.workbench.store.spark.tables import is_in_session_catalog, is_schema_name
 from openlineage_pyspark.workbench.store_api import Store
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 VARIABLE = "OPENLINEAGE_PYSPARK_STORE"
 """The environment variable that stands in for `--store`."""
 
-_WRONG = 2
+WRONG = 2
+"""The exit code of a command that can't be carried out."""
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +75,7 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
                 complain(f"`openlineage-pyspark {problem.listing}` lists what the store {options.store} holds")
         except StoreError as problem:
             complain(str(problem))
-        return _WRONG
+        return WRONG
 
     return run
 
@@ -188,18 +189,11 @@ def refuse_schemas(paths: Iterable[Path]) -> None:
             )
 
 
-def refuse_missing_file(text: str) -> None:
-    """
-    Refuse what is meant as a file, and not as a time, if there is no such file.
-
-    Args:
-        text: names no file that exists.
-
-    Raises:
-        StoreError: it looks like the name of a file.
-    """
-    if "/" in text or "\\" in text or text.endswith(FILE_ENDINGS):
-        raise StoreError(f"there is no file {text}")
+def file_reason_of(problem: Exception) -> str:
+    """Return why files can't be read, as a sentence: an error of the operating system names only a number."""
+    if isinstance(problem, OSError) and problem.filename is not None:
+        return f"{problem.filename} can't be read: {problem.strerror}"
+    return str(problem)
 
 
 def is_in_spark(options: argparse.Namespace) -> bool:

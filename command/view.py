@@ -18,14 +18,14 @@ from openlineage_pyspark.command.screen import Screen, complain, counted, printa
 from openlineage_pyspark.command.store_option import (
     VARIABLE,
     add_spark,
+    file_reason_of,
     is_in_spark,
     opened,
-    refuse_missing_file,
     refuse_spark_options,
     refuse_stores,
 )
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
-from openlineage_pyspark.workbench.events.files import is_store_file
+from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode
 from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.model.times import time_of
@@ -320,13 +320,6 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
         problems += taken.reasons
         with Store.open(path) as store:
             yield store
-
-
-def file_reason_of(problem: Exception) -> str:
-    """Return why files can't be read, as a sentence: an error of the operating system names only a number."""
-    if isinstance(problem, OSError) and problem.filename is not None:
-        return f"{problem.filename} can't be read: {problem.strerror}"
-    return str(problem)
 
 
 def _lines(paths: list[Path], problems: list[str]) -> Iterator[EventLine]:

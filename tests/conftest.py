@@ -31,6 +31,7 @@ from openlineage_pyspark.facets.model.run import (
     RunReference,
     RunState,
 )
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.workbench.events.files import EventPlace
 from openlineage_pyspark.workbench.events.rules import COMPLETENESS, ORDER
 from openlineage_pyspark.workbench.events.schemas import Schemas, Shape, facets_of
@@ -106,12 +107,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _in_order(items: Sequence[pytest.Item], seed: int | None) -> list[pytest.Item]:
-    """Put the files with a Spark first: at the end the workers share what is quick; or shuffle files and tests."""
+    """
+    Put the files with a Spark first, the last ones of them before the others, or shuffle files and tests.
+
+    At the end the workers then share what is quick: the longest files are of `workbench` and `listener`.
+    """
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
     if seed is None:
-        ordered = sorted(files.values(), key=lambda tests: not any(each.get_closest_marker("spark") for each in tests))
+        with_spark = [tests for tests in files.values() if any(each.get_closest_marker("spark") for each in tests)]
+        ordered = [*reversed(with_spark), *(tests for tests in files.values() if tests not in with_spark)]
     else:
         chance = random.Random(seed)  # noqa: S311 (an order of tests)
         ordered = list(files.values())
@@ -219,7 +225,7 @@ class Specification:
         ("RunFacet", name)
         for name in (
             *("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics"),
-            *("pyspark_micro_batches", "pyspark_submission", "pyspark_call_site"),
+            *("pyspark_micro_batches", "pyspark_submission", "pyspark_call_site", "pyspark_session"),
         )
     ) | {("DatasetFacet", "pyspark_snapshot"), ("DatasetFacet", "pyspark_lineage_steps")}
 
@@ -372,6 +378,9 @@ def full_run() -> tuple[RunState, RunState]:
         inputs=(RunInput(ORDERS), RunInput(RATES)),
         outputs=(RunOutput(TOTALS, lifecycle="OVERWRITE", lineage=TOTALS_LINEAGE),),
         gaps=(Gap("MyOperator", "all inputs are taken to reach all outputs"),),
+        session=StatementSession(
+            (("spark.sql.ansi.enabled", "true"), ("spark.sql.session.timeZone", "Europe/Rome")), "", "mart"
+        ),
         operators=9,
     )
     end = attrs.evolve(

@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from support.sources import nodes_of, tree_of
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def tops(path: Path) -> set[str]:
     return {name.split(".")[0] for name in imported_by(node for node in nodes_of(path) if node not in for_types)}
 
 
+@pytest.mark.slow
 def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
     """From there on everything is values; the store in Spark's tables and the lineage of files have their sessions."""
     edges = [name_of(path) for path in MODULES if tops(path) & {"py4j", "pyspark"}]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 
 import attrs
 import openlineage_pyspark
@@ -279,6 +281,42 @@ def test_a_transport_is_written_from_these() -> None:
         "sender",
     ]
     assert openlineage_pyspark.Transport.__abstractmethods__ == {"send", "close"}
+
+
+def public_functions() -> Iterator[tuple[str, Callable[..., object]]]:
+    """Yield the functions of the public names, and the methods of the classes; not what a class has from another."""
+    for name in openlineage_pyspark.__all__:
+        value = getattr(openlineage_pyspark, name)
+        if inspect.isfunction(value):
+            yield name, value
+        elif inspect.isclass(value):
+            for own, member in vars(value).items():
+                function = getattr(member, "__func__", member)
+                if inspect.isfunction(function) and not own.startswith("_"):
+                    yield f"{name}.{own}", function
+
+
+FUNCTIONS = dict(public_functions())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_says_what_it_takes_returns_and_raises(name: str) -> None:
+    """A single sentence is enough where it names the only parameter; what is returned may stand in the first one."""
+    function = FUNCTIONS[name]
+    text = inspect.getdoc(function) or ""
+    sentence = text.partition("\n")[0]
+    signature = inspect.signature(function)
+    taken = [each for each in signature.parameters if each not in ("self", "cls") and not each.startswith("_")]
+    raised = set(re.findall(r"\braise (\w+Error)\b", inspect.getsource(inspect.unwrap(function))))
+
+    assert re.match(r"[A-Z][a-z]+ .*[.:]", sentence), sentence
+    assert sentence.split()[0] not in {"The", "A", "An", "This", "It", "Returns", "Gets", "Makes"}
+    if len(taken) > 1 or "\n" in text:
+        assert [each for each in taken if not re.search(rf"^ +{each}: \S", text, re.MULTILINE)] == []
+    if signature.return_annotation not in ("None", None, inspect.Signature.empty):
+        # What opens or makes something returns that.
+        assert sentence.startswith(("Return ", "Whether ", "Open ", "Make ")) or "\nReturns:\n" in text
+    assert {each for each in raised if each not in text} == set()
 
 
 def modules_after(statement: str) -> set[str]:

@@ -106,6 +106,9 @@ class Transport(abc.ABC):
         """
         Deliver one event in one attempt; this call may block.
 
+        Args:
+            event: the event.
+
         Raises:
             TransportError: the event was not delivered.
         """

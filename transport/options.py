@@ -92,6 +92,9 @@ class Option(Generic[T]):
         """
         Return the value that is set; None if none is.
 
+        Args:
+            options: the options that are given.
+
         Raises:
             TransportConfigError: two spellings are set, or the value is not of its kind.
         """
@@ -101,6 +104,9 @@ class Option(Generic[T]):
     def read(self, options: Mapping[str, object]) -> T:
         """
         Return the value that is set, else the default.
+
+        Args:
+            options: the options that are given.
 
         Raises:
             TransportConfigError: two spellings are set, or the value is not of its kind.

@@ -228,7 +228,15 @@ class Answer(Generic[R_co]):
         return found if isinstance(found, str) else found.to_text()
 
     def written(self, format: str) -> str | TextTable:  # noqa: A002 (the word of the command line)
-        """Return it as `to_text` does, or as a table that is not a text yet."""
+        """
+        Return it as `to_text` does, or as a table that is not a text yet.
+
+        Args:
+            format: one of `formats`.
+
+        Raises:
+            ValueError: there is no such format.
+        """
         if format not in self.formats:
             raise ValueError(f"there is no format {format!r}; the formats are {', '.join(self.formats)}")
         if format in self.writers:
@@ -291,6 +299,9 @@ class Answer(Generic[R_co]):
     def from_dict(cls, document: dict[str, Any]) -> Answer[Any]:
         """
         Return the answer that `to_dict` wrote.
+
+        Args:
+            document: what it wrote.
 
         Raises:
             ValueError: the document is of another version.

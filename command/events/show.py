@@ -113,7 +113,8 @@ def _complain(problems: Sequence[str], left_out: Sequence[str]) -> None:
 def _draw(options: argparse.Namespace) -> int:
     """Print the graph of some files, or what lies around one output or column."""
     from openlineage_pyspark.command.screen import complain
-    from openlineage_pyspark.command.view import file_reason_of, opened_from, unfold_refusal
+    from openlineage_pyspark.command.store_option import file_reason_of
+    from openlineage_pyspark.command.view import opened_from, unfold_refusal
     from openlineage_pyspark.errors import NameNotFoundError, StoreError
     from openlineage_pyspark.workbench.page.formats import text_of_graph
     from openlineage_pyspark.workbench.questions.graph import with_diagnostics

@@ -63,7 +63,7 @@ OWN_FACETS = (
     | _DETAILS
     | _ESSENTIAL
     | {"processing_engine", "sql", "documentation", "schema", "columnLineage"}
-    | {"lifecycleStateChange", "inputStatistics", "outputStatistics", "version", "pyspark_snapshot"}
+    | {"lifecycleStateChange", "inputStatistics", "outputStatistics", "version", "pyspark_snapshot", "pyspark_session"}
 )
 """The names of this package's own facets; all others come from custom providers."""
 

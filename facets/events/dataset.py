@@ -145,6 +145,7 @@ PySparkSnapshot = attrs.make_class(
         "parent": attrs.field(kw_only=True),
         "operation": attrs.field(kw_only=True),
         "branch": attrs.field(kw_only=True),
+        "tableId": attrs.field(kw_only=True),
     },
     bases=(DatasetFacet,),
 )
@@ -169,6 +170,7 @@ def version_facets(versions: TableVersions | None, *, written: bool) -> dict[str
             parent=versions.parent,
             operation=versions.operation,
             branch=versions.branch,
+            tableId=versions.table_id,
             producer=PRODUCER,
         )
         more._schemaURL = own_schema("PySparkSnapshotDatasetFacet")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from openlineage.client.facet_v2 import JobFacet
     from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.model.run import CallSite, Job, Parent, RunState, Submission
+    from openlineage_pyspark.facets.model.session import StatementSession
 
 
 LONGEST_LOCATION = 255
@@ -120,6 +121,26 @@ def call_site_facet(site: CallSite) -> RunFacet:
     """Return the facet of the line that ran a statement."""
     facet = PySparkCallSite(file=site.file, line=site.line, function=site.function, producer=PRODUCER)
     facet._schemaURL = own_schema("PySparkCallSiteRunFacet")
+    return facet
+
+
+PySparkSession = attrs.make_class(
+    "PySparkSession",
+    {"settings": attrs.field(kw_only=True)}
+    | {name: attrs.field(default=None, kw_only=True) for name in ("currentCatalog", "currentSchema")},
+    bases=(RunFacet,),
+)
+
+
+def session_facet(session: StatementSession) -> RunFacet:
+    """Return the facet of the settings under which a statement was run."""
+    facet = PySparkSession(
+        settings=dict(session.settings),
+        currentCatalog=session.catalog or None,
+        currentSchema=session.schema or None,
+        producer=PRODUCER,
+    )
+    facet._schemaURL = own_schema("PySparkSessionRunFacet")
     return facet
 
 
@@ -219,6 +240,8 @@ def _own_facets(state: RunState) -> dict[str, RunFacet]:
         facets["pyspark_micro_batches"] = micro_batches_facet(state.stream)
     if state.call_site is not None:
         facets["pyspark_call_site"] = call_site_facet(state.call_site)
+    if state.session is not None:
+        facets["pyspark_session"] = session_facet(state.session)
     if state.submission is not None:
         facets["pyspark_submission"] = submission_facet(state.submission)
     return facets

@@ -91,6 +91,7 @@ class TableVersions:
         branch: the branch or tag that was named; None for the main branch.
         parent: the version before the first one that was committed; None if there is none, or it is not known.
         operation: what the last commit did, in the format's words, such as `append`; None if it is not known.
+        table_id: the id that the format gives the table; None if it is not known.
     """
 
     format: str
@@ -98,6 +99,7 @@ class TableVersions:
     branch: str | None = None
     parent: str | None = None
     operation: str | None = None
+    table_id: str | None = None
 
     def joined(self, other: TableVersions | None) -> TableVersions:
         """Return the versions that were read here or there, each once."""

@@ -12,6 +12,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
+from openlineage_pyspark.facets.model.session import StatementSession
 
 _LONGEST = 200
 _IN_FILE = re.compile(r"(?P<file>.+):(?P<line>\d{1,9})")
@@ -312,6 +313,7 @@ class RunState:
         gaps: for `extractionError`; empty if nothing is missing.
         operators: the number of operators in the plan (`extractionError.totalTasks`).
         call_site: the line of the user's Python that ran the statement; None if it is not known.
+        session: the settings of the session of its statement; None if they are not known.
         code: kind of code that can't be read -> how often the plans of the run have it.
         metrics: the names and values of what the listener counted; only in the application's terminal state.
         submission: how the application was started; only in the application's START.
@@ -331,6 +333,7 @@ class RunState:
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
     call_site: CallSite | None = None
+    session: StatementSession | None = None
     code: tuple[tuple[str, int], ...] = ()
     metrics: tuple[tuple[str, object], ...] = ()
     submission: Submission | None = None

@@ -28,9 +28,11 @@ from openlineage_pyspark.facets.model.lineage import (
 )
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
 from openlineage_pyspark.facets.model.run import CallSite, Engine, Failure, RedactedState, RunState, Submission
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import Named, is_secret, named_by, named_in
 from openlineage_pyspark.facets.redaction.rows import without_rows
+from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.facets.redaction.sql import MASK, SqlText, redact_sql
 from openlineage_pyspark.facets.redaction.text import redact_text, without_values
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
@@ -119,6 +121,7 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
         gaps=tuple(attrs.evolve(r, message=redaction.text(r.message)) for r in state.gaps),
         stream=_stream(state.stream, redaction) if state.stream is not None else None,
         call_site=_call_site(state.call_site, redaction) if state.call_site is not None else None,
+        session=_session(state.session, redaction) if state.session is not None else None,
     )
     return RedactedState(shown)
 
@@ -162,6 +165,11 @@ def _failure(
 
 def _call_site(site: CallSite, redaction: Redaction) -> CallSite:
     return attrs.evolve(site, file=redaction.text(site.file))
+
+
+def _session(session: StatementSession, redaction: Redaction) -> StatementSession:
+    settings = known_settings(session.settings)
+    return StatementSession(settings, redaction.text(session.catalog), redaction.text(session.schema))
 
 
 def _stream(stream: StreamingQuery, redaction: Redaction) -> StreamingQuery:

@@ -71,6 +71,7 @@ final class Commits {
       Object parent = Reflection.call(snapshot, "parentId");
       if (parent == null) parent = IcebergTables.replaced(table);
       begin("iceberg", Reflection.field(metadata, "location"), Reflection.call(snapshot, "snapshotId"), parent);
+      commits.writeTextField("id", Reflection.field(metadata, "uuid"));
       commits.writeTextField("table", Reflection.call(table, "name"));
       commits.writeTextField("operation", Reflection.call(snapshot, "operation"));
       commits.writeTextField("branch", branch);
@@ -115,6 +116,7 @@ final class Commits {
       long version = log.committed(began, ended, wrote);
       if (version < 0) continue;
       begin("delta", log.path, Long.valueOf(version), version == 0 ? null : Long.valueOf(version - 1));
+      commits.writeTextField("id", log.id());
       if (batch != null && log.has(query, batch)) {
         commits.writeTextField("query", query);
         commits.writeWholeField("epoch", batch);

@@ -105,6 +105,11 @@ final class DeltaLogs {
     return ((scala.Option) checksum).get();
   }
 
+  /** Returns the id of the table, which one of its name that is made later has not; null if it is not in memory. */
+  Object id() {
+    return Reflection.field(Reflection.field(checksum(), "metadata"), "id");
+  }
+
   private Object transaction() {
     Object id = Reflection.field(checksum(), "txnId");
     return id instanceof scala.Option && !((scala.Option) id).isEmpty() ? ((scala.Option) id).get() : null;

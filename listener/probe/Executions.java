@@ -20,6 +20,7 @@ final class Executions {
   private final Vocabulary vocabulary;
   private final boolean reads;
   private final Statements statements = new Statements();
+  private final SessionSettings settings;
   // Execution -> identity of the plan that was sent. Not the plan itself: if Spark drops events, the execution's end
   // may never arrive. Used only by the listener queue's single thread.
   private final HashMap sent = new HashMap();
@@ -30,6 +31,7 @@ final class Executions {
   Executions(Vocabulary vocabulary, boolean reads) {
     this.vocabulary = vocabulary;
     this.reads = reads;
+    settings = new SessionSettings(vocabulary);
   }
 
   String start(SparkListenerSQLExecutionStart event) throws IOException {
@@ -44,6 +46,7 @@ final class Executions {
     if (savesModel(event.details())) record.writeBooleanField("model", true);
     // If there is no plan, the analysis may have failed: see `unresolved`.
     if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, false, execution);
+    if (execution != null) session(record, event, execution);
     return record.end();
   }
 
@@ -51,6 +54,20 @@ final class Executions {
   static boolean savesModel(String stack) {
     int writer = stack == null ? -1 : stack.indexOf("org.apache.spark.ml.util.MLWriter.save");
     return writer >= 0 || (stack != null && stack.indexOf("org.apache.spark.ml.util.DefaultParamsWriter") >= 0);
+  }
+
+  /** Writes the settings of the session: a fault in this costs them alone. */
+  private void session(JsonText record, SparkListenerSQLExecutionStart event, QueryExecution execution)
+      throws IOException {
+    String told;
+    try {
+      told = settings.of(event, Reflection.call(execution, "sparkSession"));
+    } catch (RuntimeException problem) {
+      return;
+    } catch (LinkageError problem) {
+      return;
+    }
+    record.writeRawField("session", told);
   }
 
   /** Writes the method that Python has called, and the line from which it did if PySpark has said that. */

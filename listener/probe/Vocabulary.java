@@ -14,6 +14,8 @@ final class Vocabulary {
   final HashSet transparent = new HashSet();
   /** Simple class names of the parsed statements that are not analyzed. */
   final HashSet refused = new HashSet();
+  /** The settings of a session that are told: of each its key, and `always` if it is told whatever it is. */
+  final ArrayList settings = new ArrayList();
   final int maxNodes;
   final long maxBytes;
   // Class name -> its own entries; class -> its entries and those that it inherits.
@@ -47,6 +49,8 @@ final class Vocabulary {
       transparent.add(line[1]);
     } else if (line[0].equals("refuse")) {
       refused.add(line[1]);
+    } else if (line[0].equals("setting")) {
+      settings.add(new String[] {line[1], line[2]});
     }
   }
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from openlineage_pyspark.facets.commands.registry import WRITES
 from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.built_in import SOURCES
+from openlineage_pyspark.facets.model.session import ALWAYS, SETTINGS
 from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 
@@ -61,6 +62,7 @@ def table() -> str:
     lines += [f"skip\t{class_name}\t{argument}" for class_name, argument in unread()]
     lines += [f"transparent\t{class_name}" for class_name in sorted(operators.SAME_OUTPUT)]
     lines += [f"refuse\t{class_name}" for class_name in REFUSED]
+    lines += [f"setting\t{key}\t{'always' if key in ALWAYS else 'changed'}" for key in SETTINGS]
     return "\n".join(lines)
 
 

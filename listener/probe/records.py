@@ -16,6 +16,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import CallSite, Failure, Raised, call_site
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.listener.probe.decode import cut_text, decode_plan
 
 T = TypeVar("T")
@@ -186,6 +187,7 @@ class Commit:
         epoch: the micro-batch of that query, by the commit's own mark.
         rows: the rows that it added; None if it does not tell.
         bytes: the size of the files that it added; None if it does not tell.
+        table_id: the id of the table, which no other table of its name has; None if it is not known.
     """
 
     format: str
@@ -200,6 +202,7 @@ class Commit:
     epoch: int | None = None
     rows: int | None = None
     bytes: int | None = None
+    table_id: str | None = None
 
 
 @attrs.frozen
@@ -214,6 +217,7 @@ class ExecutionStarted:
         query: what is known about its query by then.
         call_site: the line of Python that runs it; None if it is not known.
         model: whether it is a part of saving a model of Spark ML.
+        session: the settings of its session; None if they are not known.
     """
 
     id: int
@@ -222,6 +226,7 @@ class ExecutionStarted:
     query: QueryExecution = QueryExecution()
     call_site: CallSite | None = None
     model: bool = False
+    session: StatementSession | None = None
 
 
 @attrs.frozen
@@ -554,7 +559,17 @@ class _Members:
 
 def _execution_started(raw: _Members) -> ExecutionStarted:
     site = call_site(raw.optional_text("site") or "")
-    return ExecutionStarted(raw.number("id"), raw.number("root"), raw.time(), _query(raw), site, raw.flag("model"))
+    return ExecutionStarted(
+        raw.number("id"), raw.number("root"), raw.time(), _query(raw), site, raw.flag("model"), _session(raw)
+    )
+
+
+def _session(raw: _Members) -> StatementSession | None:
+    found = raw.members("session")
+    if not found:
+        return None
+    settings = tuple((key, str(value)) for key, value in found.items() if key not in ("catalog", "schema"))
+    return StatementSession(settings, str(found.get("catalog", "")), str(found.get("schema", "")))
 
 
 def _execution_ended(raw: _Members) -> ExecutionEnded:
@@ -595,6 +610,7 @@ def _commit(raw: _Members) -> Commit:
         raw.optional_number("epoch"),
         raw.optional_number("rows"),
         raw.optional_number("bytes"),
+        raw.optional_text("id"),
     )
 
 

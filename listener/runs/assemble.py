@@ -27,6 +27,7 @@ from openlineage_pyspark.facets.model.run import (
     Parent,
     RunState,
 )
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
@@ -83,6 +84,7 @@ class Execution:
         statement: its statement, if that is run as several executions.
         dropped: the tables that Spark has dropped since it began.
         call_site: the line of Python that runs it; None if it is not known.
+        session: the settings of its session; None if they are not known.
         held: its query and lineage, if only what Spark has dropped by the end tells whether it did anything.
     """
 
@@ -98,6 +100,7 @@ class Execution:
     statement: SplitStatement | None = None
     dropped: set[str] = attrs.Factory(set)
     call_site: CallSite | None = None
+    session: StatementSession | None = None
     held: tuple[QueryExecution, PlanLineage] | None = None
 
     @property
@@ -331,7 +334,7 @@ class Runs:
 
     def _execution_of(self, step: ExecutionStarted | ExecutionAnalyzed) -> Execution:
         if isinstance(step, ExecutionStarted):
-            return Execution(step.id, step.root, step.time, call_site=step.call_site)
+            return Execution(step.id, step.root, step.time, call_site=step.call_site, session=step.session)
         # An end without a start: the listener was attached after the execution began.
         return self._executions.get(step.id) or Execution(step.id, step.id, step.time)
 
@@ -408,8 +411,9 @@ class Runs:
         key = str(execution.id)
         job = self._jobs.job(word, output_label(plan_lineage, self._application.trimming), "SQL_JOB", sql=execution.sql)
         site = self._call_site(execution)
+        identity = self._jobs.run_id(f"execution {key}")
         run = self._runs[key] = OpenRun(
-            key, self._jobs.run_id(f"execution {key}"), self._jobs.at(job, site), plan_lineage, call_site=site
+            key, identity, self._jobs.at(job, site), plan_lineage, call_site=site, session=execution.session
         )
         return run
 
@@ -536,7 +540,8 @@ class Runs:
         run = self._runs.get(query)
         if run is None:
             job = self._stream_job(query, [plan_lineage], execution.sql)
-            run = self._runs[query] = OpenRun(query, self._jobs.run_id(f"stream {query}"), job, plan_lineage)
+            identity = self._jobs.run_id(f"stream {query}")
+            run = self._runs[query] = OpenRun(query, identity, job, plan_lineage, session=execution.session)
             run.batches = self._micro_batches(query, execution)
         elif len(plan_lineage.outputs) > len(run.plan_lineage.outputs):
             run.plan_lineage = plan_lineage

@@ -112,4 +112,4 @@ def versions_of(commits: Sequence[Commit]) -> TableVersions | None:
         return None
     first, last = commits[0], commits[-1]
     ids = tuple(dict.fromkeys(each.version for each in commits))
-    return TableVersions(last.format, ids, last.branch, first.parent, last.operation)
+    return TableVersions(last.format, ids, last.branch, first.parent, last.operation, last.table_id)

@@ -30,6 +30,7 @@ from openlineage_pyspark.facets.model.run import (
     RunOutput,
     RunState,
 )
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 from openlineage_pyspark.listener.runs.application import Application
@@ -231,6 +232,7 @@ class OpenRun:
         beyond: whether there were more nested writes than are kept.
         batches: the micro-batches that no event has told yet; None unless it is the run of a streaming query.
         call_site: the line of Python that runs it, as events name it; None if it is not known.
+        session: the settings of its session; None if they are not known.
         committed: the commits that it has made so far, by output; of a stream only the last one.
     """
 
@@ -244,6 +246,7 @@ class OpenRun:
     beyond: bool = False
     batches: MicroBatches | None = None
     call_site: CallSite | None = None
+    session: StatementSession | None = None
     committed: dict[Identifier, list[Commit]] = attrs.Factory(dict)
     _known: set[frozenset[Any]] = attrs.Factory(set)
 
@@ -363,6 +366,7 @@ class OpenRun:
             gaps=(*remarks, *([_BEYOND] if self.beyond else [])),
             operators=sum(part.operators for part in self.parts),
             call_site=self.call_site,
+            session=self.session,
             code=tuple(sum((Counter(part.code) for part in self.parts), Counter()).items()),
         )
 

@@ -24,6 +24,7 @@ FACETS = (
     "pyspark_lineage_steps",
     "pyspark_metrics",
     "pyspark_micro_batches",
+    "pyspark_session",
     "pyspark_snapshot",
     "pyspark_submission",
     "schema",

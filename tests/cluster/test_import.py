@@ -74,6 +74,7 @@ def job(archive: Path, bare: Path, jobs_in: Callable[[Path], Any], tmp_path_fact
     )
 
 
+@pytest.mark.long
 def test_a_job_whose_first_line_imports_the_package_from_the_zip_is_listened_to(job: Any) -> None:
     assert (job.code, job.stdout) == (0, "")
     assert [event["eventType"] for event in job.events()] == ["START", "START", "COMPLETE", "COMPLETE"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.demo import SCRIPT, is_there, land
 from support.spark_jobs import QUICK_JVM
+from support.surfaces import SURFACES, Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,6 +101,24 @@ def test_the_documented_graph_of_the_demo_is_that_of_its_events(local_events: li
     shown = {(source.strip(), target.strip()) for sources, targets in sides for source in sources for target in targets}
     outputs = [(event, Path(written["name"]).stem) for event in local_events for written in event["outputs"]]
     assert shown == {(Path(read["name"]).stem, name) for event, name in outputs for read in event["inputs"]}
+
+
+def test_each_surface_tells_the_edges_of_the_demo_that_hold(local_events: list[dict], tmp_path: Path) -> None:
+    """A run that failed has changed nothing, and what was dropped has no edge any more."""
+    well = {event["run"]["runId"] for event in local_events if event["eventType"] == "COMPLETE"}
+    dropped = {
+        written["name"]
+        for event in local_events
+        for written in event["outputs"]
+        if written["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange") == "DROP"
+    }
+    told = Told([event for event in local_events if event["run"]["runId"] in well], tmp_path)
+    stated = {edge for edge in told.stated if edge[1][0].partition("|")[2] not in dropped}
+
+    assert len(stated) > 50
+    assert {surface.__name__: surface(told) ^ stated for surface in SURFACES} == {
+        surface.__name__: set() for surface in SURFACES
+    }
 
 
 def test_the_events_from_a_cluster_keep_the_specification(

@@ -13,6 +13,8 @@ import pytest
 from openlineage_pyspark.errors import MissingExtraError
 from openlineage_pyspark.workbench.extras import WORKBENCH, install_command, require
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 # A process of its own, whose import system has no package of the extra, as if it were not installed.

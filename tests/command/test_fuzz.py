@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from support.fuzzing import Fuzzer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("seed", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 def test_no_command_ends_with_a_traceback_or_changes_another_file(tmp_path: Path, seed: int) -> None:

@@ -10,6 +10,8 @@ from openlineage_pyspark.workbench.answer import schema
 from support.lineage_events import text_of_events
 from support.shop import later, shop
 
+pytestmark = pytest.mark.slow
+
 BEGINS = {
     "json": '{"version"',
     "mermaid": "flowchart LR\n",

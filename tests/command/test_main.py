@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("doctor", "show", "validate", "send", "replay", "spool", "ingest", "store", "upstream", "downstream", "between"),
-    *("datasets", "jobs", "runs", "history", "unused", "blame", "sql", "recover", "checkpoint", "view", "diff"),
+    *("datasets", "jobs", "runs", "history", "unused", "blame", "sql", "diff", "recover", "checkpoint", "view"),
     "lineage",
 )
 
@@ -84,6 +84,7 @@ def test_the_list_of_commands_is_shown_without_any_of_them(imported, option) -> 
     assert imported(option, others=heavy) == LIST
 
 
+@pytest.mark.slow
 def test_a_command_imports_no_other_command(imported) -> None:
     modules = imported("upstream", "x", "--store", os.devnull, others=("requests", "yaml", "sqlglot", "openlineage"))
 

@@ -16,6 +16,8 @@ from openlineage_pyspark.workbench.questions.diff import downstream_of
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import company, dataset, run_event, symlink, taken
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, str, str]]
 
 

@@ -94,6 +94,7 @@ def test_what_is_meant_for_another_receiver_stays_and_is_shipped_by_name(
     assert order(receiver) == [("a", "START"), ("a", "COMPLETE")]
 
 
+@pytest.mark.slow
 def test_a_receiver_that_is_away_leaves_everything_where_it_is(root, run, nobody, leave, run_of):
     leave(root, "x", *run_of("START", "COMPLETE"))
 

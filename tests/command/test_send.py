@@ -6,6 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 ADDRESS = "/api/v1/lineage"
 
 
@@ -90,6 +92,7 @@ def test_what_the_receiver_refuses_for_good_is_named_and_the_rest_is_sent(job, w
     assert len(receiver.received) == 4
 
 
+@pytest.mark.slow
 def test_a_receiver_that_stays_away_ends_it_with_the_next_event(job, written, nobody, run):
     file = written(*job)
 

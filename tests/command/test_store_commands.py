@@ -89,6 +89,15 @@ def test_what_nothing_is_made_from_is_said(store, run):
     assert run("between", "daily", "clean", "--store", store) == (0, "no way leads from daily to clean\n", "")
 
 
+def test_on_a_terminal_an_answer_says_when_its_facts_were_last_seen(store, run, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for question, *more in (("downstream", "daily"), ("upstream", "daily"), ("runs",), ("history", "daily")):
+        _, text, _ = run(question, *more, "--store", store)
+        _, document, _ = run(question, *more, "--store", store, "--format", "json")
+        assert text.splitlines()[-1] == f"last seen: {json.loads(document)['lastSeen']}"
+        assert "last seen: " not in run(question, *more, "--store", store, "--format", "csv")[1]
+
+
 def test_a_wrong_question_ends_with_a_sentence(store, run, tmp_path):
     near = (
         "openlineage-pyspark: nothing is called 'order'; near it: shop.orders\n"

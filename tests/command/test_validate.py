@@ -38,7 +38,7 @@ def test_with_the_specifications_folder_every_facet_is_checked(job, written, run
             "  order, completeness, names, column lineage, transformations: checked\n"
             "  credentials: checked by their form; a password that is a plain word can't be recognised\n"
             "  custom facets, checked for the common fields only: pyspark_event (2), "
-            "spark_applicationDetails (2), spark_properties (2)\n"
+            "pyspark_session (2), spark_applicationDetails (2), spark_properties (2)\n"
         ),
         "",
     )

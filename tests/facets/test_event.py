@@ -167,7 +167,7 @@ def test_a_source_location_that_marquez_can_not_store_is_left_out_and_named(full
 def test_a_disabled_facet_stands_nowhere_and_the_others_stay(full_run):
     everything = as_json(full_run[1])
     names = {name for _, (_, name), _ in facets_of(everything)}
-    assert len(names) == 23
+    assert len(names) == 24
     for disabled in names:
         event = as_json(full_run[1], attrs.evolve(CHOSEN, disabled=frozenset({disabled})))
         assert {name for _, (_, name), _ in facets_of(event)} == names - {disabled}

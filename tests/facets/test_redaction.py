@@ -15,6 +15,7 @@ from openlineage_pyspark.facets.events.providers import Contribution
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation, Wording
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, RunInput, RunOutput
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 
 if TYPE_CHECKING:
@@ -23,6 +24,21 @@ if TYPE_CHECKING:
 URL = "https://alice:s3cr3t@host/x"
 KNOWN = "k9-known-value"
 SOURCE = Identifier("file", "/data/source")
+
+
+def test_a_setting_is_shown_only_with_a_value_of_the_list(full_run: tuple[RunState, RunState]) -> None:
+    settings = (
+        ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.session.timeZone", f"password={KNOWN}"),
+        ("spark.sql.storeAssignmentPolicy", "hunter2"),
+        ("spark.hadoop.fs.s3a.secret.key", "x"),
+    )
+    state = attrs.evolve(full_run[1], session=StatementSession(settings, KNOWN, "mart"))
+    shown = redacted(state, Redaction(known=(KNOWN,))).session
+
+    assert shown is not None
+    assert shown.settings == (("spark.sql.ansi.enabled", "false"),)
+    assert (KNOWN in shown.catalog, shown.schema) == (False, "mart")
 
 
 @pytest.fixture

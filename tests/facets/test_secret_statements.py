@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openlineage_pyspark.facets.events import build
@@ -160,6 +161,7 @@ def test_what_one_text_names_is_hidden_in_all_texts_of_a_run(
     assert CANARY not in repr(attrs.asdict(shown))
 
 
+@pytest.mark.slow
 def test_every_event_of_the_package_is_made_by_the_call_that_redacts_first() -> None:
     made = [
         path.relative_to(ROOT).as_posix()

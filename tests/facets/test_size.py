@@ -241,8 +241,8 @@ def test_texts_configuration_and_custom_facets_go_one_after_the_other(stages):
     assert len(facets_of(comments, "inputs", 2)["schema"]["fields"]) == 101
     assert configuration["job"]["facets"].keys() == {"jobType", "mine"}
     assert configuration["run"]["facets"].keys() == {
-        "parent", "processing_engine", "pyspark_event", "pyspark_micro_batches", "errorMessage",
-        "extractionError", "mine",
+        "parent", "processing_engine", "pyspark_event", "pyspark_micro_batches", "pyspark_session",
+        "errorMessage", "extractionError", "mine",
     }  # fmt: skip
     assert "mine" in facets_of(configuration, "inputs", 2)
     assert "ours" in configuration["inputs"][2]["inputFacets"]
@@ -338,6 +338,7 @@ def test_the_skeleton_has_run_job_parent_error_and_what_was_cut(large_event, sta
     assert list(remarks(event)) == ["event.maxBytes", *ORDER]
 
 
+@pytest.mark.slow
 def test_an_event_of_thousands_of_datasets_ends_as_a_skeleton_within_the_limit(full_run):
     inputs = tuple(RunInput(Dataset(Identifier("file", f"/data/{'part' * 10}/{n}"))) for n in range(5_000))
     state = attrs.evolve(full_run[0], inputs=inputs, outputs=())

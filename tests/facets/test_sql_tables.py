@@ -82,6 +82,7 @@ def test_anything_else_is_no_name(text):
         "a as (" * 15_000,
     ],
 )
+@pytest.mark.slow
 def test_any_text_is_read_in_one_pass(text):
     """A quadratic pattern would take minutes."""
     assert ({named_tables(text, dialect) for dialect in (None, "oracle", "tsql")}, is_name(text)) == ({()}, False)

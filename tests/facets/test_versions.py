@@ -92,7 +92,7 @@ def said(dataset):
         (TableVersions("delta", ("7",)), ("7", {}), ("7", {"format": "delta", "versions": ["7"]})),
         (TableVersions("iceberg", ("1", "2")), *[("2", {"format": "iceberg", "versions": ["1", "2"]})] * 2),
         (
-            TableVersions("iceberg", ("2",), "audit", "1", "append"),
+            TableVersions("iceberg", ("2",), "audit", "1", "append", "id of t"),
             *[
                 (
                     "2",
@@ -102,6 +102,7 @@ def said(dataset):
                         "parent": "1",
                         "operation": "append",
                         "branch": "audit",
+                        "tableId": "id of t",
                     },
                 )
             ]
@@ -135,11 +136,11 @@ def test_the_schema_that_a_facet_names_is_published_and_holds_for_it(full_run, s
     registry = referencing.Registry().with_resources(
         (document["$id"], referencing.Resource.from_contents(document)) for document in (schema, core)
     )
-    event = as_json(with_versions(full_run, None, TableVersions("iceberg", ("2",), "audit", "1", "append")))
+    event = as_json(with_versions(full_run, None, TableVersions("iceberg", ("2",), "audit", "1", "append", "id")))
     facet = event["outputs"][0]["facets"]["pyspark_snapshot"]
     validator = jsonschema.Draft202012Validator({"$ref": facet["_schemaURL"]}, registry=registry)
 
     assert facet["_schemaURL"].partition("#")[0] == schema["$id"]
     assert list(validator.iter_errors(facet)) == []
-    for wrong in ({"format": "parquet"}, {"versions": []}, {"versions": [2]}, {"parent": 1}):
+    for wrong in ({"format": "parquet"}, {"versions": []}, {"versions": [2]}, {"parent": 1}, {"tableId": 1}):
         assert len(list(validator.iter_errors({**facet, **wrong}))) == 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 # What ships events knows nothing of Spark: one version of it is enough, and a minute less.
-pytestmark = pytest.mark.any_spark
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 FLUSH_SECONDS = 1.0
 # Whatever hangs here hangs for longer: a receiver for 30 s, which is when its silence ends in an error.

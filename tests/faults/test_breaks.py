@@ -24,6 +24,7 @@ def applications(job: Any) -> list[str]:
 WHOLE = ["START", "COMPLETE"]
 
 
+@pytest.mark.long
 def test_threads_that_are_killed_are_replaced_and_lose_nothing(faults: Any) -> None:
     pair = faults.pair("breaks.py", "threads")
 

@@ -9,6 +9,7 @@ import pytest
 pytestmark = pytest.mark.any_spark
 
 
+@pytest.mark.long
 def test_hooks_of_the_users_own_are_called_with_the_same_and_in_the_same_order(faults: Any) -> None:
     pair = faults.pair("hooks.py")
 

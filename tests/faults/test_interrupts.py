@@ -45,6 +45,7 @@ def waits(process: int) -> bool:
     return True
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/wchan").exists(), reason="what a thread waits for is read from Linux's /proc")
 def test_an_interrupt_of_the_last_flush_ends_the_wait_and_keeps_the_status_and_the_events(
     faults: Any, receivers: Any, wire: Any, tmp_path: Path

@@ -58,6 +58,7 @@ def test_a_listener_that_the_jvm_never_answers_leaves_the_job_as_it_is(faults: A
     assert len(job.said()) == 1
 
 
+@pytest.mark.long
 def test_a_job_that_imports_openlineages_modules_meanwhile_gets_no_error_and_has_its_lineage(faults: Any) -> None:
     """Each of two threads would wait for a module that the other one is importing."""
     job = faults.run("imports_meanwhile.py")

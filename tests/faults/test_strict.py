@@ -69,6 +69,7 @@ def test_a_job_that_fails_by_itself_keeps_its_status(faults: Any) -> None:
     assert listed(job)[0] == "strict: 1 lineage fault, the exit status stays"
 
 
+@pytest.mark.long
 def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     conf = {
         **STRICT,
@@ -85,6 +86,7 @@ def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     assert left in listed(job)
 
 
+@pytest.mark.long
 def test_a_listener_that_can_not_be_put_on_is_a_fault(faults: Any) -> None:
     conf = {**STRICT, "spark.openlineage.transport.type": "filo"}
 

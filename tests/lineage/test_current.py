@@ -19,6 +19,8 @@ from support.surfaces import SURFACES, Edge, Surface, Told, in_downstream, in_gr
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 Run = tuple[str, str, str, str, str]
 """Its job, the type of its last event, the table that it writes, the source of that table's column, and the change."""
 HISTORIES: dict[str, tuple[list[Run], set[str]]] = {

@@ -17,6 +17,8 @@ from support.surfaces import SURFACES, Surface, Told, in_notebook
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 
 def foreign_events() -> list[dict[str, Any]]:
     """Return events as other producers write them: one edge in several ways, masked, without a kind, to itself."""

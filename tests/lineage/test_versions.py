@@ -50,9 +50,15 @@ def version(dataset):
 
 
 def more(dataset):
-    """Give the facet `pyspark_snapshot` without what each facet has."""
+    """Give the facet `pyspark_snapshot` without what each facet has, and without the table's id."""
     facet = dataset["facets"].get("pyspark_snapshot")
-    return facet and {name: value for name, value in facet.items() if not name.startswith("_")}
+    return facet and {name: value for name, value in facet.items() if not name.startswith("_") and name != "tableId"}
+
+
+def table_ids(done, table):
+    """Give the ids of a table that the runs tell which committed to it, in the order of the events."""
+    written = [output for event in done for output in event["outputs"] if short(output) == table and version(output)]
+    return [each["facets"]["pyspark_snapshot"].get("tableId") for each in written]
 
 
 def writes(done, table):
@@ -94,6 +100,14 @@ def test_each_commit_to_delta_is_told_by_the_run_that_made_it_and_none_by_one_th
     assert writes(done, "path") == ["0"] == [str(number) for number, _ in told["path"]]
     merged = [o for e in done for o in e["outputs"] if short(o) == "d"][-1]
     assert more(merged) == {"format": "delta", "versions": ["5"], "parent": "4"}
+
+
+def test_each_commit_tells_the_id_of_its_table(done, told):
+    made, again = told["twice"]
+    assert made != again
+    assert table_ids(done, "twice") == [made, again]
+    assert set(table_ids(done, "d")) == {told["id of d"]}
+    assert len(set(table_ids(done, "m"))) == 1
 
 
 def test_a_read_is_of_the_version_that_the_statement_names_and_else_of_the_one_before_its_own(done, told):

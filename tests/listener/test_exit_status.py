@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.slow]
 
 BEGIN = """
 import atexit, sys, threading

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from support.sources import nodes_of
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 ROOMS = ("listener", "facets", "transport")
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "launch" not in path.parts)

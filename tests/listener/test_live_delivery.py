@@ -67,6 +67,7 @@ def _kept(spool: Path) -> list[tuple[str, int]]:
     return [(each.application, each.waiting) for each in found if each.waiting]
 
 
+@pytest.mark.long
 def test_what_killed_drivers_had_in_the_spool_is_sent_by_the_next_one(
     jobs: Any, server: Receiver, tmp_path: Path
 ) -> None:

@@ -152,6 +152,7 @@ def test_an_exit_with_a_status_fails_the_application_and_keeps_the_status(jobs: 
 DONE = ["START", "COMPLETE"]
 
 
+@pytest.mark.long
 def test_an_interrupt_aborts_the_application(jobs: Any) -> None:
     # Not while it writes: in the middle of a call, Spark 3.5 often turns an interrupt into an error of its own.
     job = jobs.run("ending.py", "idle", submit=False, stop_by=signal.SIGINT)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.any_spark
+
 
 @pytest.fixture(scope="module")
 def frames(jobs: Any) -> Any:
@@ -68,6 +70,7 @@ def test_the_job_is_as_it_is_and_its_events_keep_the_rules(frames: Any, violatio
     assert violations(frames.events()) == []
 
 
+@pytest.mark.long
 @pytest.mark.any_spark
 def test_a_job_on_paths_alone_opens_no_metastore_for_its_lineage(hive: Any) -> None:
     assert hive.stdout.splitlines()[:2] == ["metastore False", "metastore True"]

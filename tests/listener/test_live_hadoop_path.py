@@ -102,6 +102,7 @@ def test_each_context_of_a_script_has_objects_of_its_own(jobs: Any, lake: Path, 
     assert told(lake) == WHOLE_JOB * 2
 
 
+@pytest.mark.long
 def test_where_what_is_written_is_kept_the_death_of_the_driver_loses_nothing(
     jobs: Any, lake: Path, conf: dict[str, str]
 ) -> None:

@@ -57,6 +57,7 @@ FAILURES = [
 ]
 
 
+@pytest.mark.any_spark
 @pytest.mark.parametrize(("name", "message", "language", "columns"), FAILURES)
 def test_a_write_that_fails_is_a_failed_run_with_its_lineage(
     failing: Any, name: str, message: str, language: str, columns: set[str]
@@ -80,6 +81,7 @@ def test_a_write_that_fails_is_a_failed_run_with_its_lineage(
         assert "outputFacets" not in event["outputs"][0]
 
 
+@pytest.mark.any_spark
 @pytest.mark.skipif(not SPARK_4, reason="Spark 3.5 tells no listener of a statement that it can't analyse")
 def test_an_insert_that_can_not_be_analysed_is_a_failed_run(failing: Any) -> None:
     ((start, fail),) = [run for run in runs(failing.queries()) if run[0]["outputs"] == []]
@@ -92,6 +94,7 @@ def test_an_insert_that_can_not_be_analysed_is_a_failed_run(failing: Any) -> Non
     assert told["programmingLanguage"] == "JAVA"
 
 
+@pytest.mark.any_spark
 def test_failures_keep_the_specification_and_spoil_nothing_after_them(
     failing: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
 ) -> None:
@@ -104,6 +107,7 @@ def test_failures_keep_the_specification_and_spoil_nothing_after_them(
     assert specification.violations(failing.events()) == violations(failing.events()) == []
 
 
+@pytest.mark.any_spark
 @pytest.mark.long
 def test_the_user_sees_the_same_exceptions(jobs: Any, failing: Any) -> None:
     without = jobs.run("failing.py", submit=False, lineage=False)
@@ -205,6 +209,7 @@ def test_threads_in_one_and_in_several_sessions_do_not_mix(
     assert figures == {str(job.folder / name / str(rows)): rows for name in ("one", "several") for rows in numbers}
 
 
+@pytest.mark.any_spark
 def test_a_column_tells_its_line_of_python_since_spark_4(failing: Any) -> None:
     start, _ = of_output(failing, "udf")
     [edge] = start["outputs"][0]["facets"]["pyspark_lineage_steps"]["columns"]["b"]

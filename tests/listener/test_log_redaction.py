@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from openlineage_pyspark.listener.start.secrets import PREFIX_OF_LOG
 from support.sources import nodes_of
 
@@ -41,6 +42,7 @@ print([name for name in bare if name in sys.modules and any(
 """
 
 
+@pytest.mark.slow
 def test_every_logger_of_the_package_hides_what_is_known_and_what_is_named_a_secret() -> None:
     """In a process of its own, for the loggers are the process's."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=120)

@@ -529,6 +529,33 @@ def test_a_plan_whose_start_found_no_room_comes_with_the_end(spark, tmp_path):
     ]
 
 
+@pytest.mark.any_spark
+def test_the_settings_of_a_statement_are_those_of_its_own_session(spark, tmp_path):
+    context = spark.sparkContext
+    zone, mode = "spark.sql.session.timeZone", "spark.sql.sources.partitionOverwriteMode"
+    probe = Probe(context._gateway, ProbeLimits())
+    probe.attach(context._jsc)
+    other = spark.newSession()
+    spark.range(1).write.parquet(str(tmp_path / "first"))
+    for key, value in ((zone, "Asia/Tokyo"), (mode, "dynamic"), ("spark.sql.shuffle.partitions", "3")):
+        other.conf.set(key, value)
+    other.sql("CREATE DATABASE mart")
+    other.sql("USE mart")
+    other.range(1).write.parquet(str(tmp_path / "second"))
+    other.conf.set(mode, "static")
+    probe.settle(context._jsc, 60)
+    records = [json.loads(record) for record in probe.take(0)]
+    probe.detach(context._jsc)
+    other.sql("DROP DATABASE mart")
+
+    written = [record["session"] for record in records if "InsertIntoHadoopFs" in record.get("class", "")]
+    ansi = {"spark.sql.ansi.enabled": "false" if SPARK_VERSION.startswith("3.") else "true"}
+    assert written == [
+        {**ansi, zone: spark.conf.get(zone)},
+        {**ansi, zone: "Asia/Tokyo", mode: "dynamic", "schema": "mart"},
+    ]
+
+
 def test_only_a_server_of_py4j_sends_at_once(spark):
     probe = Probe(spark.sparkContext._gateway, ProbeLimits())
     jvm, server = spark._jvm, spark.sparkContext._gateway.java_gateway_server

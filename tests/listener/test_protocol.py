@@ -22,7 +22,7 @@ JAVA = java_sources.compilation_unit()
 # The first argument of whatever begins a field.
 FIELD = re.compile(r"\.write(?:\w+Field|\w+FieldStart|FieldName)\(([^,()]+(?:\(\))?)[,)]")
 # Names of readings, of metrics and of columns: the ids of attributes.
-NAMED_BY_OTHERS = {"row[0]", "name"}
+NAMED_BY_OTHERS = {"row[0]", "name", "setting[0]"}
 KINDS = (
     *("start", "end", "stream", "progress", "rdd_start", "rdd_end", "table_dropped", "application_end", "dropped"),
     "fault",

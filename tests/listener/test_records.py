@@ -108,6 +108,7 @@ def end(**more: Any) -> ExecutionEnded:
                         "time": 1500,
                         "rows": 2,
                         "bytes": 90,
+                        "id": "id of t",
                     },
                 ],
             },
@@ -116,7 +117,9 @@ def end(**more: Any) -> ExecutionEnded:
                 TIME,
                 commits=(
                     Commit("delta", "file:/t", "0"),
-                    Commit("iceberg", "s3://b/t", "77", TIME, "76", "ice.db.t", "append", "audit", "q", 4, 2, 90),
+                    Commit(
+                        "iceberg", "s3://b/t", "77", TIME, "76", "ice.db.t", "append", "audit", "q", 4, 2, 90, "id of t"
+                    ),
                 ),
             ),
         ),

@@ -7,6 +7,8 @@ from typing import Any
 from support.lineage_events import at, run_event, symlink
 
 Event = dict[str, Any]
+DEFAULTS: Event = {"settings": {}}
+"""The facet of a session with nothing but Spark's defaults."""
 
 
 def table(name: str, version: str = "", *, parent: str = "", change: str = "", lake: str = "iceberg") -> Event:
@@ -33,9 +35,10 @@ def statement(
     gaps: tuple[str, ...] = (),
     application: str = "",
     ends: str = "COMPLETE",
+    session: Event | None = DEFAULTS,
 ) -> list[Event]:
     """Return the START and the end of a run; its id is `job` and the minute. Without `ends` it never ends."""
-    facets: dict[str, Any] = {}
+    facets: dict[str, Any] = {} if session is None else {"pyspark_session": session}
     if application:
         facets["parent"] = {"run": {"runId": application}, "job": {"namespace": "jobs", "name": application}}
     run = f"{job}-{minute:g}"

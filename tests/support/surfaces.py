@@ -160,8 +160,14 @@ def in_diff(told: Told) -> set[Edge]:
 def in_markdown(told: Told) -> set[Edge]:
     """Read `diff NOTHING EVENTS --format markdown`."""
     text = told.asked("diff", str(told.nothing), str(told.file), "--format", "markdown")
-    rows = re.findall(r"^\| added \| edge \| `(.*?)` \|  \| (.*) \|$", text, re.MULTILINE)
-    return _of_rows(told, [(name, how.strip("`").replace("\\|", "|")) for name, how in rows])
+    rows = re.findall(r"^\| added \| edge \| (`+.*?`+) \|  \| (.*) \|$", text, re.MULTILINE)
+    return _of_rows(told, [(_in_code(name), _in_code(how)) for name, how in rows])
+
+
+def _in_code(span: str) -> str:
+    """Return what a code span in a table says; one of several backquotes has a blank inside of them."""
+    text = span.strip("`").replace("\\|", "|")
+    return text.strip(" ") if span.startswith("``") else text
 
 
 # The texts of several paths of one kind stand behind that, with the same sign between them as kinds have.

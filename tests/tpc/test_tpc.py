@@ -19,12 +19,15 @@ from openlineage_pyspark.workbench.page.html import page_of
 from openlineage_pyspark.workbench.store_api import Store
 from support import browser
 from support.lineage_events import taken
+from support.surfaces import SURFACES, Told
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from openlineage_pyspark import Lineage
     from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.any_spark
 
 SHARED = Path(__file__).parents[3] / "shared"
 DIVIDES_BY_ZERO = {"q90"}
@@ -209,6 +212,17 @@ def test_each_edge_of_each_graph_names_the_operators_from_its_source_to_its_sink
         assert len(ids) == len(set(ids))
         assert {edge["certainty"] for edge in document["edges"]} <= {"exact"}
     assert wrong == []
+
+
+def test_each_surface_tells_the_edges_that_the_events_state(runs: dict[str, Any], tmp_path: Path) -> None:
+    """A run that failed has changed nothing."""
+    told = Told([event for name in runs["events"].keys() - runs["failed"] for event in runs["events"][name]], tmp_path)
+
+    wrong = {}
+    for surface in SURFACES:
+        found = surface(told)
+        wrong[surface.__name__] = {*(told.stated - found), *(found - told.stated)}
+    assert wrong == {surface.__name__: set() for surface in SURFACES}
 
 
 @pytest.mark.browser

@@ -171,6 +171,7 @@ def _no_amazon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_no_amazon")
+@pytest.mark.slow
 def test_datazone_gets_events_through_amazons_client(receiver: Any, answer: Any) -> None:
     options = {"domainId": "dzd_1", "endpointOverride": receiver.url}
     transport = open_transport("amazon_datazone_api", options)

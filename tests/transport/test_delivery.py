@@ -21,6 +21,8 @@ from openlineage_pyspark.transport.registry import open_transport
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+pytestmark = pytest.mark.slow
+
 
 class GatedTransport(MemoryTransport):
     """Keeps events like its parent, but only while `gate` is open: a receiver that hangs at will."""

@@ -6,6 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from openlineage_pyspark.errors import TransportError
 from openlineage_pyspark.transport.composite import FanOut, independent_parts
 from openlineage_pyspark.transport.delivery.worker import Delivery
@@ -17,6 +18,8 @@ from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 EVENTS = [Event(f"r{number}", kind, b"{}") for number in range(20) for kind in ("START", "COMPLETE")]
 

@@ -186,6 +186,7 @@ def test_an_answer_without_end_is_not_read_to_its_end(receiver: Any, answer: Any
     assert error.answer == "x" * 297 + "..."
 
 
+@pytest.mark.slow
 def test_an_answer_that_never_ends_is_cut_off_at_the_timeout(receiver: Any, answer: Any) -> None:
     """A byte now and then does not restart the timeout, neither in the headers nor in the body."""
     receiver.answers.append(answer(status=400, text="x" * 600, drips="text"))

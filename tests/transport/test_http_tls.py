@@ -14,6 +14,8 @@ from openlineage_pyspark.errors import TransportConfigError, TransportError
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.registry import open_transport
 
+pytestmark = pytest.mark.slow
+
 EVENT = Event("r", "START", b"{}")
 PREFIX = "spark.openlineage.transport"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import pytest
 from openlineage_pyspark.errors import TransportError
 from openlineage_pyspark.transport.attempt import RetryPolicy
 from openlineage_pyspark.transport.composite import FanOut
@@ -18,7 +19,7 @@ from openlineage_pyspark.transport.spool.store import Spool
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
+pytestmark = pytest.mark.slow
 
 HERE = MemoryTransport().destination
 QUICK = RetryPolicy(first_seconds=0.01, longest_seconds=0.01, longest_pause_seconds=0.01)

@@ -21,6 +21,8 @@ from openlineage_pyspark.transport.spool.store import Spool
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 QUICK = RetryPolicy(first_seconds=0.01, longest_seconds=0.01, longest_pause_seconds=0.01)
 EVENTS = [Event("app", "START", b"1"), Event("r", "START", b"2", "app"), Event("r", "COMPLETE", b"3", "app")]
 

@@ -370,6 +370,7 @@ def test_what_memory_held_while_the_disk_failed_is_written_though_nothing_comes_
     assert delivery.close(0) == 1
 
 
+@pytest.mark.slow
 def test_what_memory_held_while_the_disk_failed_is_written_at_the_end(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, HERE)
     blocker = sqlite3.connect(spool.directory / DATABASE, isolation_level=None)
@@ -420,6 +421,7 @@ def test_what_memory_held_while_the_disk_failed_is_written_before_what_comes_the
     backlog.close()
 
 
+@pytest.mark.slow
 def test_memory_holds_but_so_much_while_the_disk_fails(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, HERE)
     blocker = sqlite3.connect(spool.directory / DATABASE, isolation_level=None)

@@ -20,6 +20,8 @@ from openlineage_pyspark.workbench.store.transport import StoreTransport
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event, text_of_events
 
+pytestmark = pytest.mark.slow
+
 
 def event(**facets: Any) -> Event:
     made = run_event("load", "COMPLETE", 1, inputs=(dataset("a"),), outputs=(dataset("b"),), **facets)

@@ -34,7 +34,9 @@ import pyspark
 from openlineage_pyspark import register
 from openlineage_pyspark.command.main import main as command_line
 from openlineage_pyspark.command.store import recover as recover_command
+from openlineage_pyspark.workbench.recovery import apply
 from openlineage_pyspark.workbench.recovery.live import LiveSession
+from openlineage_pyspark.workbench.recovery.recording import Recorder
 from openlineage_pyspark.workbench.store_api import Store
 from pyspark.sql import SparkSession
 from support import class_archive
@@ -44,14 +46,14 @@ from truth.pipelines import Action, Pipeline, pipeline
 from truth.worlds import Rows, World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from openlineage_pyspark import Handle
 
 OUTCOMES = ("right", "declined", "WRONG", "TOUCHED", "BROKEN")
 _PROGRAM = "truth-job"
 _PAUSED = 3
-_TRIES = 60
+_TRIES = 200
 _CUT = 1500
 _THEN, _AFTER = "after the recovery", "on the day after"
 
@@ -90,18 +92,28 @@ class _MortalSession(LiveSession):
 
     def run(self, sql: str, settings: Sequence[tuple[str, str]] = ()) -> None:
         """Run a statement, and perhaps die before or after it."""
-        chance = _MortalSession.chance
-        lot = chance.random() if chance is not None else 1.0
-        if lot < 0.15:
-            self._die(is_done=False)
-        super().run(sql, settings)
-        if lot > 0.85 and chance is not None:
-            self._die(is_done=True)
+        _perhaps_killed(super().run)(sql, settings)
 
-    def _die(self, *, is_done: bool) -> NoReturn:
+
+def _perhaps_killed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that does the same, and perhaps dies before or after it."""
+
+    def die(*, is_done: bool) -> NoReturn:
         _MortalSession.killed += 1
         _MortalSession.is_done = is_done
         raise _Killed
+
+    def called(*arguments: Any) -> Any:
+        chance = _MortalSession.chance
+        lot = chance.random() if chance is not None else 0.5
+        if lot < 0.15:
+            die(is_done=False)
+        found = function(*arguments)
+        if lot > 0.85:
+            die(is_done=True)
+        return found
+
+    return called
 
 
 class _Recorded:
@@ -473,7 +485,7 @@ def main() -> int:
     parser.add_argument("--pipelines", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1, help="that of the first one; the others follow")
     parser.add_argument("--lake", choices=("iceberg", "delta"), default="iceberg")
-    parser.add_argument("--kills", action="store_true", help="kill the application of plans at random statements")
+    parser.add_argument("--kills", action="store_true", help="kill the application of plans at random places")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no pipeline after these")
     parser.add_argument("--keep", type=Path, help="keep tables and stores in this new folder")
     parser.add_argument("--show", action="store_true", help="show what was said where it is wrong")
@@ -481,6 +493,9 @@ def main() -> int:
     options = parser.parse_args()
     begin, counts, reasons = time.monotonic(), Counter[str](), Counter[str]()
     recover_command.LiveSession = _MortalSession  # type: ignore[misc]
+    for name in ("set_back", "put_away"):
+        setattr(apply, name, _perhaps_killed(getattr(apply, name)))
+    Recorder.record = _perhaps_killed(Recorder.record)  # type: ignore[method-assign]
     with contextlib.ExitStack() as stack:
         folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)

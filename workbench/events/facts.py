@@ -201,6 +201,21 @@ class SubmittedAs(NamedTuple):
     is_redacted: bool = False
 
 
+class SessionOfRun(NamedTuple):
+    """
+    The session of a statement.
+
+    Args:
+        settings: the names and values of settings that change what it means, where they differ from Spark's defaults.
+        catalog: the current catalog; empty for Spark's own.
+        schema: the current schema in it; empty for the one that is current at first.
+    """
+
+    settings: tuple[tuple[str, str], ...] = ()
+    catalog: str = ""
+    schema: str = ""
+
+
 class RowsAndBytes(NamedTuple):
     """How many rows and bytes were read or written; None where the event does not say."""
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
+from openlineage_pyspark.errors import StoreError
 
 if TYPE_CHECKING:
     import io
@@ -326,3 +327,17 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number in JSON")
+
+
+def refuse_missing_file(text: str) -> None:
+    """
+    Refuse what is meant as a file, and not as a time, if there is no such file.
+
+    Args:
+        text: names no file that exists.
+
+    Raises:
+        StoreError: it looks like the name of a file.
+    """
+    if "/" in text or "\\" in text or text.endswith(FILE_ENDINGS):
+        raise StoreError(f"there is no file {text}")

@@ -30,6 +30,7 @@ from openlineage_pyspark.workbench.events.facts import (
     RowsAndBytes,
     RunAbove,
     SchemaField,
+    SessionOfRun,
     Stated,
     StatedEdge,
     StatedPath,
@@ -238,6 +239,11 @@ class DatasetOfEvent:
     def branch(self) -> str | None:
         """The branch of which the versions are; None for the main one."""
         return self._odd.text("pyspark_snapshot", self._facet("pyspark_snapshot"), "branch")
+
+    @property
+    def table_id(self) -> str:
+        """The id that its format gives the table, and no other one of its name; empty if the event does not say."""
+        return self._odd.text("pyspark_snapshot", self._facet("pyspark_snapshot"), "tableId") or ""
 
     @property
     def change(self) -> str:
@@ -491,6 +497,19 @@ class RunOfEvent:
             own.get("redacted") is True,
         )
 
+    @once
+    def session(self) -> SessionOfRun | None:
+        """The session of its statement; None if the event does not tell it."""
+        odd, own, facet = self._odd, self._facet("pyspark_session"), "pyspark_session"
+        if not own:
+            return None
+        said = odd.mapping(facet, own, "settings")
+        settings = tuple(sorted((key, value) for key, value in said.items() if isinstance(value, str)))
+        if len(settings) < len(said):
+            odd.add(facet, "a setting is no text")
+        catalog, schema = odd.text(facet, own, "currentCatalog"), odd.text(facet, own, "currentSchema")
+        return SessionOfRun(settings, catalog or "", schema or "")
+
     @property
     def corrects(self) -> str:
         """The version of its output that a recovery corrected by it in place; empty if it is no such run."""
@@ -510,7 +529,7 @@ class RunOfEvent:
     def diagnostics(self) -> tuple[EventDiagnostic, ...]:
         """What the producer did not understand, and what was left out of the facets. All are read for this."""
         _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
-        _ = (self.submission, self.event_id, self.corrects)
+        _ = (self.submission, self.event_id, self.corrects, self.session)
         gaps = (EventDiagnostic("unknown-operator", message, operator, "run") for operator, message in self.gaps)
         return (*gaps, *self._odd.found)
 

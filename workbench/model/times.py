@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from datetime import datetime, timedelta, timezone
 
 from openlineage_pyspark.errors import StoreError
@@ -11,7 +12,7 @@ FOREVER = (1 << 62) - 1
 """A time after all others."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_FRACTION = re.compile(r"(\.\d{6})\d+")
+_MICROSECOND = timedelta(microseconds=1)
 _AGO = re.compile(r"(\d+)\s*(s|min|h|d)")
 _UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
 
@@ -26,9 +27,7 @@ def microseconds(text: str) -> int:
     Raises:
         ValueError: it is no such text.
     """
-    # Python 3.10 knows neither Z nor more than six digits.
-    plain = _FRACTION.sub(r"\1", text.strip()).replace("Z", "+00:00").replace("z", "+00:00")
-    time = datetime.fromisoformat(_padded(plain))
+    time = datetime.fromisoformat(_plain(text.strip()))
     if time.tzinfo is None:
         time = time.replace(tzinfo=timezone.utc)
     return micros_of_time(time)
@@ -36,7 +35,7 @@ def microseconds(text: str) -> int:
 
 def micros_of_time(time: datetime) -> int:
     """Return a time that has a zone as microseconds since 1970."""
-    return (time - _EPOCH) // timedelta(microseconds=1)
+    return (time - _EPOCH) // _MICROSECOND
 
 
 def time_of_micros(micros: int) -> datetime:
@@ -70,6 +69,9 @@ def time_of(text: str, now: datetime) -> int:
         ) from None
 
 
-def _padded(text: str) -> str:
-    """Return a time whose fraction has three or six digits, which is all that Python 3.10 takes."""
-    return re.sub(r"\.(\d{1,6})(?!\d)", lambda found: "." + found[1].ljust(6, "0"), text)
+def _plain(text: str) -> str:
+    """Return a time as Python reads it: 3.10 knows neither Z nor a fraction that has not three or six digits."""
+    zoned = text.replace("Z", "+00:00").replace("z", "+00:00")
+    if sys.version_info >= (3, 11):
+        return zoned
+    return re.sub(r"\.(\d{1,6})\d*", lambda found: "." + found[1].ljust(6, "0"), zoned)

@@ -5,6 +5,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.MetadataColumn;
@@ -23,8 +25,10 @@ import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.runtime.AbstractFunction1;
 
 /**
  * The tables that a script's session knows without their connectors: a name and a schema, and nothing to read.
@@ -53,12 +57,38 @@ public final class DeclaredTables {
         return TABLES.remove(key(catalog, Identifier.of(namespace, name))) != null;
     }
 
+    /** Gives what stands for calls of a function of which only the name is known: its result has any type. */
+    public static AbstractFunction1 function(String name) {
+        return new UnknownFunction(name);
+    }
+
     static Table find(String catalog, Identifier identifier) {
         return (Table) TABLES.get(key(catalog, identifier));
     }
 
     private static String key(String catalog, Identifier identifier) {
         return (catalog + "." + identifier.toString()).toLowerCase();
+    }
+
+    /** Makes the call of a function that nobody here can read: Spark's own expression for a function in Python. */
+    public static final class UnknownFunction extends AbstractFunction1 {
+        private static final Integer ROW_BY_ROW = Integer.valueOf(100);
+        private final String name;
+
+        UnknownFunction(String name) {
+            this.name = name;
+        }
+
+        public Object apply(Object arguments) {
+            try {
+                // The type of a sequence in its signature depends on the version of Scala.
+                return PythonUDF.class.getConstructors()[0].newInstance(new Object[] {
+                    name, null, DataTypes.NullType, arguments, ROW_BY_ROW, Boolean.TRUE, NamedExpression$.MODULE$.newExprId()
+                });
+            } catch (ReflectiveOperationException problem) {
+                throw new IllegalStateException(problem);
+            }
+        }
     }
 
     /** One declared table. */

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.declared import DeclaredTable
     from openlineage_pyspark.workbench.predict.scripts import Script
 
-_FORMAT = 3
+_FORMAT = 4
 _MOST_KEPT = 20
 _ENDING = ".json"
 _PACKAGES = ("openlineage-pyspark", "pyspark")
@@ -65,13 +65,13 @@ def keep_answers(folder: Path, key: str, answers: Sequence[StatementAnswer]) -> 
 
 def _document(answer: StatementAnswer) -> dict[str, Any]:
     analyzed = answer.analyzed
-    refusal = analyzed.refusal
     return {
         "statement": attrs.asdict(answer.statement),
         "isDdl": answer.is_ddl,
         "kind": analyzed.kind,
         "plan": None if analyzed.query is None else analyzed.query.plan,
-        "refusal": None if refusal is None else {**attrs.asdict(refusal), "parameters": dict(refusal.parameters)},
+        "refusal": _document_of(analyzed.refusal),
+        "missed": _document_of(analyzed.missed),
         "catalog": analyzed.catalog,
         "database": analyzed.database,
         "tables": {name: query.plan for name, query in analyzed.tables.items()},
@@ -79,12 +79,21 @@ def _document(answer: StatementAnswer) -> dict[str, Any]:
     }
 
 
+def _document_of(refusal: Refusal | None) -> dict[str, Any] | None:
+    return None if refusal is None else {**attrs.asdict(refusal), "parameters": dict(refusal.parameters)}
+
+
+def _refusal(document: Mapping[str, Any] | None) -> Refusal | None:
+    return None if document is None else Refusal(**document)
+
+
 def _answer(document: Mapping[str, Any]) -> StatementAnswer:
-    refusal, plan = document["refusal"], document["plan"]
+    plan = document["plan"]
     analyzed = Analyzed(
         document["kind"],
         None if plan is None else EncodedQuery(plan),
-        None if refusal is None else Refusal(**refusal),
+        _refusal(document["refusal"]),
+        _refusal(document["missed"]),
         document["catalog"],
         document["database"],
         {name: EncodedQuery(kept) for name, kept in document["tables"].items()},

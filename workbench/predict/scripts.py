@@ -13,10 +13,13 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
 from openlineage_pyspark.workbench.predict.refused_views import behind_views
 from openlineage_pyspark.workbench.predict.session import (
+    PIPELINE_TABLES,
+    TEXT_TYPE,
     UNOPENED,
     Analyzed,
     FoundTable,
@@ -43,9 +46,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.report import Lineage
 
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
-# Of VOID, which becomes any other type, a field would have no source.
-_TEXT_TYPE = "STRING"
-_MADE_OF_QUERY = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"})
+_MADE_OF_QUERY = PIPELINE_TABLES | {"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"}
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
 _TEMPORARY = "CreateViewCommand"
 
@@ -114,7 +115,8 @@ class StatementLineage:
     Args:
         statement: the statement.
         lineage: its lineage; None if it has none, or nothing could be told.
-        problem: why Spark can't analyze it; None if it can. The lineage is then that of its text.
+        problem: why Spark can't analyze it; None if it can. The lineage is then that of its text, or that with a
+            function that can't be read in the place of one that is not known.
     """
 
     statement: ScriptStatement
@@ -175,20 +177,26 @@ def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
         return found
     spelled = {name: session.table(name) for name in (*told.tables, told.target) if name}
     known = {name: table for name, table in spelled.items() if table is not None}
-    if found.kind in _MADE_OF_QUERY and told.target and told.columns and told.whole:
+    makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(statement.text))
+    if makes and told.target and told.columns and told.whole:
         columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
         place = f"{statement.file}:{statement.line}"
         session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 
+def _creates(text: str) -> bool:
+    """Return whether a statement that Spark can't parse makes a table or a view, by its first word."""
+    return next((token.text.upper() for token in tokens(text)), "") in ("CREATE", "REPLACE")
+
+
 def _type_of(sources: Mapping[tuple[str, str], bool] | None, tables: Mapping[str, FoundTable]) -> str:
     """Return the type of a column that its statement's text tells: that of the one column that it is a copy of."""
     if sources is None or len(sources) != 1:
-        return _TEXT_TYPE
+        return TEXT_TYPE
     (((table, column), is_copy),) = sources.items()
     types = tables[table].types if is_copy and table in tables else {}
-    return types.get(column.lower(), _TEXT_TYPE)
+    return types.get(column.lower(), TEXT_TYPE)
 
 
 def _told(answer: StatementAnswer, known: DeclaredTables, views: dict[Identifier, Lineage]) -> StatementLineage:
@@ -211,15 +219,16 @@ def _told(answer: StatementAnswer, known: DeclaredTables, views: dict[Identifier
             if told.kind in _VIEWS:
                 found = _with_view(found, views, is_temporary=told.kind == _TEMPORARY)
         return StatementLineage(statement, None if answer.is_ddl else found, problem)
+    problem = None if told.missed is None else _problem(statement, told.missed)
     if told.query is None or answer.is_ddl:
-        return StatementLineage(statement)
+        return StatementLineage(statement, problem=problem)
     lineage = with_names(lineage_of_query(told.query), lambda dataset: _known_as(dataset, known))
     lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *_unsure(lineage, told.from_text, views)))
     lineage = behind_views(lineage, views)
     for dataset, _ in lineage.outputs:
         if dataset is not None:
             views.pop(dataset.identifier, None)
-    return StatementLineage(statement, lineage if lineage.outputs else None)
+    return StatementLineage(statement, lineage if lineage.outputs else None, problem)
 
 
 def _with_view(found: Lineage, views: dict[Identifier, Lineage], *, is_temporary: bool) -> Lineage | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -45,6 +46,7 @@ from openlineage_pyspark.workbench.predict.declared import (
 )
 from openlineage_pyspark.workbench.predict.headers import plainly_created
 from openlineage_pyspark.workbench.predict.text import is_format_and_path
+from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, substituted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -78,19 +80,32 @@ _CONF = {
     "spark.sql.legacy.createHiveTableByDefault": "false",
     # A path in a FROM would be listed, wherever it is.
     "spark.sql.runSQLOnFiles": "false",
+    # Spark would take the environment too, which a script must not show (`variables.py`).
+    "spark.sql.variable.substitute": "false",
     "spark.openlineage.disabled": "true",
 }
 # Providers whose tables keep the order of their columns.
 _OWN_ORDER = frozenset({"iceberg", "delta", "hudi", "paimon"})
 
+# Of VOID, which becomes any other type, a field would have no source.
+TEXT_TYPE = "STRING"
+"""The type of a column of which no type is known."""
 UNOPENED = "unopened"
 """The parameter of a refusal that has the provider of a view whose columns are not known."""
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _OTHER_TYPE = "INCOMPATIBLE_DATA_FOR_TABLE"
+_UNFIT_TYPE = "DATATYPE_MISMATCH"
+_UNFIT_TYPES = (_OTHER_TYPE, _UNFIT_TYPE, "INVALID_EXTRACT")
+# A kind of types that Spark misses -> a type of that kind.
+_FITTING = {"NUMERIC": "DOUBLE", "INTEGRAL": "BIGINT", "ARRAY": "ARRAY<STRING>", "MAP": "MAP<STRING, STRING>"} | {
+    each: each for each in ("BIGINT", "BINARY", "BOOLEAN", "DATE", "DOUBLE", "INT", "TIMESTAMP")
+}
+_UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 _UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
 _UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
 # Settings that would load classes, or open files; Spark takes those of Hadoop from a session, too.
-_KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.openlineage.", "spark.hadoop.", "spark.hive.",
+_KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.sql.variable.", "spark.openlineage.",
+                  "spark.hadoop.", "spark.hive.",
                   "hadoop.", "fs.", "dfs.", "ipc.", "javax.", "hive.")  # fmt: skip
 
 # The kinds of statements that make a table or a view; their names are those of Spark's parsed plans.
@@ -102,8 +117,8 @@ _CACHES = "CacheTableAsSelect"
 _PROVIDED_VIEW = "CreateTempViewUsing"
 _DECLARING = frozenset({"DECLARE", "OR", "REPLACE", "VARIABLE", "VAR"})
 _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
-# The tables of declarative pipelines; a flow is an INSERT into one.
-_PIPELINE_TABLES = frozenset({"CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"})
+PIPELINE_TABLES = frozenset({"CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"})
+"""The statements that make the tables of declarative pipelines; a flow is an INSERT into one."""
 _FLOW = "CreateFlowCommand"
 _DROPS = frozenset({"DropTable", "DropView"})
 _ALTERS = frozenset(
@@ -117,6 +132,11 @@ _CARRIED_OUT = frozenset(
     }
 )
 # Kinds that begin with these words have no lineage of columns, except those above that take it from a query.
+# What other engines take, and Spark can't parse: it has no lineage there either.
+_OF_OTHERS = frozenset({"ANALYZE", "DENY", "GRANT", "OPTIMIZE", "REVOKE", "VACUUM"})
+_FUNCTIONS = frozenset({"CreateFunction", "CreateFunctionCommand"})
+_QUOTED = re.compile(r'"(\w+)"')
+_REFRESHED = re.compile(r"CREATE(\s+OR\s+REFRESH)\b", re.IGNORECASE)
 _WITHOUT_LINEAGE = tuple(
     "Add Alter Analyze Cache Clear Comment Create Describe Drop Explain List Noop Recover Refresh Rename Repair "
     "Replace Reset Set Show Truncate Uncache Unset".split()
@@ -132,6 +152,7 @@ class Analyzed:
         kind: the class of its parsed plan; empty if it can't be parsed.
         query: its analyzed plan; None if it has no lineage of columns, or if Spark refuses it.
         refusal: why Spark refuses it; None if it does not.
+        missed: what Spark refused until something that can't be read stood in its place; None if nothing does.
         catalog: the catalog that was current.
         database: the database that was current in it.
         tables: of a statement that Spark refuses, each table and view in its text that Spark knows: its name as it is
@@ -143,6 +164,7 @@ class Analyzed:
     kind: str
     query: EncodedQuery | None = None
     refusal: Refusal | None = None
+    missed: Refusal | None = None
     catalog: str = SPARK_CATALOG
     database: str = "default"
     tables: Mapping[str, EncodedQuery] = attrs.field(factory=dict)
@@ -194,7 +216,11 @@ class ScriptSession:
         self._of_loops: set[str] = set()
         self._unopened: dict[str, str] = {}
         self._loosened = False
+        self._guesses: dict[tuple[Parts, str], str] = {}
         self._is_rewritten = False
+        self._missed: Refusal | None = None
+        self._stubs: list[str] = []
+        self._declared: set[str] = set()
 
     def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
         """
@@ -209,9 +235,10 @@ class ScriptSession:
         from_text = dict(self._from_text)
         catalog, database = self._current()
         kind, query, refusal = "", None, None
-        self._is_rewritten = False
+        self._is_rewritten, self._missed = False, None
         try:
             with as_probe_error():
+                text = _without_refresh(substituted(text, self._variable))
                 parsed = self._spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
                 kind = str(parsed.nodeName())
                 if in_script and kind == "CreateVariable":
@@ -222,13 +249,25 @@ class ScriptSession:
                 self._follow(text, kind, parsed, plan)
         except spark_errors() as problem:
             # In a script, SET may stand before a variable of its own, or before several in parentheses.
-            refusal = None if in_script and _sets(text) else self._with_provider(self._placed(refusal_of(problem)))
+            if not (in_script and _first_word(text) == "SET") and (kind or _first_word(text) not in _OF_OTHERS):
+                refusal = self._missed or self._explained(self._placed(refusal_of(problem)))
+        except UnknownVariableError as problem:
+            refusal = Refusal("", str(problem), line=problem.line, column=problem.column)
         except (ValueError, ProbeError) as problem:
             refusal = Refusal("", str(problem))
-        if self._loosened:
-            self._put_from_text(of_any_type=False)
+        if self._loosened or self._guesses:
             self._loosened = False
-        return Analyzed(kind, query, refusal, catalog, database, from_text=from_text)
+            self._guesses.clear()
+            self._put_from_text(of_any_type=False)
+        while self._stubs:
+            self._spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {in_backticks(self._stubs.pop())}")
+        missed = None if refusal is not None else self._missed
+        return Analyzed(kind, query, refusal, missed, catalog, database, from_text=from_text)
+
+    def _variable(self, name: str) -> str | None:
+        """Return the value of a variable of scripts; None if it has none."""
+        value = self._spark.conf.get(name, None)
+        return None if value is None else str(value)
 
     def table(self, name: str) -> FoundTable | None:
         """Return a table or a view by its name as it is spelled; None if it is not known."""
@@ -261,15 +300,28 @@ class ScriptSession:
         """Return a refusal without the place of the error if that is not one in the statement as it stands."""
         return attrs.evolve(refusal, line=None, column=None) if self._is_rewritten else refusal
 
-    def _with_provider(self, refusal: Refusal) -> Refusal:
-        """Return a refusal that tells if the table that Spark misses is a view of something that is not opened."""
+    def _explained(self, refusal: Refusal) -> Refusal:
+        """Return a refusal that tells of a view of something that is not opened, or of types that are not known."""
         names = names_in(refusal.parameters.get("relationName", ""))
         provider = self._unopened.get(names[-1].lower()) if names and refusal.code == _UNKNOWN_TABLE else None
-        return (
-            refusal
-            if provider is None
-            else attrs.evolve(refusal, parameters={**refusal.parameters, UNOPENED: provider})
-        )
+        if provider is not None:
+            return attrs.evolve(refusal, parameters={**refusal.parameters, UNOPENED: provider})
+        why = ", and ".join(self._unknown_types(refusal)) if refusal.code.startswith(_UNFIT_TYPES) else ""
+        return attrs.evolve(refusal, message=f"{why}; so Spark says: {refusal.message}") if why else refusal
+
+    def _unknown_types(self, refusal: Refusal) -> Iterator[str]:
+        """Yield which types that a refusal is about are not known here, but taken to be some."""
+        named = {word.lower() for word in re.findall(r"\w+", refusal.message)}
+        tables = {key: self._tables.get(key) for key in self._from_text}
+        guessed = {
+            self._from_text[key]
+            for key, table in tables.items()
+            if table is not None and any(name.lower() in named and type_ == TEXT_TYPE for name, type_ in table.columns)
+        }
+        if guessed:
+            where = ", ".join(sorted(guessed))
+            yield f"the types of columns are not known, since Spark can't analyze what makes their table ({where})"
+        yield from (f"the type of the function {name} is not known" for name in sorted(self._declared & named))
 
     def _enter(self, loops: tuple[Loop, ...]) -> None:
         """Have the rows of the FOR loops around a statement as variables, and those of no other loop."""
@@ -285,7 +337,8 @@ class ScriptSession:
         """Declare the row of a FOR loop: its columns are called with its name or without."""
         try:
             with as_probe_error():
-                plan = self._retried(lambda: analyzed_plan(self._spark, loop.query))
+                query = substituted(loop.query, self._variable)
+                plan = self._retried(lambda: analyzed_plan(self._spark, query))
                 columns = _typed(plan.schema().fields())
                 struct = ", ".join(f"{in_backticks(name)}: {type_}" for name, type_ in columns)
                 for name, type_ in (*columns, (loop.variable, f"STRUCT<{struct}>")):
@@ -319,7 +372,7 @@ class ScriptSession:
             return str(parsed.originalText())
         if self._is_foreign_view(kind, parsed):
             return self._view_as_table(parsed)
-        if kind in _PIPELINE_TABLES:
+        if kind in PIPELINE_TABLES:
             return self._filled_table(self._name_of(parsed.name()), str(parsed.originalText()))
         return _insert_of_flow(text) if kind == _FLOW else None
 
@@ -337,6 +390,10 @@ class ScriptSession:
         missed = refusal.parameters
         if refusal.code == _UNKNOWN_TABLE:
             return self._know(self.whole(names_in(missed.get("relationName", ""))))
+        if refusal.code.startswith(_UNKNOWN_FUNCTION):
+            return self._stand_in(names_in(missed.get("routineName", "")), refusal)
+        if refusal.code.startswith(_UNFIT_TYPE):
+            return self._guess(missed)
         if refusal.code.startswith(_OTHER_TYPE) and self._from_text and not self._loosened:
             self._loosened = True
             self._put_from_text(of_any_type=True, besides=name_key(names_in(missed.get("tableName", ""))))
@@ -350,6 +407,21 @@ class ScriptSession:
             # What Spark takes for a database in one may be a catalog that it does not know.
             return self._register(names[:1]) if len(names) > 1 else self._make_database(names)
         return False
+
+    def _stand_in(self, names: Parts, refusal: Refusal) -> bool:
+        """Have a function that can't be read in the place of one that is not known."""
+        if len(names) != 1 or names[0] in self._stubs:
+            return False
+        self._missed = self._missed or refusal
+        self._stubs.append(names[0])
+        self._register_function(names[0])
+        return True
+
+    def _register_function(self, name: str) -> None:
+        """Make a function known to Spark of which only the name is known."""
+        function = self._methods["function"].invoke(None, self._filled(self._jvm.java.lang.Object, [name]))
+        registry = self._spark._jsparkSession.sessionState().functionRegistry()
+        registry.createOrReplaceTempFunction(name, function, "java_udf")
 
     def _know(self, parts: Parts) -> bool:
         """Declare a table to Spark, if it is known here and not yet there."""
@@ -370,7 +442,27 @@ class ScriptSession:
         for key in self._put & (self._from_text.keys() - {besides}):
             table = self._tables.get(key)
             if table is not None:
+                columns = tuple((name, self._guesses.get((key, name), type_)) for name, type_ in table.columns)
+                table = attrs.evolve(table, columns=columns)
                 self._put_table(table.parts, _of_any_type(table) if of_any_type else table)
+
+    def _guess(self, missed: Mapping[str, str]) -> bool:
+        """Give columns whose types are not known the type that Spark misses, and return whether there are any."""
+        wanted = _QUOTED.findall(missed.get("requiredType") or missed.get("inputType", ""))
+        type_ = next((_FITTING[each] for each in wanted if each in _FITTING), None)
+        if type_ is None:
+            return False
+        named = {each.lower() for each in re.findall(r"\w+", missed.get("inputSql") or missed.get("sqlExpr", ""))}
+        found = {
+            (key, name): type_
+            for key in self._put & self._from_text.keys()
+            if (table := self._tables.get(key)) is not None
+            for name, known in table.columns
+            if known == TEXT_TYPE and name.lower() in named and (key, name) not in self._guesses
+        }
+        self._guesses.update(found)
+        self._put_from_text(of_any_type=self._loosened)
+        return bool(found)
 
     def _forget(self, parts: Parts) -> None:
         known = self._tables.get(parts)
@@ -420,8 +512,8 @@ class ScriptSession:
             self._create(parsed, parsed.tableSchema().fields() if self._old else _each(parsed.columns()))
         elif kind in _FILLS:
             self._create(parsed, plan.query().schema().fields())
-        elif kind in _PIPELINE_TABLES or self._is_foreign_view(kind, parsed):
-            name = parsed.name() if kind in _PIPELINE_TABLES else parsed.child()
+        elif kind in PIPELINE_TABLES or self._is_foreign_view(kind, parsed):
+            name = parsed.name() if kind in PIPELINE_TABLES else parsed.child()
             self.declare(DeclaredTable(self._name_of(name), _typed(plan.query().schema().fields())))
         elif kind in _LIKE:
             self._create_like(text)
@@ -446,6 +538,11 @@ class ScriptSession:
             declared = self._without_value(text, parsed)
             self._retried(lambda: self._spark.sql(declared))
             self._variables.add(_declared_name(text))
+        elif kind in _FUNCTIONS:
+            # The class that it names is not loaded.
+            name = (names_after(text, "EXISTS") or names_after(text, "FUNCTION"))[-1]
+            self._register_function(name)
+            self._declared.add(name.lower())
         elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(parsed)):
             if kind == "SetCatalogCommand":
                 self._register(names_after(text, "CATALOG")[:1])
@@ -752,7 +849,7 @@ def _is_nested(column: Any) -> bool:
 
 def _of_any_type(table: DeclaredTable) -> DeclaredTable:
     """Return a table that fits wherever it is written: its columns whose types are not known are of VOID."""
-    return attrs.evolve(table, columns=tuple((n, "VOID" if t == "STRING" else t) for n, t in table.columns))
+    return attrs.evolve(table, columns=tuple((n, "VOID" if t == TEXT_TYPE else t) for n, t in table.columns))
 
 
 def _insert_of_flow(text: str) -> str:
@@ -765,9 +862,18 @@ def _insert_of_flow(text: str) -> str:
     return text
 
 
-def _sets(text: str) -> bool:
-    """Return whether a statement begins with SET."""
-    return next((token.text.upper() for token in tokens(text)), "") == "SET"
+def _first_word(text: str) -> str:
+    """Return the word with which a statement begins, in capitals."""
+    return next((token.text.upper() for token in tokens(text)), "")
+
+
+def _without_refresh(text: str) -> str:
+    """Return a statement without the OR REFRESH of Databricks, which Spark's pipelines do not have, at its places."""
+    found = _REFRESHED.match(text)
+    if found is None:
+        return text
+    begin, end = found.span(1)
+    return text[:begin] + re.sub(r"\S", " ", text[begin:end]) + text[end:]
 
 
 def _declared_name(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens
+from openlineage_pyspark.workbench.predict.notebooks import sql_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,10 +81,10 @@ def statements_of(text: str, file: str) -> tuple[ScriptStatement, ...]:
     Return the statements of a file, in their order.
 
     Args:
-        text: the file's content.
+        text: the file's content; of a notebook, its cells of SQL are read.
         file: the file's name.
     """
-    return tuple(_Splitting(text, file).statements())
+    return tuple(_Splitting(sql_of(text), file).statements())
 
 
 class _Splitting:

@@ -11,5 +11,6 @@ QUESTIONS = {
     "unused": ("unused", "columns and tables that no recorded job reads"),
     "blame": ("blame", "which run made each version of a table"),
     "sql": ("sql", "ask a store by a query of your own"),
+    "diff": ("diff", "what changed in the lineage"),
 }
 """Each question with the module here that answers it, and with its line in the list of commands."""

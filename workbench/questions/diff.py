@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
+from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
 from openlineage_pyspark.workbench.model.change import difference
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
@@ -23,18 +24,19 @@ from openlineage_pyspark.workbench.model.graph import (
     united,
 )
 from openlineage_pyspark.workbench.model.times import FOREVER
+from openlineage_pyspark.workbench.page.formats import text_of_comparison
 from openlineage_pyspark.workbench.pictures.diagrams import SIGNS
 from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.pictures.table import code_of
-from openlineage_pyspark.workbench.questions.arguments import time_or_now
+from openlineage_pyspark.workbench.questions.arguments import limits_of
 from openlineage_pyspark.workbench.questions.dropped import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.graph import whole_graph
 from openlineage_pyspark.workbench.questions.oddities import bounded
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
+from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.things import find_run, runs_within
 from openlineage_pyspark.workbench.questions.told import diagnostics_of, explained, stored_edge, told_by
-from openlineage_pyspark.workbench.store.current import Current
+from openlineage_pyspark.workbench.store.current import Current, EdgeRow
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, rows_of_events, take
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find
@@ -50,16 +52,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.events.ingest import EventLine
     from openlineage_pyspark.workbench.store.events.rows import Rows
 
-_COMPLETE_RUNS = (
-    "SELECT s.run_id FROM (SELECT job_id, max(coalesce(started, first_time)) AS started FROM run "
-    "WHERE state = 'COMPLETE' AND coalesce(ended, last_time) <= ? GROUP BY job_id) l "
-    "JOIN run r ON r.job_id = l.job_id AND r.state = 'COMPLETE' AND coalesce(r.started, r.first_time) = l.started "
-    "JOIN run s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id) "
-    "UNION SELECT r.run_id FROM run r WHERE coalesce(r.started, r.first_time) <= ? AND NOT EXISTS "
-    "(SELECT 1 FROM run c WHERE c.job_id = r.job_id AND c.state = 'COMPLETE' AND coalesce(c.ended, c.last_time) <= ?)"
-)
-
-
+_SIDE = "a time, an age such as 2d, or `now`; or run:ID. On the command line, also an event file or a folder of them"
 _RUN = "run:"
 _UNMASKED = "no longer masked"
 
@@ -94,10 +87,12 @@ class Diff:
     Args:
         changes: the differences, by their names.
         downstream: what is made from what changed -> how many jobs lie between, the closest first.
+        sides: the whole graphs that were compared, to be drawn; None for two runs.
     """
 
     changes: tuple[ChangeRow, ...]
     downstream: tuple[tuple[str, int], ...]
+    sides: tuple[Graph, Graph] | None = attrs.field(default=None, eq=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as plain values, for JSON."""
@@ -116,10 +111,12 @@ class PlacedGraph:
     Args:
         graph: the graph. An edge between two datasets has no paths.
         places: the id of a node -> the key of its dataset, and the column, which is empty for the dataset itself.
+        whole: the same with its jobs, to be drawn; None for what is not drawn.
     """
 
     graph: Graph
     places: Mapping[str, tuple[Any, str]]
+    whole: Graph | None = None
 
 
 @attrs.frozen
@@ -170,25 +167,61 @@ def differences(before: PlacedGraph, after: PlacedGraph, label: Callable[[Any], 
     return Differences(tuple(sorted(rows, key=_order)), frozenset(columns), frozenset(datasets_made))
 
 
-def _text(answer: Answer[Diff]) -> str:
-    return text_of_diff(answer.result)
+def _drawn(format_: str) -> Writer:
+    """Return what draws what changed; as a page, which shows both sides whole."""
+
+    def write(answer: Answer[Diff]) -> str:
+        if answer.result.sides is None:
+            raise StoreError(f"two runs can be compared as {', '.join(('text', 'json', 'markdown'))}")
+        return text_of_comparison(*answer.result.sides, format_)
+
+    return write
 
 
-DIFF_WRITERS: dict[str, Writer] = {"text": _text, "markdown": lambda answer: markdown_of_diff(answer.result)}
-"""The formats of a difference in words -> what writes it."""
+_IN_WORDS: dict[str, Writer] = {
+    "text": lambda answer: text_of_diff(answer.result),
+    "markdown": lambda answer: markdown_of_diff(answer.result),
+}
+_WRITERS = _IN_WORDS | {format_: _drawn(format_) for format_ in ("mermaid", "dot", "svg", "html")}
 
 
-@question(DIFF_WRITERS, status=lambda answer: int(bool(answer.result.changes)))
+def answer_of_files(before: str, after: str) -> Answer[Diff] | None:
+    """
+    Return what is different between two event files, or folders of them; None if neither side names a file.
+
+    Raises:
+        StoreError: one side is meant as a file and is none, or the other one is none; one is a store; or as
+            `diff_of_files`.
+        OSError: one can't be read.
+    """
+    files = [side for side in (before, after) if Path(side).exists()]
+    for side in (before, after):
+        if side not in files:
+            refuse_missing_file(side)
+    if len(files) == 1:
+        other = after if files[0] == before else before
+        raise StoreError(f"{files[0]} is a file, and {other} is none: name two files, or two times of a store")
+    for file in files:
+        if is_store_file(Path(file)):
+            raise StoreError(f"{file} is a store: name it with --store, and two times to compare")
+    if not files:
+        return None
+    found = diff_of_files(Path(before), Path(after))
+    return Answer("diff", {"before": before, "after": after}, found, writers=_WRITERS)
+
+
+@question(_WRITERS, status=lambda answer: int(bool(answer.result.changes)), of_files=answer_of_files)
 def diff(
     tables: QueriedTables,
-    before: Annotated[str, Help("a time, an age such as 2d, or `now`; or run:ID", "A")],
+    before: Annotated[str, Help(_SIDE, "A")],
     after: Annotated[str, Help("the same", "B")],
 ) -> Answer[Diff]:
     """
     Show which columns, edges and expressions changed between two points in time, or are different between two runs.
 
     The state at a time is what held then, as every other question sees it. Everything downstream of a change is named
-    too.
+    too. The command line takes two event files instead, or folders of them; its exit code is 0 if nothing changed, 1
+    if something did, and 2 if the two can't be compared.
     """
     if before.startswith(_RUN) or after.startswith(_RUN):
         found = [find_run(tables, each.removeprefix(_RUN)).run_id for each in (before, after)]
@@ -196,9 +229,9 @@ def diff(
         old, new = (_graph(tables, runs) for runs in sides)
         lost: Iterable[Diagnostic] = ()
     else:
-        times = [time_or_now("" if each == "now" else each) for each in (before, after)]
-        sides = [_runs_until(tables, time) for time in times]
-        old, new = (_state(tables, tables, time, runs) for time, runs in zip(times, sides, strict=True))
+        bounds = [bounded(tables, limits_of(as_of="" if each == "now" else each)) for each in (before, after)]
+        sides = [_runs_until(tables, limits.time) for limits in bounds]
+        old, new = (_state(tables, tables, limits, runs) for limits, runs in zip(bounds, sides, strict=True))
         lost = dropped_diagnostics(tables.dropped())
     every = {run for runs in sides for run in runs}
     gaps = diagnostics_of(told_by(tables, every, FOREVER), {}, every)
@@ -206,7 +239,8 @@ def diff(
 
 
 def _runs_until(tables: QueriedTables, time: int) -> list[str]:
-    return [run for (run,) in tables.query(_COMPLETE_RUNS, (time, time, time))]
+    jobs = [job for (job,) in tables.query("SELECT job_id FROM job WHERE first_time <= ?", (time,))]
+    return sorted(Current(tables, time).runs(jobs))
 
 
 def diff_of_files(before: Path, after: Path) -> Diff:
@@ -227,7 +261,8 @@ def diff_of_files(before: Path, after: Path) -> Diff:
                 taken = take(database, side)
             if taken.rejected or not taken.events:
                 raise StoreError(taken.reasons[0] if taken.reasons else f"{path} holds no events")
-        return _diff(both, *(_state(store, both, FOREVER, _runs_until(store, FOREVER)) for store in stores))
+        every = [(store, bounded(store, Limits())) for store in stores]
+        return _diff(both, *(_state(store, both, at, _runs_until(store, at.time)) for store, at in every))
 
 
 def _lines(file: Path) -> Iterator[EventLine]:
@@ -260,7 +295,8 @@ def _diff(tables: QueriedTables, old: PlacedGraph, new: PlacedGraph) -> Diff:
     ids = {dataset for state in (old, new) for dataset, _ in state.places.values()}
     labels = {id_: dataset.label for id_, dataset in datasets(tables, ids).items()}
     found = differences(old, new, labels.__getitem__)
-    return Diff(found.rows, _downstream(tables, set(found.columns), {(id_, "") for id_ in found.datasets}))
+    below = _downstream(tables, set(found.columns), {(id_, "") for id_ in found.datasets})
+    return Diff(found.rows, below, None if old.whole is None or new.whole is None else (old.whole, new.whole))
 
 
 def downstream_of(
@@ -292,7 +328,7 @@ def downstream_of(
         id_ = known[name]
         if id_ is None:
             continue
-        depths = reach_all(tables, [(id_, column)], Direction.DOWNSTREAM, limits, by_columns=bool(column))[0]
+        depths = reach(tables, [(id_, column)], Direction.DOWNSTREAM, limits, by_columns=bool(column)).depths
         labels = datasets(tables, (place[0] for place in depths))
         for (below, field), depth in depths.items():
             place = (labels[below].label, field)
@@ -306,7 +342,7 @@ def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) ->
     found: dict[Place, int] = {}
     limits = bounded(tables, Limits())
     for places, by_columns in ((columns, True), (made, False)):
-        depths = reach_all(tables, sorted(places), Direction.DOWNSTREAM, limits, by_columns=by_columns)[0]
+        depths = reach(tables, sorted(places), Direction.DOWNSTREAM, limits, by_columns=by_columns).depths
         for place, depth in depths.items():
             if depth:
                 found[place] = min(depth, found.get(place, depth))
@@ -315,20 +351,22 @@ def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) ->
     return tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))
 
 
-def _state(store: QueriedTables, tables: QueriedTables, time: int, runs: Sequence[str]) -> PlacedGraph:
+def _state(store: QueriedTables, tables: QueriedTables, limits: Limits, runs: Sequence[str]) -> PlacedGraph:
     """
     Return what holds in a store at a time.
 
     Args:
         store: the store.
         tables: a store that knows all of its datasets, by the names of which the graph calls them.
-        time: microseconds since 1970.
+        limits: the time.
         runs: the runs whose events tell the schemas, as `_runs_until` returns them.
     """
-    rows = _rows_of(_texts_until(store, time, runs))
-    whole = whole_graph(store, Limits(as_of=None if time == FOREVER else time))
+    rows = _rows_of(_texts_until(store, limits.time, runs))
+    whole = whole_graph(store, limits)
     made = [edge for edge in whole.edges if edge.paths]
-    flows = Current(store, time).flows_into({row[0] for row in store.query("SELECT dataset_id FROM dataset_identity")})
+    flows = Current(store, limits.time).flows_into(
+        {row[0] for row in store.query("SELECT dataset_id FROM dataset_identity")}
+    )
     own = {node.id: identity("dataset", node.namespace, node.name) for node in whole.nodes if type(node) is DatasetNode}
     places = {node: (name_id, "") for node, name_id in own.items()}
     places |= {node.id: (own[node.dataset], node.name) for node in whole.nodes if type(node) is ColumnNode}
@@ -344,7 +382,7 @@ def _state(store: QueriedTables, tables: QueriedTables, time: int, runs: Sequenc
 
     edges = [attrs.evolve(edge, source=renamed(edge.source), target=renamed(edge.target), job="") for edge in made]
     between = {(ids[source], ids[target]) for source, target, _ in flows}
-    return _placed(tables, _schemas(rows, ids), used, edges, between)
+    return attrs.evolve(_placed(tables, _schemas(rows, ids), used, edges, between), whole=whole)
 
 
 def _rows_of(texts: Iterable[str]) -> Rows:
@@ -427,7 +465,8 @@ def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, 
     made, runs = [], set()
     for output, column, input_, field, _, type_, subtype, masking, text, _, _, _, run in lineage:
         ends = column_id(nodes[ids[input_]], field), column_id(nodes[ids[output]], column)
-        made.append(stored_edge(*ends, type_, subtype, text or "", masking=bool(masking), job="", run=run))
+        row = EdgeRow(ids[input_], field, ids[output], column, 0, type_, subtype, masking, text or "", run)
+        made.append(stored_edge(*ends, row, ""))
         runs |= {run} if run else set()
     return explained(made, told_by(tables, runs, FOREVER), {})
 

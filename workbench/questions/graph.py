@@ -27,7 +27,6 @@ from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,
-    leads_on,
     limit_diagnostic,
     reach,
     unseen_jobs,
@@ -45,7 +44,7 @@ from openlineage_pyspark.workbench.questions.told import (
     stored_edge,
     told_by,
 )
-from openlineage_pyspark.workbench.store.current import Current, listed_descriptions
+from openlineage_pyspark.workbench.store.current import EDGE_COLUMNS, EDGES, Current, edges_of_rows
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find, name_with_namespace
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Writer
     from openlineage_pyspark.workbench.model.graph import Node
     from openlineage_pyspark.workbench.model.kinds import Diagnostic
+    from openlineage_pyspark.workbench.store.current import EdgeRow
     from openlineage_pyspark.workbench.store.names import DatasetName
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
@@ -87,14 +87,13 @@ def graph(
     else:
         thing = find(tables, around)
         start = (thing.dataset.id, thing.column)
-        ways = [(direction, reach(tables, start, direction, limits)) for direction in Direction]
-        up, down = ({place[0] for place in (start, *way.depths, *way.passed)} for _, way in ways)
+        ways = [
+            (direction, reach(tables, [start], direction, limits, by_columns=bool(thing.column)))
+            for direction in Direction
+        ]
+        up, down = ({place[0] for place in (*way.depths, *way.passed)} for _, way in ways)
         found = _Builder(tables, limits).build(up | down, up, down)
-        limited = tuple(
-            limit_diagnostic(direction, limits)
-            for direction, way in ways
-            if leads_on(tables, {start: 0, **way.depths}, direction, limits, by_columns=bool(thing.column))
-        )
+        limited = tuple(limit_diagnostic(direction, limits) for direction, way in ways if way.goes_on)
     bare = ShownGraph(found.nodes, found.edges, time=found.time)
     dropped: Iterable[Diagnostic] = ()
     if ever or limits.as_of is not None:
@@ -144,13 +143,13 @@ class _Builder:
         """
         name_ids = None if only is None else self._name_ids(only)
         flows = _related(self._flows(name_ids), up, down)
-        derived = [row for row in self._derived(name_ids) if only is None or row[0] in only]
-        ids = {flow[1] for flow in flows} | {row[place] for row in derived for place in (0, 2)}
+        derived = [row for row in self._derived(name_ids) if only is None or row.source in only]
+        ids = {flow[1] for flow in flows} | {end for row in derived for end in (row.source, row.target)}
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
-        jobs = self._jobs({flow[0] for flow in flows} | {row[4] for row in derived}, every=only is None)
+        jobs = self._jobs({flow[0] for flow in flows} | {row.job for row in derived}, every=only is None)
         runs = self._with_call_sites(self._runs(jobs))
         told = told_by(
-            self._tables, {run.run_id for run in runs} | {row[9] for row in derived if row[9]}, self._limits.time
+            self._tables, {run.run_id for run in runs} | {row.run for row in derived if row.run}, self._limits.time
         )
         nodes: list[Node] = list(self._datasets(named))
         columns = self._columns(named, derived)
@@ -158,7 +157,7 @@ class _Builder:
         edges = sorted(united(paths), key=lambda each: (each.target, each.order, each.source, each.job))
         nodes += [*columns, *jobs.values(), *runs, *operators_of_edges(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
-        return ShownGraph(tuple(nodes), every_edge, _diagnostics(told, runs, (row[9] for row in derived)), self._time)
+        return ShownGraph(tuple(nodes), every_edge, _diagnostics(told, runs, (row.run for row in derived)), self._time)
 
     def fill(self, graph: Graph, told_runs: set[str]) -> Graph:
         """Return a graph with what is known of its nodes, the runs of its jobs, and what these did not understand."""
@@ -183,7 +182,7 @@ class _Builder:
         return [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
 
     def _earlier(
-        self, derived: Iterable[tuple[Any, ...]], jobs: dict[int, JobNode], runs: Sequence[RunNode]
+        self, derived: Iterable[EdgeRow], jobs: dict[int, JobNode], runs: Sequence[RunNode]
     ) -> dict[str, list[str]]:
         """Return what `explained` needs to tell the edges of an earlier time."""
         if self._limits.as_of is None:
@@ -191,7 +190,7 @@ class _Builder:
         until: dict[str, list[str]] = {}
         for run in runs:
             until.setdefault(run.job, []).append(run.run_id)
-        job_of_run = {row[9]: jobs[row[4]].id for row in derived if row[9]}
+        job_of_run = {row.run: jobs[row.job].id for row in derived if row.run}
         return earlier_runs(self._tables, job_of_run, until, self._limits.time)
 
     def _every_dataset(self) -> set[int]:
@@ -228,30 +227,21 @@ class _Builder:
         )
         return sorted({(job, dataset) for job, dataset in self._among(sql, "l.name_id", name_ids)})
 
-    def _derived(self, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
-        """Return the rows of column lineage that hold: source, column, target, column, job, words, text, run."""
-        sql = (
-            "SELECT s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, "
-            "c.masking, c.expression, c.last_run, c.description, c.last_time FROM told_edge c "
-            "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id "
-            "WHERE "
-        )
+    def _derived(self, name_ids: set[int] | None) -> list[EdgeRow]:
+        """Return the edges between columns that hold."""
+
+        def asked(condition: str) -> list[tuple[Any, ...]]:
+            return self._among(f"SELECT {EDGE_COLUMNS} FROM {EDGES} WHERE {condition}", "c.output_id", name_ids)  # noqa: S608
+
         if self._limits.ever:
-            rows = self._among(f"{sql}c.first_time <= {self._limits.time:d}", "c.output_id", name_ids)
+            rows: Iterable[tuple[Any, ...]] = asked(f"c.first_time <= {self._limits.time:d}")
         else:
-            outputs = self._related_datasets("told_write", name_ids)
-            self._current.learn(outputs)
-            holding = {output: self._current.descriptions(*output) for output in outputs}
-            every = {each for found in holding.values() for each in found}
-            among = (self._among(f"{sql}{each}", "c.output_id", name_ids) for each in listed_descriptions(every))
-            rows = [row for found in among for row in found if row[10] in holding.get((row[4], row[2]), ())]
-        rows.sort(key=lambda row: row[-1])
-        latest = {
-            row[:8]: row
-            for row in rows
-            if not (self._limits.direct and row[5] == "INDIRECT") and row[4] not in self._unseen
-        }
-        return list(latest.values())
+            rows = self._current.edges(self._related_datasets("told_write", name_ids), asked)
+        return [
+            row
+            for row in edges_of_rows(rows)
+            if not (self._limits.direct and row.type == "INDIRECT") and row.job not in self._unseen
+        ]
 
     def _among(self, sql: str, column: str, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
         """Return the rows of a query, or those of them that have one of some ids in a column."""
@@ -273,7 +263,7 @@ class _Builder:
             others = tuple(name_with_namespace(*names) for names in dataset.others)
             yield DatasetNode(dataset.namespace, dataset.name, dataset.label, others, formats.get(dataset.id, ""))
 
-    def _columns(self, named: dict[int, DatasetName], derived: list[tuple[Any, ...]]) -> Iterator[ColumnNode]:
+    def _columns(self, named: dict[int, DatasetName], derived: list[EdgeRow]) -> Iterator[ColumnNode]:
         """Return the columns of the latest schemas in their order, then those that edges alone name."""
         said: dict[int, list[tuple[int, str, str, int]]] = {}
         for listed in id_lists(named):
@@ -287,7 +277,7 @@ class _Builder:
                 said.setdefault(dataset, []).append((position or 0, name, type_, min(last, self._limits.time)))
         used: dict[int, dict[str, None]] = {}
         for row in derived:
-            for dataset, column in (row[:2], row[2:4]):
+            for dataset, column in ((row.source, row.read), (row.target, row.written)):
                 if column:
                     used.setdefault(dataset, {})[column] = None
         for dataset, name in sorted(named.items(), key=lambda each: (each[1].label, each[1].namespace, each[1].name)):
@@ -379,12 +369,12 @@ def _related(
 
 
 def _column_edges(
-    derived: Iterable[tuple[Any, ...]], named: dict[int, DatasetName], jobs: dict[int, JobNode]
+    derived: Iterable[EdgeRow], named: dict[int, DatasetName], jobs: dict[int, JobNode]
 ) -> Iterator[Edge]:
     ids = {dataset: _dataset_id(name) for dataset, name in named.items()}
-    for source, read, target, written, job, type_, subtype, masking, text, run, *_ in derived:
-        ends = column_id(ids[source], read), column_id(ids[target], written)
-        yield stored_edge(*ends, type_, subtype, text or "", masking=bool(masking), job=jobs[job].id, run=run or "")
+    for row in derived:
+        ends = column_id(ids[row.source], row.read), column_id(ids[row.target], row.written)
+        yield stored_edge(*ends, row, jobs[row.job].id)
 
 
 def _dataset_id(dataset: DatasetName) -> str:

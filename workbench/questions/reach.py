@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER
-from openlineage_pyspark.workbench.store.current import Current, listed_descriptions
+from openlineage_pyspark.workbench.store.current import EDGE_COLUMNS, EDGES, Current, edges_of_rows
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from openlineage_pyspark.workbench.store.current import EdgeRow
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
 Place: TypeAlias = "tuple[int, str]"
@@ -32,26 +33,6 @@ class Direction(enum.Enum):
     DOWNSTREAM = "downstream"
 
 
-@attrs.frozen(order=True)
-class PlaceKind:
-    """
-    How a column gets to its target.
-
-    Args:
-        type: DIRECT or INDIRECT; empty if the event does not say.
-        subtype: such as `AGGREGATION`; empty if the event does not say.
-        text: what makes it.
-        masked: whether the value can't be recognized afterwards.
-        last_run: the last run that said so; empty if it is not known.
-    """
-
-    type: str
-    subtype: str
-    text: str
-    masked: bool
-    last_run: str
-
-
 @attrs.frozen
 class PlaceEdge:
     """
@@ -61,34 +42,32 @@ class PlaceEdge:
         source: where the data come from.
         target: where they go.
         job_id: the job.
-        kinds: how a column gets there; empty between datasets.
+        rows: how a column gets there; empty between datasets.
     """
 
     source: Place
     target: Place
     job_id: int
-    kinds: tuple[PlaceKind, ...] = ()
+    rows: tuple[EdgeRow, ...] = ()
 
 
 @attrs.frozen
 class Closure:
     """
-    What is reached from a place.
+    What is reached from some places.
 
     Args:
-        start: the place.
-        direction: the way that was gone.
-        depths: each place that is reached -> how many jobs lie between, closest first; the start is not among them.
+        depths: each place that is reached -> how many jobs lie between, closest first; the starts at depth 0.
         passed: each further place at which an edge ends -> the same. It belongs to one that is reached: all rows of its
             dataset, or a field of its struct.
         edges: all edges that were passed, each one once.
+        goes_on: whether something lies beyond the depth at which the answer ends.
     """
 
-    start: Place
-    direction: Direction
     depths: dict[Place, int]
     passed: dict[Place, int]
     edges: tuple[PlaceEdge, ...]
+    goes_on: bool = False
 
 
 @attrs.frozen
@@ -118,26 +97,17 @@ class Limits:
         return self.now if self.as_of is None else self.as_of
 
 
-def reach(tables: QueriedTables, start: Place, direction: Direction, limits: Limits) -> Closure:
+def reach(
+    tables: QueriedTables,
+    starts: Iterable[Place],
+    direction: Direction,
+    limits: Limits,
+    *,
+    by_columns: bool,
+    looks_on: bool = True,
+) -> Closure:
     """
-    Return what is upstream or downstream of a place.
-
-    Args:
-        tables: the store.
-        start: where to begin. With a column, columns are followed, else datasets.
-        direction: the way.
-        limits: how far.
-    """
-    depths, passed, edges = reach_all(tables, [start], direction, limits, by_columns=bool(start[1]))
-    del depths[start]
-    return Closure(start, direction, depths, passed, edges)
-
-
-def reach_all(
-    tables: QueriedTables, starts: Iterable[Place], direction: Direction, limits: Limits, *, by_columns: bool
-) -> tuple[dict[Place, int], dict[Place, int], tuple[PlaceEdge, ...]]:
-    """
-    Return what is upstream or downstream of several places.
+    Return what is upstream or downstream of some places.
 
     Args:
         tables: the store.
@@ -145,56 +115,36 @@ def reach_all(
         direction: the way.
         limits: how far.
         by_columns: whether columns are followed, and not datasets. An empty column of a start is then each of them.
-
-    Returns:
-        The depths with those of the starts, what is passed, and the edges, as in `Closure`.
+        looks_on: whether to find out if more lies beyond the depth.
     """
     current = Current(tables, limits.time)
-    step = _column_edges if by_columns else _dataset_edges
+    unseen = unseen_jobs(tables, limits)
     depths: dict[Place, int] = dict.fromkeys(starts, 0)
     edges: dict[tuple[Place, Place, int], PlaceEdge] = {}
     passed: dict[Place, int] = {}
     frontier, depth = list(depths), 0
-    unseen = unseen_jobs(tables, limits)
+
+    def steps() -> Iterator[tuple[PlaceEdge, Place, Place]]:
+        """Yield the edges at the frontier, each with the end that was reached before, and the other end."""
+        found = (_column_edges if by_columns else _dataset_edges)(tables, frontier, direction, limits, current)
+        for edge in found:
+            if edge.job_id not in unseen:
+                down = direction is Direction.DOWNSTREAM
+                yield edge, *((edge.source, edge.target) if down else (edge.target, edge.source))
+
     while frontier and (limits.depth is None or depth < limits.depth):
         depth += 1
         following: dict[Place, None] = {}
-        for edge in step(tables, frontier, direction, limits, current):
-            if edge.job_id in unseen:
-                continue
+        for edge, begin, end in steps():
             edges.setdefault((edge.source, edge.target, edge.job_id), edge)
-            begin, end = edge.source, edge.target
-            if direction is Direction.UPSTREAM:
-                begin, end = end, begin
             passed.setdefault(begin, depth - 1)
             if end not in depths:
                 depths[end] = depth
                 following[end] = None
         frontier = list(following)
-    return depths, {place: depth for place, depth in passed.items() if place not in depths}, tuple(edges.values())
-
-
-def leads_on(
-    tables: QueriedTables, depths: dict[Place, int], direction: Direction, limits: Limits, *, by_columns: bool
-) -> bool:
-    """
-    Return whether something lies beyond the depth at which an answer ends.
-
-    Args:
-        tables: the store.
-        depths: what is reached, as `reach_all` returned it.
-        direction: the way.
-        limits: those of the answer.
-        by_columns: as in `reach_all`.
-    """
-    last = [place for place, depth in depths.items() if depth == limits.depth]
-    if limits.depth is None or not last:
-        return False
-    step = _column_edges if by_columns else _dataset_edges
-    down = direction is Direction.DOWNSTREAM
-    edges = step(tables, last, direction, limits, Current(tables, limits.time))
-    unseen = unseen_jobs(tables, limits)
-    return any((edge.target if down else edge.source) not in depths for edge in edges if edge.job_id not in unseen)
+    goes_on = looks_on and bool(frontier) and any(end not in depths for _, _, end in steps())
+    apart = {place: depth for place, depth in passed.items() if place not in depths}
+    return Closure(depths, apart, tuple(edges.values()), goes_on)
 
 
 def limit_diagnostic(direction: Direction, limits: Limits) -> Diagnostic:
@@ -249,9 +199,9 @@ def part_between(reached: Closure, end: Place) -> Closure:
                     seen.add(edge.source)
                     waiting.append(edge.source)
     ends = {place for edge in kept for place in (edge.source, edge.target)}
-    depths = {place: depth for place, depth in reached.depths.items() if place in ends}
+    depths = {place: depth for place, depth in reached.depths.items() if place in ends or not depth}
     passed = {place: depth for place, depth in reached.passed.items() if place in ends}
-    return Closure(reached.start, reached.direction, depths, passed, tuple(kept))
+    return Closure(depths, passed, tuple(kept))
 
 
 def _feeds(target: Place, place: Place) -> bool:
@@ -291,44 +241,29 @@ def _flows_ever(tables: QueriedTables, datasets: Iterable[int], here: str, time:
 def _column_edges(
     tables: QueriedTables, frontier: list[Place], direction: Direction, limits: Limits, current: Current
 ) -> Iterator[PlaceEdge]:
-    found: dict[tuple[Place, Place, int], dict[tuple[str, str, str, bool], str]] = {}
-    for source, read, target, written, job, type_, subtype, text, masked, run in _edge_rows(
-        tables, frontier, direction, limits, current
-    ):
-        if not limits.direct or type_ != "INDIRECT":
-            kinds = found.setdefault(((source, read), (target, written), job), {})
-            kind = (type_ or "", subtype or "", text or "", bool(masked))
-            # Of one kind that several names of a dataset have, the last one stays.
-            kinds[kind] = max(run or "", kinds.get(kind, ""))
-    for key in sorted(found):
-        yield PlaceEdge(*key, tuple(PlaceKind(*kind, run) for kind, run in sorted(found[key].items())))
+    found: dict[tuple[Place, Place, int], list[EdgeRow]] = {}
+    for row in edges_of_rows(_edge_rows(tables, frontier, direction, limits, current)):
+        if not limits.direct or row.type != "INDIRECT":
+            found.setdefault(((row.source, row.read), (row.target, row.written), row.job), []).append(row)
+    return (PlaceEdge(*key, tuple(rows)) for key, rows in found.items())
 
 
 def _edge_rows(
     tables: QueriedTables, frontier: list[Place], direction: Direction, limits: Limits, current: Current
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the edges at some places that hold."""
+) -> Iterable[tuple[Any, ...]]:
+    """Return the rows of the edges at some places that hold."""
+
+    def asked(condition: str, columns: str = EDGE_COLUMNS) -> Iterator[tuple[Any, ...]]:
+        for query, parameters in _column_queries(frontier, direction, columns, condition):
+            yield from tables.query(query, parameters)
+
     if limits.ever:
-        for query, parameters in _column_queries(frontier, direction, _EDGE, "c.first_time <= ?"):
-            yield from (row[:-1] for row in tables.query(query, (*parameters, limits.time)))
-        return
+        return asked(f"c.first_time <= {limits.time:d}")
     if direction is Direction.UPSTREAM:
         outputs = current.writers({place[0] for place in frontier})
     else:
-        asked = _column_queries(frontier, direction, "DISTINCT c.job_id, t.dataset_id", "1 = 1")
-        outputs = {row for query, parameters in asked for row in tables.query(query, parameters)}
-    current.learn(outputs)
-    holding = {output: current.descriptions(*output) for output in outputs}
-    for condition in listed_descriptions(each for found in holding.values() for each in found):
-        for query, parameters in _column_queries(frontier, direction, _EDGE, condition):
-            rows = tables.query(query, parameters)
-            yield from (row[:-1] for row in rows if row[-1] in holding[row[4], row[2]])
-
-
-_EDGE = (
-    "s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, c.expression, "
-    "c.masking, c.last_run, c.description"
-)
+        outputs = {(job, target) for job, target in asked("1 = 1", "DISTINCT c.job_id, t.dataset_id")}
+    return current.edges(outputs, asked)
 
 
 def _column_queries(
@@ -341,10 +276,7 @@ def _column_queries(
     """
     down = direction is Direction.DOWNSTREAM
     here, column = ("s", "input_column") if down else ("t", "output_column")
-    select = (
-        f"SELECT {columns} FROM told_edge c JOIN dataset_identity s ON s.name_id = c.input_id "  # noqa: S608 (ours)
-        "JOIN dataset_identity t ON t.name_id = c.output_id"
-    )
+    select = f"SELECT {columns} FROM {EDGES}"  # noqa: S608 (ours)
     for listed in id_lists(place[0] for place in frontier if not place[1]):
         yield f"{select} WHERE {here}.dataset_id IN ({listed}) AND {condition}", ()
     named = [place for place in frontier if place[1]]

@@ -36,6 +36,7 @@ R = TypeVar("R", bound="Result")
 Shape: TypeAlias = Literal["text", "number", "flag", "choice", "texts", "choices"]
 
 _SHOWN = 3
+_RAISES = "Raises:\n    StoreError: nothing has such a name, several things have it, or the store can't be read."
 
 
 @attrs.frozen
@@ -97,6 +98,7 @@ class Question:
         writers: the formats of its answer beside JSON, the usual one first -> what writes it.
         status: gives the exit code of the command for an answer.
         signature: that of the function.
+        of_files: answers it of event files, if the arguments name some; None if it is asked of a store alone.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Question:
     writers: Mapping[str, Writer]
     status: Callable[[Answer[Any]], int]
     signature: inspect.Signature
+    of_files: Callable[..., Answer[Any] | None] | None = None
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -123,7 +126,11 @@ _REGISTERED: dict[str, Question] = {}
 
 
 def question(
-    writers: Mapping[str, Writer], *, name: str = "", status: Callable[[Answer[Any]], int] = lambda _: 0
+    writers: Mapping[str, Writer],
+    *,
+    name: str = "",
+    status: Callable[[Answer[Any]], int] = lambda _: 0,
+    of_files: Callable[..., Answer[Any] | None] | None = None,
 ) -> Callable[[Callable[Concatenate[QueriedTables, P], Answer[R]]], Callable[Concatenate[QueriedTables, P], Answer[R]]]:
     """
     Register a function as a question.
@@ -132,6 +139,7 @@ def question(
         writers: the formats of its answer beside JSON, the usual one first -> what writes it.
         name: its name; by default that of the function.
         status: gives the exit code of the command for an answer; by default 0 for each.
+        of_files: as in `Question`.
 
     Returns:
         The decorator. The function returns an answer with a result, with diagnostics and, if it is for another time
@@ -158,7 +166,8 @@ def question(
             )
 
         description = " ".join((inspect.getdoc(function) or "").split())
-        _REGISTERED[called] = Question(called, ask, description, MappingProxyType(dict(writers)), status, signature)
+        named = MappingProxyType(dict(writers))
+        _REGISTERED[called] = Question(called, ask, description, named, status, signature, of_files)
         return ask
 
     return register
@@ -170,7 +179,7 @@ def asks(
     """
     Return a question as a method of a class whose attribute `tables` is what it asks.
 
-    Its documentation names the parameters with their meanings.
+    Its documentation names the parameters with their meanings, what it returns, and what it raises.
     """
 
     def method(store: Any, /, *args: P.args, **kwargs: P.kwargs) -> Answer[R]:
@@ -180,9 +189,12 @@ def asks(
     first, *others = found.signature.parameters.values()
     own = first.replace(name="self", annotation=inspect.Parameter.empty)
     described = "".join(f"    {each.name}: {each.help.text}.\n" for each in found.arguments)
+    returned = str(found.signature.return_annotation).removeprefix("Answer[").removesuffix("]")
     method.__name__ = found.name
     method.__qualname__ = f"Store.{found.name}"
-    method.__doc__ = f"{inspect.getdoc(asked)}\n\nArgs:\n{described}" if described else asked.__doc__
+    returns = f"Returns:\n    The answer: its `result` is of {returned}."
+    sections = (f"Args:\n{described}" if described else "", returns, _RAISES)
+    method.__doc__ = "\n\n".join((inspect.getdoc(asked) or "", *(each.rstrip() for each in sections if each)))
     # `inspect.signature` and `help` take this one.
     vars(method)["__signature__"] = found.signature.replace(parameters=[own, *others])
     return method

@@ -26,6 +26,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_list
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from openlineage_pyspark.workbench.store.current import EdgeRow
     from openlineage_pyspark.workbench.store.names import QueriedTables
     from openlineage_pyspark.workbench.store.told import ToldPath
 
@@ -82,25 +83,19 @@ def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, 
     return found
 
 
-def stored_edge(
-    source: str, target: str, type_: str, subtype: str, text: str, *, masking: bool, job: str, run: str
-) -> Edge:
+def stored_edge(source: str, target: str, row: EdgeRow, job: str) -> Edge:
     """
     Return the edge of the graph that a row of column lineage stands for. It has one path.
 
     Args:
         source: the id of the node of the source column.
         target: that of the target.
-        type_: DIRECT or INDIRECT; empty if the event does not say.
-        subtype: such as `AGGREGATION`; empty if the event does not say.
-        text: the text that makes the target; empty without one.
-        masking: whether the value can't be recognized afterwards.
+        row: the row.
         job: the id of the job's node.
-        run: the last run that said so; empty if it is not known.
     """
-    kind = Kind(type_, subtype, masking)
-    path = Path(kind, text, "exact" if kind.is_stated else "unstated")
-    return Edge(source, target, (path,), job, node_id("run", run) if run else "")
+    kind = Kind(row.type, row.subtype, bool(row.masking))
+    path = Path(kind, row.expression, "exact" if kind.is_stated else "unstated")
+    return Edge(source, target, (path,), job, node_id("run", row.run) if row.run else "")
 
 
 def explained(edges: Iterable[Edge], told: dict[str, ToldByRun], earlier: Mapping[str, Sequence[str]]) -> list[Edge]:

@@ -18,11 +18,9 @@ from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,
     datasets_of_job,
-    leads_on,
     limit_diagnostic,
     part_between,
     reach,
-    reach_all,
 )
 from openlineage_pyspark.workbench.questions.reached import (
     AnswerLink,
@@ -116,9 +114,9 @@ def reached_from(
     maker = _Maker(tables, direction, limits)
     if isinstance(asked, Thing):
         if asked.column:
-            answer = maker.of_column((asked.dataset.id, asked.column))
+            answer = maker.of_place((asked.dataset.id, asked.column), by_columns=True)
         else:
-            answer = maker.of_dataset(asked.dataset, by_columns=grain is Grain.COLUMN)
+            answer = maker.of_place((asked.dataset.id, ""), by_columns=grain is Grain.COLUMN)
     elif isinstance(asked, JobThing):
         answer = maker.of_job(asked)
     else:
@@ -143,9 +141,10 @@ def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits
     start, end = find(tables, source), find(tables, target)
     if end.column and not start.column:
         raise StoreError(f"{source} is a dataset and {target} a column: name a column of {start.dataset.label} too")
-    reached = reach(tables, (start.dataset.id, start.column), Direction.DOWNSTREAM, limits)
+    begin, by_columns = (start.dataset.id, start.column), bool(start.column)
+    reached = reach(tables, [begin], Direction.DOWNSTREAM, limits, by_columns=by_columns, looks_on=False)
     part = part_between(reached, (end.dataset.id, end.column))
-    found = _Maker(tables, Direction.DOWNSTREAM, limits).of_places(part)
+    found = _Maker(tables, Direction.DOWNSTREAM, limits).of_closure(begin, part)
     return attrs.evolve(found, question="between")
 
 
@@ -176,20 +175,13 @@ class _Maker:
     direction: Direction
     limits: Limits
 
-    def of_dataset(self, dataset: DatasetName, *, by_columns: bool) -> LinkedNodes:
-        start = (dataset.id, "")
-        found = reach_all(self.tables, [start], self.direction, self.limits, by_columns=by_columns)
-        answer = self._of_edges(start, *found)
-        return self._limited(answer, found[0], self.limits, by_columns=by_columns)
+    def of_place(self, start: Place, *, by_columns: bool) -> LinkedNodes:
+        return self.of_closure(start, reach(self.tables, [start], self.direction, self.limits, by_columns=by_columns))
 
-    def of_column(self, start: Place) -> LinkedNodes:
-        reached = reach(self.tables, start, self.direction, self.limits)
-        depths = {start: 0, **reached.depths}
-        return self._limited(self.of_places(reached), depths, self.limits, by_columns=True)
-
-    def of_places(self, reached: Closure) -> LinkedNodes:
-        depths = {reached.start: 0, **reached.depths}
-        return self._of_edges(reached.start, depths, reached.passed, reached.edges)
+    def of_closure(self, start: Place, reached: Closure) -> LinkedNodes:
+        shown = self._places({**reached.passed, **reached.depths})
+        nodes = [shown[place] for place in reached.depths if place != start]
+        return self._limited(self._answer(shown[start], nodes, self._links(reached.edges, shown)), reached)
 
     def of_job(self, job: JobThing) -> LinkedNodes:
         limits = self.limits
@@ -200,16 +192,15 @@ class _Maker:
         }
         first = sorted({place for places in within.values() for place in places})
         further = attrs.evolve(limits, depth=None if limits.depth is None else limits.depth - 1)
-        depths, _, edges = reach_all(self.tables, first, self.direction, further, by_columns=False)
-        shown = self._places({place: depth + 1 for place, depth in depths.items()})
-        links = [*self._links(edges, shown)]
+        reached = reach(self.tables, first, self.direction, further, by_columns=False)
+        shown = self._places({place: depth + 1 for place, depth in reached.depths.items()})
+        links = [*self._links(reached.edges, shown)]
         named = self._jobs(within)
         for each, places in within.items():
             for place in places:
                 ends = (start, shown[place]) if self.direction is Direction.DOWNSTREAM else (shown[place], start)
                 links.append(AnswerLink(*ends, *named[each], ""))
-        answer = self._answer(start, shown.values(), links)
-        return self._limited(answer, depths, further, by_columns=False)
+        return self._limited(self._answer(start, shown.values(), links), reached)
 
     def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing) -> LinkedNodes:
         limits = self.limits
@@ -246,13 +237,10 @@ class _Maker:
         answer = self._answer(start, shown.values(), links)
         return attrs.evolve(answer, diagnostics=self._missing(versions, reached, shown))
 
-    def _limited(
-        self, answer: LinkedNodes, depths: dict[Place, int], limits: Limits, *, by_columns: bool
-    ) -> LinkedNodes:
+    def _limited(self, answer: LinkedNodes, reached: Closure) -> LinkedNodes:
         """Return an answer that says so if its depth ends it."""
-        if not leads_on(self.tables, depths, self.direction, limits, by_columns=by_columns):
-            return answer
-        return attrs.evolve(answer, diagnostics=(limit_diagnostic(self.direction, self.limits),))
+        limit = (limit_diagnostic(self.direction, self.limits),) if reached.goes_on else ()
+        return attrs.evolve(answer, diagnostics=limit)
 
     def _missing(
         self, versions: StoredVersions, reached: VersionClosure, shown: dict[VersionKey, AnswerNode]
@@ -272,13 +260,6 @@ class _Maker:
             ),
         )
 
-    def _of_edges(
-        self, start: Place, depths: dict[Place, int], passed: dict[Place, int], edges: Iterable[PlaceEdge]
-    ) -> LinkedNodes:
-        shown = self._places({**passed, **depths})
-        nodes = [shown[place] for place in depths if place != start]
-        return self._answer(shown[start], nodes, self._links(edges, shown))
-
     def _places(self, depths: dict[Place, int]) -> dict[Place, AnswerNode]:
         named = datasets(self.tables, (place[0] for place in depths))
         return {
@@ -295,7 +276,7 @@ class _Maker:
                 shown[edge.source],
                 shown[edge.target],
                 *jobs[edge.job_id],
-                last_run=max((kind.last_run for kind in edge.kinds), default=""),
+                last_run=max((row.run for row in edge.rows), default=""),
                 edge=made,
             )
             for edge, made in zip(every, explained_edges, strict=True)
@@ -305,8 +286,8 @@ class _Maker:
         self, edges: list[PlaceEdge], shown: dict[Place, AnswerNode], jobs: dict[int | None, tuple[str, str]]
     ) -> list[Edge | None]:
         """Return the edge of the graph for each edge between columns, as the events of the runs tell it; else None."""
-        job_of_run = {kind.last_run: edge.job_id for edge in edges for kind in edge.kinds if kind.last_run}
-        if not job_of_run and not any(edge.kinds for edge in edges):
+        job_of_run = {row.run: edge.job_id for edge in edges for row in edge.rows if row.run}
+        if not job_of_run and not any(edge.rows for edge in edges):
             return [None] * len(edges)
         time, earlier, until = self.limits.time, {}, {}
         if self.limits.as_of is not None:
@@ -317,12 +298,9 @@ class _Maker:
         for edge in edges:
             ends = id_of(shown[edge.source]), id_of(shown[edge.target])
             job = node_id("job", *reversed(jobs[edge.job_id]))
-            made += [
-                stored_edge(*ends, kind.type, kind.subtype, kind.text, masking=kind.masked, job=job, run=kind.last_run)
-                for kind in edge.kinds
-            ]
+            made += [stored_edge(*ends, row, job) for row in edge.rows]
         paths = iter(explained(made, told, earlier))
-        each = (united(islice(paths, len(edge.kinds))) for edge in edges)
+        each = (united(islice(paths, len(edge.rows))) for edge in edges)
         return [same[0] if same else None for same in each]
 
     def _versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, AnswerNode]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -69,21 +70,27 @@ class Flow:
 
     @functools.cached_property
     def batches(self) -> dict[str, list[Unit]]:
-        """Return the micro-batches of each streaming query, in order; a batch that was repeated stands there twice."""
-        found: dict[str, set[Unit]] = {}
-        for unit in {*self.writes, *self.reads}:
-            query = self.facts.run(unit[0]).query
-            if query and unit[1] != NO_BATCH:
-                found.setdefault(query, set()).add(unit)
-        return {
-            query: sorted(units, key=lambda unit: (unit[1], self.facts.run(unit[0]).started, unit[0]))
-            for query, units in found.items()
-        }
+        """Return the micro-batches of each streaming query that count, in order: without those that came again."""
+        return self._chains[0]
 
     @functools.cached_property
-    def places(self) -> dict[Unit, int]:
-        """Return the place of each micro-batch among those of its query."""
-        return {unit: place for units in self.batches.values() for place, unit in enumerate(units)}
+    def _chains(self) -> tuple[dict[str, list[Unit]], dict[Unit, list[Unit]]]:
+        """Return the micro-batches that lead to the last one of each query, and those that follow each one."""
+        numbers: dict[str, set[int]] = {}
+        for run_id, number in {*self.writes, *self.reads}:
+            if number != NO_BATCH and self.facts.run(run_id).query:
+                numbers.setdefault(run_id, set()).add(number)
+        chains: dict[str, list[Unit]] = {}
+        following: dict[Unit, list[Unit]] = {}
+        for run_id in sorted(numbers, key=lambda each: (self.facts.run(each).started, each)):
+            units = [(run_id, number) for number in sorted(numbers[run_id])]
+            query = self.facts.run(run_id).query
+            # A run that begins earlier than another one ended continues from an earlier state.
+            kept = [unit for unit in chains.get(query, ()) if unit[1] < units[0][1]]
+            for early, late in itertools.pairwise([*kept[-1:], *units]):
+                following.setdefault(early, []).append(late)
+            chains[query] = [*kept, *units]
+        return chains, following
 
     def made(self, key: HistoryPlace) -> MadeVersion:
         """Return a version."""
@@ -109,8 +116,8 @@ class Flow:
             unknown: dict[str, int] = {}
             for place, made in enumerate(history):
                 before = places.get(made.parent, place)
-                if made.parent and made.parent not in places:
-                    before = unknown.setdefault(made.parent, place - 1)
+                if parent := self.facts.unknown_parent(made):
+                    before = unknown.setdefault(parent, place - 1)
                 before = before if before < place else place - 1
                 if before >= 0:
                     found[dataset, place] = (dataset, before)
@@ -169,13 +176,9 @@ class Flow:
             self.line(key[0])
         return key in self._lines[key[0]]
 
-    def following(self, unit: Unit) -> Unit | None:
-        """Return the micro-batch that follows one of the same query."""
-        place = self.places.get(unit)
-        if place is None:
-            return None
-        units = self.batches[self.facts.run(unit[0]).query]
-        return units[place + 1] if place + 1 < len(units) else None
+    def following(self, unit: Unit) -> list[Unit]:
+        """Return the micro-batches that follow one of the same query: two if the query was set back to it."""
+        return self._chains[1].get(unit, [])
 
 
 @attrs.frozen
@@ -217,7 +220,8 @@ def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spre
     """
     spreading = _Spreading(flow, start, passes)
     # The batches after the one that made it go on from its state.
-    spreading.taint_from(flow.following(flow.made(start).unit), start)
+    for following in flow.following(flow.made(start).unit):
+        spreading.taint_from(following, start)
     for key in spreading.waiting:
         for after in flow.after(key):
             if flow.made(after).whole is not True and not flow.corrects(after, start):
@@ -241,14 +245,18 @@ class _Spreading:
             self.because[key] = reason
             self.waiting.append(key)
 
-    def taint_from(self, unit: Unit | None, reason: HistoryPlace) -> None:
+    def taint_from(self, unit: Unit, reason: HistoryPlace) -> None:
         """Taint what a unit made, and what the micro-batches after it made."""
-        while unit is not None and unit not in self._units:
+        waiting = [unit]
+        while waiting:
+            unit = waiting.pop()
+            if unit in self._units:
+                continue
             self._units.add(unit)
             for key in self._flow.writes.get(unit, ()):
                 if self._reaches(unit, reason, key):
                     self.taint(key, reason)
-            unit = self._flow.following(unit)
+            waiting += self._flow.following(unit)
 
     def reaches_something(self, unit: Unit, reason: HistoryPlace) -> bool:
         """Return whether what a unit read of a version is in what it made."""
@@ -321,6 +329,5 @@ def _written_again(flow: Flow, unit: Unit) -> Iterator[HistoryPlace]:
     for key in flow.writes.get(unit, ()):
         yield key
         yield from flow.after(key)
-    following = flow.following(unit)
-    if following is not None:
+    for following in flow.following(unit):
         yield from flow.writes.get(following, ())

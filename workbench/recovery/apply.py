@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.errors import CheckpointError, StepFailedError, StoreError
-from openlineage_pyspark.workbench.recovery.checkpoint import kept_place, put_away, set_back
+from openlineage_pyspark.workbench.recovery.checkpoint import finish_move, kept_place, put_away, set_back
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
 from openlineage_pyspark.workbench.recovery.formats import in_folder
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
@@ -162,13 +162,14 @@ class PlanApplication:
             self._say(f"step {number}: say by --done {number} when it is done, for no table's version tells it")
 
     def _settle_statement(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
-        if step.move is not None:
-            if not Path(step.move.path).is_dir():
-                message = f"step {number} was begun, and {step.move.path} is not there: look at it and beside it"
-                raise StepFailedError(message, step=number)
-            return
-        if number in self._consent.done:
+        try:
+            is_done = number in self._consent.done or (step.move is not None and finish_move(step.move))
+        except (CheckpointError, OSError, ValueError) as problem:
+            raise StepFailedError(f"step {number} was begun: {problem}", step=number) from problem
+        if is_done:
             self._finish(number, step, self._versions(step))
+            return
+        if step.move is not None:
             return
         now = self._versions(step)
         if now and now != dict(last.tables):
@@ -284,6 +285,10 @@ class PlanApplication:
     def _set_back(self, number: int, step: RecoveryStep, move: CheckpointMove) -> PlanOutcome:
         self._journal.write(JournalEntry(number, 0, "begun", text=step.code[0] if step.code else step.title))
         path = Path(move.path)
+        if move.keeps_all and not path.is_dir():
+            self._say(f"  there is no checkpoint at {path}, so the query has been given up")
+            self._finish(number, step, {})
+            return "applied"
         try:
             if move.back_to is None:
                 done = put_away(path)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _KEPT = ".before-recovery"
 _COPY = ".recovering"
+# In a copy: the id of the query whose checkpoint it replaces. Spark looks at no such file.
+_REPLACES = ".replaces"
 # linux/fs.h, linux/fcntl.h
 _RENAME_EXCHANGE = 2
 _HERE = -100
@@ -35,6 +37,10 @@ _UNDOING = frozenset({"RESTORE", "DELETE", "TRUNCATE"})
 def kept_place(path: Path) -> Path:
     """Return where the old checkpoint goes if nothing else is asked for."""
     return path.with_name(f"{path.name}{_KEPT}")
+
+
+def _copy_place(path: Path) -> Path:
+    return path.with_name(f"{path.name}{_COPY}")
 
 
 def put_away(path: Path) -> list[str]:
@@ -66,20 +72,55 @@ def problem_of_move(move: CheckpointMove) -> str:
     """
     path = Path(move.path)
     if not path.is_dir():
-        return f"there is no checkpoint at {path}"
+        # A query that nothing repeats may have been given up.
+        return "" if move.keeps_all else f"there is no checkpoint at {path}"
     if kept_place(path).exists():
         return f"{kept_place(path)} is there already: the checkpoint was set back before, or move it away"
+    if problem := _unknown_batch(path, move.last):
+        return problem
     if move.back_to is None:
         return ""
     if move.back_to not in _numbers(path / "commits") or move.back_to not in _numbers(path / "offsets"):
         return f"{path} has no micro-batch {move.back_to}: recover with --mode full"
     try:
         for table, version in move.restored:
-            if version:
-                _refuse_gaps(Path(table), path / "offsets" / str(move.back_to), int(version))
+            _refuse_gaps(Path(table), path / "offsets" / str(move.back_to), version)
     except CheckpointError as problem:
         return str(problem)
     return ""
+
+
+def finish_move(move: CheckpointMove) -> bool:
+    """
+    Return whether a checkpoint was moved as a plan wants it; finish that if it was interrupted at the end.
+
+    Args:
+        move: how it is moved. The move was begun.
+
+    Raises:
+        CheckpointError: two checkpoints are there, and it can't be told which is which.
+    """
+    path = Path(move.path).resolve()
+    copy, kept = _copy_place(path), kept_place(path)
+    if move.back_to is None:
+        return kept.is_dir() and not path.exists()
+    if copy.exists():
+        _finished_exchange(path, move.back_to, copy, kept)
+    return _replaces(path, kept)
+
+
+def _unknown_batch(path: Path, last: int | None) -> str:
+    """Return that a query read something after the last micro-batch that the store knows; empty if it did not."""
+    newest = max(_numbers(path / "commits"), default=-1)
+    if last is None or newest <= last or _sources(path, newest) == _sources(path, last):
+        return ""
+    return f"{path} has the micro-batch {newest}, and the store knows none after {last}: take its events in"
+
+
+def _sources(path: Path, batch: int) -> list[str]:
+    """Return where each source ends in a micro-batch: the lines after the version and the metadata."""
+    file = path / "offsets" / str(batch)
+    return file.read_text("utf-8").splitlines()[2:] if file.is_file() else []
 
 
 def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) -> list[str]:
@@ -99,7 +140,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
         CheckpointError: it can't be done. Nothing was changed.
     """
     path, kept = path.resolve(), kept.resolve()
-    copy = path.with_name(f"{path.name}{_COPY}")
+    copy = _copy_place(path)
     if path in kept.parents or kept in path.parents or kept in (path, copy):
         raise CheckpointError(f"the old checkpoint can't be kept in {kept}: that lies within {path}, or around it")
     if not kept.parent.is_dir() or kept.parent.stat().st_dev != path.parent.stat().st_dev:
@@ -117,6 +158,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     lakes = [_iceberg(table) or _delta(table) for table in restored]
     written = _files(path)
     shutil.copytree(path, copy)
+    (copy / _REPLACES).unlink(missing_ok=True)
     cut = [_cut(copy / "offsets", batch), _cut(copy / "commits", batch), _cut_state(copy / "state", batch + 1)]
     said = ["removed {} offsets, {} commits and {} files of newer state".format(*cut)]
     _identify(copy)
@@ -126,6 +168,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     except CheckpointError:
         shutil.rmtree(copy)
         raise
+    (copy / _REPLACES).write_text(_query_id(path), "utf-8")
     _exchange(copy, path, kept)
     return [*said, f"the old checkpoint is {kept}"]
 
@@ -168,25 +211,23 @@ def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[s
     Args:
         path: the checkpoint.
         batch: the last micro-batch that stays.
-        copy: the folder beside it: an unfinished copy, or the old checkpoint, which has later micro-batches.
+        copy: the folder beside it: a copy, or the old checkpoint.
         kept: where the old one goes.
 
     Returns:
-        What was done, as sentences; empty if the copy is unfinished.
+        What was done, as sentences; empty if the exchange was not begun.
 
     Raises:
         CheckpointError: it can't be told which of the two is the old one.
     """
-    here, beside = (max(_numbers(each / "commits"), default=-1) for each in (path, copy))
-    if not path.exists() or here < batch:
-        raise CheckpointError(
-            f"{copy} is there, and {path} is not whole: an earlier call was interrupted; look at both"
-        )
-    if here > batch:
+    if _replaces(path, copy) and not kept.exists():
+        copy.rename(kept)
+    elif not path.exists() and _replaces(copy, kept):
+        copy.rename(path)
+    elif not path.exists():
+        raise CheckpointError(f"{copy} is there, and no {path}: an earlier call was interrupted; look at it")
+    else:
         return []
-    if beside <= batch or kept.exists():
-        raise CheckpointError(f"{copy} is there: an earlier call was interrupted; look at it, and move it away")
-    copy.rename(kept)
     return [f"an earlier call had set it back to micro-batch {batch}", f"the old checkpoint is {kept}"]
 
 
@@ -238,6 +279,18 @@ def _write(file: Path, text: str) -> None:
 def _identify(checkpoint: Path) -> None:
     """Give the query a new id: under the old one, a Delta table has committed the micro-batches that come again."""
     _write(checkpoint / "metadata", json.dumps({"id": str(uuid.uuid4())}))
+
+
+def _replaces(new: Path, old: Path) -> bool:
+    """Return whether a checkpoint is a whole copy that takes the place of another one."""
+    mark = new / _REPLACES
+    return mark.is_file() and bool(found := mark.read_text("utf-8")) and found == _query_id(old)
+
+
+def _query_id(checkpoint: Path) -> str:
+    """Return the id of a query; empty if its checkpoint has none."""
+    file = checkpoint / "metadata"
+    return str(json.loads(file.read_text("utf-8")).get("id", "")) if file.is_file() else ""
 
 
 @attrs.frozen
@@ -314,12 +367,17 @@ def _iceberg(table: Path) -> _Iceberg | None:
     metadata = json.loads(files[-1].read_text("utf-8"))
     snapshots = {each["snapshot-id"]: each for each in metadata.get("snapshots", ())}
     parents = {id_: each.get("parent-snapshot-id") for id_, each in snapshots.items()}
-    line, here = set[int](), metadata.get("current-snapshot-id")
-    while here in parents:
-        line.add(here)
-        here = parents[here]
     files_of = {id_: int(each.get("summary", {}).get("added-data-files", 0)) for id_, each in snapshots.items()}
-    return _Iceberg(table, parents, frozenset(line), files_of)
+    return _Iceberg(table, parents, _line(parents, metadata.get("current-snapshot-id")), files_of)
+
+
+def _line(parents: dict[int, int | None], last: int | None) -> frozenset[int]:
+    """Return a snapshot and those before it, as far as they are there."""
+    found = set[int]()
+    while last in parents and last not in found:
+        found.add(last)
+        last = parents[last]
+    return frozenset(found)
 
 
 def _delta(table: Path) -> _Delta:
@@ -363,24 +421,31 @@ def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
         )
 
 
-def _refuse_gaps(table: Path, file: Path, version: int) -> None:
+def _refuse_gaps(table: Path, file: Path, version: str) -> None:
     """
-    Refuse the offsets of a micro-batch that did not end at the version to which a Delta table goes back.
+    Refuse the offsets of a micro-batch that did not end where a table goes back to.
 
     Args:
-        table: the table's folder. Of another format than Delta Lake, nothing is refused.
+        table: the table's folder. Of another format than Iceberg and Delta Lake, nothing is refused.
         file: the offsets.
-        version: the version.
+        version: the version; empty if the table is emptied.
 
     Raises:
         CheckpointError: it ended elsewhere.
     """
-    if not (table / "_delta_log").is_dir():
-        return
-    for line in file.read_text("utf-8").splitlines():
-        offset = json.loads(line) if line.startswith("{") else {}
-        if "reservoirId" in offset and _id(table) in ("", offset["reservoirId"]):
-            _refuse_a_gap(table, offset, version)
+    lines = file.read_text("utf-8").splitlines()
+    offsets = [json.loads(line) for line in lines if line.startswith("{")]
+    if lake := _iceberg(table):
+        goal = attrs.evolve(lake, line=_line(lake.parents, int(version))) if version else lake
+        if not [each for each in offsets if goal.moved(each, is_last=True)]:
+            raise CheckpointError(
+                f"the last micro-batch that stays ended at a snapshot that {table} has no more: begin the query anew: "
+                "recover with --mode full"
+            )
+    elif version and (table / "_delta_log").is_dir():
+        for offset in offsets:
+            if "reservoirId" in offset and _id(table) in ("", offset["reservoirId"]):
+                _refuse_a_gap(table, offset, int(version))
 
 
 def _id(table: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -209,15 +210,16 @@ class _Checking:
                 self._between(number, name, live, check)
         elif check.check == "there":
             self._there(number, step, check, live)
+        elif check.check == "clean":
+            self._clean(number, name, live, check)
 
     def _newest(self, number: int, name: str, live: LiveTable, known: str) -> None:
         if live.version == known:
             return
-        newer = []
-        for each in live.line:
-            if each.version == known:
-                break
-            newer.append(each)
+        newer = list(itertools.takewhile(lambda each: each.version != known, live.line))
+        if len(newer) < len(live.line) and all(each.operation in _KEEPING_ROWS for each in newer):
+            # Somebody has only tidied up the files.
+            return
         if known and known not in live.versions:
             self._add(number, f"{name} has no version {known}, the newest that the store knows: it is another table")
         elif not newer or (known and known not in {each.version for each in live.line}):
@@ -236,6 +238,12 @@ class _Checking:
 
     def _is_the_same(self, number: int, name: str, live: LiveTable, check: TableCheck) -> None:
         """Check that the table is no other one of its name: numbers of versions begin again in a new table."""
+        if check.table_id and live.table_id and check.table_id != live.table_id:
+            self._add(
+                number,
+                f"{name} is another table: its id is {live.table_id}, and the one that the store knows had "
+                f"{check.table_id}. It was dropped and created again, or this is another catalog",
+            )
         found = live.versions.get(check.version)
         if found is not None and check.time and found.micros > check.time + _CLOCKS_DIFFER:
             self._add(
@@ -263,6 +271,32 @@ class _Checking:
                 f"{_listed(lost)}. Take their events in, or accept that by --accept-newer {name}",
                 name,
             )
+
+    def _clean(self, number: int, name: str, live: LiveTable, check: TableCheck) -> None:
+        """
+        Check that nobody unknown has put bad data into a version: what he made of it is older, or has no new rows.
+
+        The commits tell both, so nobody has to look.
+        """
+        unknown = check.version
+        while (here := live.versions.get(unknown)) is not None and here.version != check.since:
+            is_older = check.time and here.micros and here.micros < check.time
+            is_known = here.version in check.known or here.operation in _KEEPING_ROWS
+            if is_older or here.is_empty or (is_known and not here.parent):
+                # What came before is older too, or gone.
+                return
+            if not is_known:
+                break
+            unknown = here.parent
+        if unknown == check.since:
+            return
+        how = f"{here.operation}, {here.time}" if here is not None else "it expired"
+        self._add(
+            number,
+            f"{name} goes back to version {check.version}, and no event tells who made version {unknown} before that "
+            f"({how}), after the bad data. Look whether it has them; --accept-newer {name} takes it as it is",
+            name,
+        )
 
     def _there(self, number: int, step: RecoveryStep, check: TableCheck, live: LiveTable) -> None:
         name, version = sql_name(check.table), check.version

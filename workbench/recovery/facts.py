@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.store.current import PARTITION_OPERATORS
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.events.facts import SessionOfRun
 
 Unit: TypeAlias = "tuple[str, int]"
 """A run and its micro-batch."""
@@ -99,6 +103,7 @@ class MadeVersion:
             new name, other columns, a RESTORE.
         branch: the branch that was written; empty for the main one.
         rows: how many rows were written; None if it is not known.
+        table_id: the id that the format gives the table; empty if it is not known.
     """
 
     dataset: int
@@ -113,6 +118,7 @@ class MadeVersion:
     nothing: bool = False
     branch: str = ""
     rows: int | None = None
+    table_id: str = ""
 
     @property
     def unit(self) -> Unit:
@@ -139,6 +145,7 @@ class ReadFacts:
         version: the version; empty if none is known that was there then.
         inferred: whether the event does not name it: it is the one that was current then.
         offset_from: where a micro-batch began to read, as JSON; empty if it is not told.
+        offset_to: where it ended, as JSON; empty if it is not told.
         is_source: whether it is a source of a streaming query, whose place is in the checkpoint; a table that each
             micro-batch joins is none.
     """
@@ -149,6 +156,7 @@ class ReadFacts:
     version: str
     inferred: bool = False
     offset_from: str = ""
+    offset_to: str = ""
     is_source: bool = False
 
 
@@ -164,12 +172,13 @@ class RunFacts:
         state: such as COMPLETE; START or RUNNING if no event tells its end.
         started: when it began, in microseconds since 1970.
         application: the run that started it; empty if there is none.
-        query: the id of the streaming query; empty for a batch.
+        query: what identifies the streaming query: its checkpoint, else its id; empty for a batch.
         checkpoint: the place of its checkpoint; empty if it is not known.
         sql: the text of its statement; empty if it has none.
         gaps: what its events say is missing in them.
         seconds: how long it took; None if that is not known.
         corrects: the version that it corrected in place, in a recovery; empty for others.
+        session: the settings under which it ran; None if no event tells them.
     """
 
     id: str
@@ -184,6 +193,7 @@ class RunFacts:
     gaps: tuple[str, ...] = ()
     seconds: float | None = None
     corrects: str = ""
+    session: SessionOfRun | None = None
 
     @property
     def ended(self) -> bool:
@@ -248,6 +258,23 @@ class Facts:
     def run(self, run_id: str) -> RunFacts:
         """Return a run; one of which nothing is known if it is not recorded."""
         return self.runs.get(run_id, _UNKNOWN_RUN)
+
+    def has_maker(self, made: MadeVersion) -> bool:
+        """Return whether it is known who made a version: one that somebody has read is known without."""
+        return made.run_id in self.runs
+
+    def unknown_parent(self, made: MadeVersion) -> str:
+        """Return the version before one if the store knows only that it was there; empty if it knows it."""
+        return made.parent if made.parent not in self._snapshots[made.dataset] else ""
+
+    def unknown_maker(self, made: MadeVersion) -> str:
+        """Return a version, or the one before it, of which nobody is known who made it; empty if both are known."""
+        return self.unknown_parent(made) if self.has_maker(made) else made.snapshot
+
+    @functools.cached_property
+    def _snapshots(self) -> dict[int, frozenset[str]]:
+        """Return the versions of each dataset that the storage has named, with the empty one."""
+        return {each: frozenset(("", *(made.snapshot for made in line))) for each, line in self.histories.items()}
 
 
 @attrs.frozen

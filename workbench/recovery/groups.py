@@ -56,7 +56,7 @@ def groups(
     """
     units = {flow.made(key).unit for key in needed if not flow.made(key).nothing}
     units = {unit for unit in units if unit[0] in flow.facts.runs and (unit != start or start[1] != NO_BATCH)}
-    names = _names(flow, units, stands_alone)
+    names = _names(flow, needed, units, stands_alone)
     members: dict[str, list[Unit]] = {}
     for unit in sorted(units, key=lambda unit: (_time(flow, unit), unit)):
         members.setdefault(names[unit], []).append(unit)
@@ -74,19 +74,17 @@ def groups(
     ]
 
 
-def _names(flow: Flow, units: Iterable[Unit], stands_alone: Callable[[Unit], bool]) -> dict[Unit, str]:
+def _names(
+    flow: Flow, needed: Collection[HistoryPlace], units: Collection[Unit], stands_alone: Callable[[Unit], bool]
+) -> dict[Unit, str]:
     """Return the group of each unit."""
-    latest: dict[str, tuple[int, str]] = {}
-    for run in flow.facts.runs.values():
-        if run.query and run.application:
-            latest[run.query] = max(latest.get(run.query, (-1, "")), (run.started, run.application))
-    names: dict[Unit, str] = {}
+    names = _names_of_streams(flow, needed, units)
     statements: list[Unit] = []
     for unit in units:
         run = flow.facts.run(unit[0])
         if run.query:
-            names[unit] = f"{_APPLICATION}{latest[run.query][1]}" if run.query in latest else f"query {run.query}"
-        elif not run.application or (run.sql and (not _can_start(flow, run.application) or stands_alone(unit))):
+            continue
+        if not run.application or (run.sql and (not _can_start(flow, run.application) or stands_alone(unit))):
             statements.append(unit)
         else:
             names[unit] = f"{_APPLICATION}{run.application}"
@@ -96,6 +94,50 @@ def _names(flow: Flow, units: Iterable[Unit], stands_alone: Callable[[Unit], boo
         application = f"{_APPLICATION}{flow.facts.run(unit[0]).application}"
         names[unit] = application if application in started else f"run {unit[0]}"
     return names
+
+
+def _names_of_streams(flow: Flow, needed: Collection[HistoryPlace], units: Collection[Unit]) -> dict[Unit, str]:
+    """
+    Return the group of each micro-batch.
+
+    What a query repeats is done by its latest application at once, unless others read or wrote its tables in between:
+    then by each application up to there.
+    """
+    latest: dict[str, tuple[int, str]] = {}
+    for run in flow.facts.runs.values():
+        if run.query and run.application:
+            latest[run.query] = max(latest.get(run.query, (-1, "")), (run.started, run.application))
+    queries: dict[str, list[Unit]] = {}
+    for unit in units:
+        if query := flow.facts.run(unit[0]).query:
+            queries.setdefault(query, []).append(unit)
+    names: dict[Unit, str] = {}
+    for query, batches in queries.items():
+        name = f"{_APPLICATION}{latest[query][1]}" if query in latest else f"query {query}"
+        following: Unit | None = None
+        # Whether all is made again that its sources got later: then it is not there yet.
+        is_later_again = True
+        for unit in sorted(batches, key=lambda unit: (unit[1], flow.facts.run(unit[0]).started), reverse=True):
+            if following is not None and is_later_again and _is_pause(flow, needed, units, unit, following):
+                name = f"{_APPLICATION}{flow.facts.run(unit[0]).application}"
+            names[unit] = name
+            following = unit
+            read = (placed.key for placed in flow.reads.get(unit, ()) if placed.read.is_source)
+            is_later_again = is_later_again and all(key in needed for key in read)
+    return names
+
+
+def _is_pause(
+    flow: Flow, needed: Collection[HistoryPlace], units: Collection[Unit], unit: Unit, following: Unit
+) -> bool:
+    """Return whether others need what a query made up to a micro-batch, and its application can do that much again."""
+    run, later = flow.facts.run(unit[0]), flow.facts.run(following[0])
+    if not (run.ended and _can_start(flow, run.application) and run.application != later.application):
+        return False
+    made = [key for key in flow.writes.get(unit, ()) if key in needed]
+    others = {each for key in made for each in flow.readers.get(key, ()) if each[1] == NO_BATCH}
+    others |= {flow.made(after).unit for key in made for after in flow.after(key)}
+    return any(each in units and flow.facts.run(each[0]).query != run.query for each in others)
 
 
 def _can_start(flow: Flow, application: str) -> bool:
@@ -133,21 +175,55 @@ def _dependencies(
             before.setdefault(late, set()).add(early)
 
     previous: dict[int, HistoryPlace] = {}
-    readers: dict[int, list[Unit]] = {}
+    readers: dict[int, list[tuple[Unit, HistoryPlace]]] = {}
+    paused, ended = _ends_of_streams(flow, names)
+    soft: list[tuple[str, str]] = []
     for key in sorted(needed):
         maker = names.get(flow.made(flow.writer(key)).unit)
         if (last := previous.get(key[0])) is not None and not flow.made(key).nothing:
-            wait(maker, names.get(flow.made(last).unit))
-            for unit in readers.pop(key[0], ()):
-                # A stream reads on, and what reads in the middle of a stream can't be placed there again.
-                if unit[1] == NO_BATCH and maker != names.get(flow.made(last).unit):
-                    wait(maker, names.get(unit))
+            earlier = names.get(flow.made(last).unit)
+            wait(maker, earlier)
+            found = [(names.get(unit), unit, read) for unit, read in readers.pop(key[0], ()) if maker != earlier]
+            # A stream reads on, and what reads in the middle of a stream can't be placed there again.
+            for name in (name for name, unit, read in found if unit[1] == NO_BATCH or (name, read) in paused):
+                wait(maker, name)
+            soft += [(maker, name) for name, _, read in found if maker and name and (name, read) in ended]
         for unit in flow.readers.get(key, ()):
             wait(names.get(unit), maker)
-        readers.setdefault(key[0], []).extend(flow.readers.get(key, ()))
+        readers.setdefault(key[0], []).extend((unit, key) for unit in flow.readers.get(key, ()))
         if not flow.made(key).nothing:
             previous[key[0]] = key
+    _let_first(before, soft)
     return before, _let_first(before, _clean_readers(flow, needed, names))
+
+
+def _ends_of_streams(
+    flow: Flow, names: Mapping[Unit, str]
+) -> tuple[set[tuple[str, HistoryPlace]], set[tuple[str, HistoryPlace]]]:
+    """
+    Return the last version of each source that each group reads again by a query: no later one should be there then.
+
+    Returns:
+        Those of groups after which the query goes on, and those of the group in which it ends.
+    """
+    lasts: dict[tuple[str, int], dict[str, HistoryPlace]] = {}
+    numbers: dict[str, dict[str, int]] = {}
+    for unit, name in names.items():
+        query = flow.facts.run(unit[0]).query
+        if not query:
+            continue
+        numbers.setdefault(query, {})[name] = max(unit[1], numbers.get(query, {}).get(name, -1))
+        for placed in flow.reads.get(unit, ()):
+            if placed.read.is_source and placed.key is not None:
+                found = lasts.setdefault((query, placed.read.dataset), {})
+                found[name] = max(placed.key, found.get(name, placed.key))
+    paused: set[tuple[str, HistoryPlace]] = set()
+    ended: set[tuple[str, HistoryPlace]] = set()
+    for (query, _), found in lasts.items():
+        final = max(numbers[query], key=lambda name: numbers[query][name])
+        for name, key in found.items():
+            (ended if name == final else paused).add((name, key))
+    return paused, ended
 
 
 def _let_first(before: dict[str, set[str]], pairs: Iterable[tuple[str, str]]) -> set[str]:

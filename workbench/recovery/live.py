@@ -61,6 +61,7 @@ class LiveVersion:
         time: when, as text.
         added: how many rows it added; None if the format does not say.
         micros: when, in microseconds since 1970; 0 if that is not known.
+        is_empty: whether the format says that the table has no rows then.
     """
 
     version: str
@@ -69,6 +70,7 @@ class LiveVersion:
     time: str
     added: int | None = None
     micros: int = 0
+    is_empty: bool = False
 
 
 @attrs.frozen
@@ -80,11 +82,13 @@ class LiveTable:
         location: where its files are; empty if Spark does not say.
         version: its current version; empty if it has none, or keeps none.
         versions: all that it has.
+        table_id: the id that its format gives it; empty if Spark does not say.
     """
 
     location: str = ""
     version: str = ""
     versions: Mapping[str, LiveVersion] = attrs.field(factory=dict)
+    table_id: str = ""
 
     @functools.cached_property
     def line(self) -> tuple[LiveVersion, ...]:
@@ -238,14 +242,26 @@ class LiveSession:
         rows = self._rows(f"SELECT {fields} FROM {name}.snapshots")  # noqa: S608 (a quoted name)
         versions = {}
         for row in rows:
-            added = (row["summary"] or {}).get("added-records")
+            summary = row["summary"] or {}
+            added, is_empty = summary.get("added-records"), summary.get("total-records") == "0"
             parent = "" if row["parent_id"] is None else str(row["parent_id"])
             version = str(row["snapshot_id"])
             count = None if added is None else int(added)
             at = row["committed_at"]
-            versions[version] = LiveVersion(version, parent, str(row["operation"]), str(at), count, _micros(at))
+            made = (str(row["operation"]), str(at), count, _micros(at), is_empty)
+            versions[version] = LiveVersion(version, parent, *made)
         main = self._rows(f"SELECT snapshot_id FROM {name}.refs WHERE name = 'main'")  # noqa: S608 (a quoted name)
-        return LiveTable(location, str(main[0][0]) if main else "", versions)
+        return LiveTable(location, str(main[0][0]) if main else "", versions, self._iceberg_id(name))
+
+    def _iceberg_id(self, name: str) -> str:
+        """Return the id of a table of Iceberg, which no statement tells; empty if its classes have no such method."""
+        jvm: Any = self._session._jvm
+        try:
+            with told("Spark can't read it"):
+                table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(self._session._jsparkSession, name)
+                return str(table.uuid())
+        except (StoreError, TypeError):
+            return ""
 
     def _delta(self, name: str, location: str) -> LiveTable:
         versions = {}
@@ -255,13 +271,22 @@ class LiveSession:
             parent = str(number - 1) if number else ""
             count = None if added is None else int(added)
             at = row["timestamp"]
-            versions[str(number)] = LiveVersion(str(number), parent, str(row["operation"]), str(at), count, _micros(at))
-        return LiveTable(location, str(max(map(int, versions))) if versions else "", versions)
+            operation = str(row["operation"])
+            is_empty = operation == "TRUNCATE" or (operation == "DELETE" and _is_whole(row["operationParameters"]))
+            made = (operation, str(at), count, _micros(at), is_empty)
+            versions[str(number)] = LiveVersion(str(number), parent, *made)
+        newest = str(max(map(int, versions))) if versions else ""
+        return LiveTable(location, newest, versions, str(self._rows(f"DESCRIBE DETAIL {name}")[0]["id"]))
 
 
 def _spellings(file: str) -> tuple[str, ...]:
     """Return the name of a file as it is, and without the quotes of URIs."""
     return tuple(dict.fromkeys((file, unquote(file))))
+
+
+def _is_whole(parameters: Mapping[str, str] | None) -> bool:
+    """Return whether a DELETE of Delta Lake had no condition."""
+    return (parameters or {}).get("predicate") in ("[]", '["true"]')
 
 
 def _micros(time: datetime) -> int:

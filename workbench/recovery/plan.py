@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import attrs
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """The version of a plan's JSON: `recover apply` reads no other."""
 
 
@@ -61,22 +61,26 @@ class TableCheck:
 
     Args:
         check: `newest`: the table's version is the newest one that the store knows; `there`: the version can be read;
-            `current`: the table is at the version; `like`: what the step did to the table is what made the version.
+            `clean`: nobody unknown has put bad data into the version; `current`: the table is at the version; `like`:
+            what the step did to the table is what made the version.
         table: the table.
         version: the version; empty if the store knows none.
-        since: for `newest`: the version after which all that the table has is made again; empty if all of it is.
+        since: for `newest`: the version after which all that the table has is made again; empty if all of it is. For
+            `clean`: a version that is older than the bad data; empty if none is known.
         known: for `newest`: the versions since then that runs in the store made. Others are made by no run
-            here, and their rows would be lost.
+            here, and their rows would be lost. For `clean`: those that runs in the store made.
         time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
-            later is of another table. 0 if that is not known.
+            later is of another table. 0 if that is not known. For `clean`: when the run began that made the bad data.
+        table_id: for `newest`: the id that the format gives the table; empty if no event tells it.
     """
 
-    check: Literal["newest", "there", "current", "like"]
+    check: Literal["newest", "there", "clean", "current", "like"]
     table: TableId
     version: str = ""
     since: str = ""
     known: tuple[str, ...] = ()
     time: int = 0
+    table_id: str = ""
 
 
 @attrs.frozen
@@ -89,11 +93,19 @@ class CheckpointMove:
         back_to: the last micro-batch that stays; None if the query begins anew.
         restored: folders of tables that the query reads and that go back, each with the version to which it goes; empty
             for a table that is emptied.
+        last: the last micro-batch that the store knows. If it is the one that stays, nothing of the query goes back: it
+            only goes on elsewhere.
     """
 
     path: str
     back_to: int | None
     restored: tuple[tuple[str, str], ...] = ()
+    last: int | None = None
+
+    @property
+    def keeps_all(self) -> bool:
+        """Return whether no micro-batch goes back."""
+        return self.back_to is not None and self.back_to == self.last
 
 
 @attrs.frozen
@@ -226,6 +238,9 @@ class RecoveryPlan:
         """
         Return the plan of which `to_dict` made plain values.
 
+        Args:
+            plain: the values.
+
         Raises:
             KeyError, TypeError, ValueError: they are those of no plan, of one in another version of the format, or of
                 one that was changed since.
@@ -243,7 +258,7 @@ class RecoveryPlan:
                 step[when] = [_check(check) for check in step[when]]
             if step["move"] is not None:
                 restored = [(str(path), str(version)) for path, version in step["move"]["restored"]]
-                step["move"] = CheckpointMove(step["move"]["path"], step["move"]["back_to"], tuple(restored))
+                step["move"] = CheckpointMove(**{**step["move"], "restored": tuple(restored)})
             steps.append(RecoveryStep(**_with_tuples(step)))
         plan = cls(
             Mode(plain["mode"]),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import attrs
+from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.affected import Flow, Passes, everything, live, spread, to_repeat
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         DatasetFacts,
         Facts,
         HistoryPlace,
+        MadeVersion,
         RunFacts,
         Unit,
     )
@@ -44,6 +46,8 @@ RETAINED_BATCHES = 100
 
 _SUFFIX = "_s1"
 # For a statement that replaced some partitions: by default Spark empties the others too.
+_WHOLE_TABLE = ("spark.sql.sources.partitionOverwriteMode", "STATIC")
+_OVERWRITING = re.compile(r"\bOVERWRITE\b", re.IGNORECASE)
 _PARTITIONS_ALONE = (("spark.sql.sources.partitionOverwriteMode", "dynamic"),)
 _SHOWN = 3
 _CHANGING = re.compile(
@@ -53,6 +57,8 @@ _CHANGING = re.compile(
 )
 _REPLACED = re.compile(r"\s*(?:CREATE|REPLACE)\b", re.IGNORECASE)
 _IN_PLACE = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|MERGE)\b", re.IGNORECASE | re.DOTALL)
+# In an offset of Iceberg.
+_SNAPSHOT = re.compile(r'"snapshot_id"\s*:\s*(-?\d+)')
 _LOCAL = frozenset({"", "file"})
 
 
@@ -122,6 +128,8 @@ class _Planning:
         self._in_place = False
         self._expired: dict[int, str] = {}
         self._alone: dict[tuple[str, frozenset[int]], bool] = {}
+        # Whether something that is current holds bad data, or comes from what does.
+        self._is_needed = False
         self._needed = self._settle()
 
     def plan(self) -> RecoveryPlan:
@@ -162,6 +170,7 @@ class _Planning:
 
     def _without_root(self, needed: dict[HistoryPlace, None]) -> dict[HistoryPlace, None]:
         """Leave the dataset itself out if it can't be rolled back: what was written since is still in it."""
+        self._is_needed = bool(needed)
         firsts = _firsts(needed)
         self._in_place = self._can_correct_in_place(needed)
         is_remade = self._root not in firsts or self._is_remade(self._base(self._root, firsts[self._root]))
@@ -374,6 +383,11 @@ class _Planning:
         alone = (lambda _: True) if self._wish.mode is Mode.SIDE_BY_SIDE else self._stands_alone
         return groups(self._flow, self._needed, start, alone)
 
+    @functools.cached_property
+    def _group_of(self) -> dict[Unit, int]:
+        """Return the place of the group that repeats each run and micro-batch."""
+        return {unit: place for place, group in enumerate(self._groups) for unit in group.units}
+
     def _stands_alone(self, unit: Unit) -> bool:
         """Return whether the statement of a run can be repeated from its text, without its application."""
         from openlineage_pyspark.workbench.recovery.rewriting import rewritten
@@ -396,11 +410,37 @@ class _Planning:
                 if unit[1] != NO_BATCH and (query := self._facts.run(unit[0]).query):
                     found.setdefault(query, []).append(unit)
         for units in found.values():
-            units.sort(key=lambda unit: self._flow.places[unit])
+            units.sort(key=lambda unit: (unit[1], self._facts.run(unit[0]).started))
         return found
 
+    @functools.cached_property
+    def _moved_on(self) -> list[str]:
+        """Return the queries of which nothing goes back, but sources: the place at which they go on is no more."""
+        return [
+            query
+            for query, units in self._flow.batches.items()
+            if query not in self._queries
+            and any(self._can_not_pass(units, known, version) for known, version in self._restored(query))
+        ]
+
+    def _can_not_pass(self, units: Sequence[Unit], known: DatasetFacts, version: str) -> bool:
+        """Return whether a query ends at a place of its source that is gone when this is at a version again."""
+        if known.format == "delta":
+            # RESTORE removes rows, which a stream refuses.
+            return True
+        kept: set[str] = set()
+        here = next((key for key in self._flow.line(known.id) if self._flow.made(key).snapshot == version), None)
+        while here is not None:
+            kept.add(self._flow.made(here).snapshot)
+            here = self._flow.before.get(here)
+        gone = {made.snapshot for made in self._facts.histories[known.id]} - kept
+        ends = (each.read for unit in units[::-1] for each in self._flow.reads.get(unit, ()))
+        last = next((read.offset_to for read in ends if read.dataset == known.id and read.offset_to), "")
+        found = _SNAPSHOT.search(last)
+        return found is not None and found[1] in gone
+
     def _stops(self) -> Iterator[RecoveryStep]:
-        for units in self._queries.values():
+        for units in (*self._queries.values(), *(self._flow.batches[query] for query in self._moved_on)):
             run = self._facts.run(units[-1][0])
             if not run.ended:
                 note = f"Its run {run.id} has not reported an end."
@@ -422,8 +462,8 @@ class _Planning:
             notes = _expired_note(base, self._expired.get(dataset, ""))
             if base.version:
                 like = self._run_of(dataset, base.version) or self._facts.histories[dataset][base.place].run_id
-                unknown = self._unknown_before(dataset, base)
-                yield _rolled_back(known, base.version, notes, self._newest(dataset), like, unknown)
+                checks = (*self._newest(dataset), *self._clean(dataset, base))
+                yield _rolled_back(known, base.version, notes, checks, like)
             elif dataset == self._root and not self._is_remade(base):
                 continue
             else:
@@ -431,29 +471,33 @@ class _Planning:
                 like = self._facts.histories[dataset][base.place].run_id
                 yield from _emptied(known, notes, doubts, self._newest(dataset), like)
 
-    def _unknown_before(self, dataset: int, base: _Base) -> str:
+    def _clean(self, dataset: int, base: _Base) -> tuple[TableCheck, ...]:
         """
-        Return a version that somebody unknown made, perhaps of the bad data, of those to which a table goes back.
+        Return the check that nobody unknown has put bad data into the version to which a table goes back.
 
-        It lies between versions that the store knows, and nothing tells that it is older than the bad one: what came
-        before all that the store knows is. Empty if there is none.
+        What such a version comes from lies between versions that the store knows, and nothing here tells that it is
+        older than the bad one: what came before all that the store knows is. None if there is no such version.
         """
         if dataset == self._root:
-            return ""
-        history = self._facts.histories[dataset]
-        known = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
-        if base.version not in known:
-            return base.version if base.place else ""
-        bad = self._flow.made(self._wish.start).time
-        key: HistoryPlace | None = (dataset, known[base.version])
-        while key is not None and key[1] and (made := self._flow.made(key)).time > bad:
-            # A version that somebody has read is known, though nobody tells who made it.
-            if not self._facts.run(made.run_id).id:
-                return made.snapshot
-            if made.parent and made.parent not in known:
-                return made.parent
+            return ()
+        history, table = self._facts.histories[dataset], statements.table_id(self._facts.datasets[dataset])
+        places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
+        bad = self._flow.made(self._wish.start)
+        is_unknown = base.version not in places and base.place > 0
+        key = self._flow.before.get((dataset, base.place))
+        if base.version in places:
+            key = (dataset, places[base.version])
+        while key is not None and key[1] and (made := self._flow.made(key)).time > bad.time:
+            if made.whole is True and self._facts.has_maker(made):
+                # Nothing of what was before is in it.
+                break
+            is_unknown |= bool(self._facts.unknown_maker(made))
             key = self._flow.before.get(key)
-        return ""
+        if not is_unknown:
+            return ()
+        since = self._flow.made(key).snapshot if key is not None else ""
+        known = tuple(made.snapshot for made in history if made.snapshot and self._facts.has_maker(made))
+        return (TableCheck("clean", table, base.version, since, known, self._facts.run(bad.run_id).started),)
 
     def _run_of(self, dataset: int, version: str) -> str:
         """Return the run that made a version; empty if none is recorded."""
@@ -468,7 +512,7 @@ class _Planning:
         made = next((each for each in reversed(history) if each.snapshot and not each.branch), None)
         check = TableCheck("newest", statements.table_id(known), made.snapshot if made else "")
         # What only a read tells may be older than that.
-        check = attrs.evolve(check, time=made.time if made and made.run_id else 0)
+        check = attrs.evolve(check, time=made.time if made and made.run_id else 0, table_id=_table_id(history))
         base = self._bases.get(dataset)
         if base is None:
             return (check,)
@@ -476,8 +520,8 @@ class _Planning:
         # What the first run replaces as a whole is gone, whoever has made it.
         replaced = history[base.place].parent or (self._flow.made(before).snapshot if before else "")
         since = base.version or (replaced if base.replaced else "")
-        made_again = tuple(dict.fromkeys(each.snapshot for each in history if each.snapshot and each.run_id))
-        return (attrs.evolve(check, since=since, known=made_again),)
+        made_again = (each.snapshot for each in history if each.snapshot and self._facts.has_maker(each))
+        return (attrs.evolve(check, since=since, known=tuple(dict.fromkeys(made_again))),)
 
     def _is_gone(self, dataset: int) -> bool:
         """Return whether a dataset was dropped, and not created again."""
@@ -548,8 +592,9 @@ class _Planning:
 
     def _correction(self) -> Iterator[RecoveryStep]:
         line = self._flow.line(self._root)
-        if self._wish.start not in line or any(self._flow.corrects(key, self._wish.start) for key in line):
-            # It was rolled back already, or corrected.
+        is_corrected = any(self._flow.corrects(key, self._wish.start) for key in line)
+        if not self._is_needed or self._wish.start not in line or is_corrected:
+            # It was rolled back or replaced already, or corrected.
             return
         known, made = self._facts.datasets[self._root], self._flow.made(self._wish.start)
         name = known.label
@@ -593,23 +638,27 @@ class _Planning:
 
     def _checkpoints(self) -> Iterator[RecoveryStep]:
         for query, units in self._queries.items():
-            yield _checkpoint(
-                _Restart.of(self._flow, query, units, self._is_fresh(query, units)), self._restored(units)
-            )
+            yield _checkpoint(self._restart(query, units), self._restored(query))
+        for query in self._moved_on:
+            yield _checkpoint(_Restart.of(self._flow, query, ()), self._restored(query))
 
-    def _is_fresh(self, query: str, units: Sequence[Unit]) -> bool:
-        """Return whether a query begins anew: nothing of what it did before stays."""
-        return self._flow.batches[query][0] == units[0]
+    def _restart(self, query: str, units: Sequence[Unit]) -> _Restart:
+        """Return where a query goes on if some of its micro-batches are repeated."""
+        written = {key[0] for unit in units for key in self._flow.writes.get(unit, ())}
+        goes_back = any(self._bases[each].version for each in written if each in self._bases)
+        # The store may know nothing of what was before its first micro-batch.
+        fresh = units[0][1] == 0 or (self._flow.batches[query][0] == units[0] and not goes_back)
+        return _Restart.of(self._flow, query, units, fresh=fresh)
 
     def _sources(self, units: Iterable[Unit]) -> set[int]:
         """Return the datasets that micro-batches read as their sources."""
         placed = (each.read for unit in units for each in self._flow.reads.get(unit, ()))
         return {read.dataset for read in placed if read.is_source}
 
-    def _restored(self, units: Sequence[Unit]) -> list[tuple[DatasetFacts, str]]:
+    def _restored(self, query: str) -> list[tuple[DatasetFacts, str]]:
         """Return the sources of a query that are rolled back or emptied, with the version to which they go."""
         found: dict[int, tuple[DatasetFacts, str]] = {}
-        for unit in units:
+        for unit in self._flow.batches[query]:
             for placed in self._flow.reads.get(unit, ()):
                 dataset = self._facts.datasets[placed.read.dataset]
                 base = self._bases.get(dataset.id)
@@ -675,6 +724,7 @@ class _Planning:
         title = f"Run the statement of {run.job} again."
         if not text.text:
             doubts.append(f"it ran this: {run.sql}")
+        doubts += _doubts_of_session(run, stands_alone=text.stands_alone)
         elsewhere = [each for each in writes if not self._facts.datasets[each].is_of_spark]
         doubts += [
             f"no event says that {self._label(each)} is a table of Spark: run it where it ran" for each in elsewhere
@@ -690,7 +740,7 @@ class _Planning:
             again=tuple(self._again(group)),
             doubts=tuple(dict.fromkeys(doubts)),
             writes=tuple(statements.table_id(each, copies.get(each.id, "")) for each in tables if each.is_of_spark),
-            settings=_PARTITIONS_ALONE if replaces_partitions(run.job) else (),
+            settings=_settings(run),
             before=tuple(self._checks_before(reads, () if copies else tables)),
             after=tuple(self._checks_after(unit, copies)),
             like="" if copies else run.id,
@@ -703,7 +753,7 @@ class _Planning:
         for known in writes:
             yield from self._newest(known.id)
         for known, version in reads:
-            if version and known.has_versions:
+            if version not in ("", statements.NO_ROWS) and known.has_versions:
                 yield TableCheck("there", statements.table_id(known), version)
 
     def _checks_after(self, unit: Unit, copies: Mapping[int, str]) -> Iterator[TableCheck]:
@@ -730,14 +780,17 @@ class _Planning:
                         f"it read version {placed.read.version} of {dataset.label} when a later one was there: if its "
                         "code names it, let it read what is there then"
                     )
-                if version and not self._is_there_again(placed, group):
-                    doubts.append(f"it reads what {dataset.label} holds then, and read version {version}")
+                if not corrected and unit[1] == NO_BATCH and not self._is_there_again(placed, group):
+                    doubts += self._doubts_of_place(placed, dataset, version)
         names = ", ".join(dict.fromkeys(run.job for run in runs.values()))
         streams = [query for query in self._queries if any(run.query == query for run in runs.values())]
         for query in streams:
-            notes += _restart_notes(
-                _Restart.of(self._flow, query, self._queries[query], self._is_fresh(query, self._queries[query]))
-            )
+            if self._queries[query][0] in group.units:
+                notes += _restart_notes(self._restart(query, self._queries[query]))
+            if self._queries[query][-1] not in group.units:
+                notes.append(
+                    "Let it read all that is there, and end, before the next step: others need what it has made."
+                )
         side = self._wish.mode is Mode.SIDE_BY_SIDE
         if side:
             notes += [
@@ -765,6 +818,14 @@ class _Planning:
             tuple(statements.table_id(known) for each in written if (known := self._facts.datasets[each]).is_of_spark),
             before=() if side else tuple(check for each in written for check in self._newest(each)),
         )
+
+    def _doubts_of_place(self, placed: PlacedRead, dataset: DatasetFacts, version: str) -> Iterator[str]:
+        """Yield that an application which runs again finds other rows than it read."""
+        if version:
+            which = version if version == statements.NO_ROWS else f"version {version}"
+            yield f"it reads what {dataset.label} holds then, and read {which}"
+        elif self._facts.histories.get(dataset.id) and self._changed_since(placed):
+            yield f"it reads what {dataset.label} holds then, and that was written since"
 
     def _doubts_of_application(self, group: Group, application: ApplicationFacts | None) -> Iterator[str]:
         if application is None:
@@ -807,7 +868,8 @@ class _Planning:
     def _doubts_of_read(self, unit: Unit, placed: PlacedRead) -> Iterator[str]:
         label = self._label(placed.read.dataset)
         is_own = any(key[0] == placed.read.dataset for key in self._flow.writes.get(unit, ()))
-        if placed.read.inferred and self._facts.datasets[placed.read.dataset].has_versions and not is_own:
+        is_known = is_own or self._was_empty(placed) or not self._facts.datasets[placed.read.dataset].has_versions
+        if placed.read.inferred and not is_known:
             yield f"its event does not say which version of {label} it read: the one that was current then is taken"
         if placed.key is None or placed.key not in self._needed or unit[1] != NO_BATCH:
             return
@@ -816,7 +878,9 @@ class _Planning:
             return
         query = self._facts.run(made.run_id).query
         following = [self._flow.made(each) for each in self._flow.after(placed.key) if each in self._needed]
-        if any(self._facts.run(each.run_id).query == query for each in following):
+        group = self._group_of.get(made.unit)
+        again = {self._facts.run(each.run_id).query for each in following if self._group_of.get(each.unit) == group}
+        if query in again:
             yield f"it read {label} in the middle of a stream, and now reads what the stream made up to its end"
 
     def _again(self, group: Group) -> Iterator[RepeatedRun]:
@@ -860,6 +924,8 @@ class _Planning:
     def _pinned(self, placed: PlacedRead, dataset: DatasetFacts) -> tuple[str, str]:
         """Return the version to which a clean input is pinned, and what is not certain about that."""
         version = self._flow.made(placed.key).snapshot if placed.key else ""
+        if self._was_empty(placed):
+            return statements.NO_ROWS, ""
         if version and dataset.has_versions:
             if placed.key and self._flow.is_dropped_after(placed.key):
                 return "", f"version {version} of {dataset.label} went with its drop: it reads what is there now"
@@ -871,6 +937,22 @@ class _Planning:
         if self._facts.histories.get(dataset.id) and self._changed_since(placed):
             return "", f"{dataset.label} keeps no versions and was written since: it reads what is there now"
         return "", ""
+
+    def _was_empty(self, placed: PlacedRead) -> bool:
+        """
+        Return whether a run read a table that keeps versions, and had none yet: a table of Iceberg that was created.
+
+        Its event names no version then, and no version is there to which the table could be pinned.
+        """
+        if placed.key is None or not placed.read.inferred or not self._facts.datasets[placed.read.dataset].has_versions:
+            return False
+        made = self._flow.made(placed.key)
+        return (
+            (made.change, made.whole, made.empties, made.snapshot) == ("CREATE", True, True, "")
+            and self._facts.has_maker(made)
+            # Nobody unknown wrote the first rows.
+            and not any(self._facts.unknown_parent(self._flow.made(each)) for each in self._flow.after(placed.key))
+        )
 
     def _nearest(self, placed: PlacedRead) -> str:
         """Return the version nearest to one that expired: the next one after it, else the last one before."""
@@ -927,7 +1009,7 @@ class _Planning:
                 (text,),
                 notes=expired,
                 writes=(statements.table_id(known, name),),
-                before=(*self._newest(dataset), *there),
+                before=(*self._newest(dataset), *(self._clean(dataset, base) if base.version else ()), *there),
             )
 
     def _switches(self) -> Iterator[RecoveryStep]:
@@ -963,18 +1045,19 @@ class _Restart:
     offsets: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, flow: Flow, query: str, units: Sequence[Unit], fresh: bool) -> _Restart:  # noqa: FBT001
-        """Return where a query goes on if some of its micro-batches are repeated."""
+    def of(cls, flow: Flow, query: str, units: Sequence[Unit], *, fresh: bool = False) -> _Restart:
+        """Return where a query goes on if some of its micro-batches are repeated; at its end if none are."""
         batches = flow.batches[query]
         runs = [flow.facts.run(unit[0]) for unit in batches]
-        place = flow.places[units[0]]
         offsets = {
             placed.read.dataset: (flow.facts.datasets[placed.read.dataset].label, placed.read.offset_from)
-            for placed in flow.reads.get(units[0], ())
+            for unit in units[:1]
+            for placed in flow.reads.get(unit, ())
         }
         checkpoint = next((run.checkpoint for run in reversed(runs) if run.checkpoint), "")
-        after = None if fresh else batches[place - 1][1]
-        return cls(runs[-1].job, checkpoint, after, batches[-1][1], tuple(offsets.values()))
+        last = batches[-1][1]
+        after = None if fresh else units[0][1] - 1 if units else last
+        return cls(runs[-1].job, checkpoint, after, last, tuple(offsets.values()))
 
 
 def _with_new_names(facts: Facts) -> Facts:
@@ -997,22 +1080,18 @@ def _with_new_names(facts: Facts) -> Facts:
 
 
 def _rolled_back(
-    known: DatasetFacts,
-    version: str,
-    notes: tuple[str, ...],
-    newest: tuple[TableCheck, ...],
-    like: str,
-    unknown: str,
+    known: DatasetFacts, version: str, notes: tuple[str, ...], checks: tuple[TableCheck, ...], like: str
 ) -> RecoveryStep:
-    """Return the step that makes a table what it was at a version, which comes from one of somebody `unknown`."""
+    """Return the step that makes a table what it was at a version."""
     doubts: tuple[str, ...] = ()
-    if unknown:
-        doubts = (
-            f"no event tells who made version {unknown}: if that came after the bad data, look whether it has them",
+    if any(check.check == "clean" for check in checks):
+        unknown = (
+            f"Nobody knows who made what version {version} comes from. `recover apply` refuses it if that came after "
         )
+        notes = (*notes, f"{unknown}the bad data, and put rows in.")
     table = statements.table_id(known)
     if known.format == "iceberg" and not statements.names_catalog(table):
-        doubts += (f"no event tells the catalog of {known.label}: the current one is taken",)
+        doubts = (f"no event tells the catalog of {known.label}: the current one is taken",)
     return RecoveryStep(
         "roll back",
         f"Roll {known.label} back to version {version}.",
@@ -1021,7 +1100,7 @@ def _rolled_back(
         notes=notes,
         doubts=doubts,
         writes=(table,),
-        before=(*newest, TableCheck("there", table, version)),
+        before=(*checks, TableCheck("there", table, version)),
         after=(TableCheck("current", table, version),),
         # The storage of Iceberg makes no version by that.
         like=like if known.format == "delta" else "",
@@ -1120,17 +1199,19 @@ def _checkpoint(restart: _Restart, moved: Sequence[tuple[DatasetFacts, str]]) ->
     if restart.after is None:
         words = ("mv", path, kept) if parts.scheme in _LOCAL else ("hadoop", "fs", "-mv", path, kept)
         title = f"Put the checkpoint of {restart.job} away: it begins anew."
-        move = CheckpointMove(path, None) if parts.scheme in _LOCAL else None
+        move = CheckpointMove(path, None, last=restart.last) if parts.scheme in _LOCAL else None
         code = (statements.shell(words),)
         return RecoveryStep("checkpoint", title, "shell", code, notes=_fresh_notes(restored), move=move)
     title = f"Set the checkpoint of {restart.job} back to micro-batch {restart.after}. The old one is kept."
+    if restart.after == restart.last:
+        title = f"Let {restart.job} go on where its sources went back to. The old checkpoint is kept."
     notes = _cut_notes(restart, restored)
     if parts.scheme in _LOCAL:
         words = (PROGRAM, "checkpoint", path, "--back-to", str(restart.after))
         for dataset in restored:
             words += ("--restored", unquote(urlsplit(dataset.location).path))
         places = tuple((unquote(urlsplit(dataset.location).path), version) for dataset, version in moved)
-        move = CheckpointMove(path, restart.after, places)
+        move = CheckpointMove(path, restart.after, places, restart.last)
         return RecoveryStep("checkpoint", title, "shell", (statements.shell(words),), notes=notes, move=move)
     doubts = ("the checkpoint is not on this machine: copy it here, run the command on the copy, and copy that back",)
     local = shell_name(path)
@@ -1187,6 +1268,37 @@ def _command(application: ApplicationFacts | None) -> tuple[str, tuple[str, ...]
         notes.append(f"Its command: {statements.shell(application.command)}")
         return "", tuple(notes)
     return statements.shell(application.command) if application.command else "", tuple(notes)
+
+
+def _table_id(history: Sequence[MadeVersion]) -> str:
+    """Return the id of the table that a dataset is now; empty if no event since its last DROP tells it."""
+    dropped = max((place for place, made in enumerate(history) if made.change == "DROP"), default=-1)
+    return next((made.table_id for made in reversed(history[dropped + 1 :]) if made.table_id), "")
+
+
+def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
+    """Return the settings of the session under which a statement is repeated."""
+    told = dict(known_settings(run.session.settings)) if run.session is not None else {}
+    if replaces_partitions(run.job):
+        told |= dict(_PARTITIONS_ALONE)
+    elif run.session is not None and _OVERWRITING.search(run.sql):
+        # The session that repeats it may have another one.
+        told.setdefault(*_WHOLE_TABLE)
+    return tuple(sorted(told.items()))
+
+
+def _doubts_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:
+    """Yield what is not certain about the session in which a statement is repeated."""
+    if run.session is None:
+        yield "no event tells the settings of its session, such as spark.sql.ansi.enabled: it runs under those that are"
+        return
+    left = sorted(dict(run.session.settings).keys() - dict(known_settings(run.session.settings)).keys())
+    if left:
+        # The events may come from anybody, and a setting can name a class that is loaded.
+        yield f"it ran under settings that are not repeated: {', '.join(left)}"
+    place = ".".join(filter(None, (run.session.catalog, run.session.schema)))
+    if place and not stands_alone:
+        yield f"it ran in {place}, where names without a schema are looked up"
 
 
 def _expired_note(base: _Base, expired: str) -> tuple[str, ...]:

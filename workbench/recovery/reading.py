@@ -1,4 +1,4 @@
-"""Reads from a store what a plan of recovery is made from: what lies downstream of a bad version, and nothing else."""
+"""Reads from a store what a plan of recovery is made from: what lies downstream of a bad version, and its streams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach_all
+from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.things import is_called, version_called
 from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKind
 from openlineage_pyspark.workbench.recovery.affected import Passes, everything
@@ -33,7 +33,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_list
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
-    from openlineage_pyspark.workbench.questions.versions import DatasetVersion
+    from openlineage_pyspark.workbench.questions.versions import DatasetVersion, RunPart
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
 
@@ -147,11 +147,11 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     edges: set[tuple[int, int, int]] = set()
     seen, frontier = {start}, {start}
     while frontier:
-        depths, _, found = reach_all(tables, frontier, Direction.DOWNSTREAM, ever, by_columns=True)
-        edges |= {(edge.job_id, edge.source[0], edge.target[0]) for edge in found}
-        reached = {(dataset, "") for dataset, _ in depths}
+        columns = reach(tables, frontier, Direction.DOWNSTREAM, ever, by_columns=True)
+        edges |= {(edge.job_id, edge.source[0], edge.target[0]) for edge in columns.edges}
+        reached = {(dataset, "") for dataset, _ in columns.depths}
         near = Limits(depth=1, ever=True)
-        whole = reach_all(tables, reached, Direction.DOWNSTREAM, near, by_columns=False)[2]
+        whole = reach(tables, reached, Direction.DOWNSTREAM, near, by_columns=False, looks_on=False).edges
         frontier = {edge.target for edge in whole if not tells(edge.job_id, edge.target[0])} - seen
         seen |= frontier
     return lambda job, source, target: (job, source, target) in edges or not tells(job, target)
@@ -165,10 +165,13 @@ class _FactsReader:
     def facts(self, root: int, begin: int) -> Facts:
         """Return all facts about what is downstream of a dataset since a time."""
         touched = self._downstream(root, begin)
-        parts = {part for each in touched for version in self.versions.of(each) for part in version.parts}
+        batches, streamed = self._streams(touched)
+        written = touched | streamed
+        parts = batches | {part for each in written for version in self.versions.of(each) for part in version.parts}
         reads = [
             ReadFacts(
-                read.version[0], *read.part, read.version[1], read.inferred, read.offset_from, bool(read.offset_to)
+                *(read.version[0], *read.part, read.version[1], read.inferred),
+                *(read.offset_from, read.offset_to, bool(read.offset_to)),
             )
             for found in self.versions.read_by(parts).values()
             for read in found
@@ -184,7 +187,7 @@ class _FactsReader:
         ids |= {version.run_id for each in read for version in self.versions.of(each) if version.change in _WORDED}
         runs, about, branches = self._runs(ids)
         applications = self._applications({run.application for run in runs.values() if run.application})
-        every = touched | {read.dataset for read in reads}
+        every = written | {read.dataset for read in reads}
         named = {dataset.id: dataset for dataset in self._datasets(every, about)}
         histories = {each: tuple(self._made(named[each], runs, branches)) for each in every}
         if not histories[root]:
@@ -210,6 +213,23 @@ class _FactsReader:
             seen |= frontier
         return seen
 
+    def _streams(self, touched: Collection[int]) -> tuple[set[RunPart], set[int]]:
+        """
+        Return the micro-batches whose sources are some datasets, and what they write; what reads that; and so on.
+
+        A stream can't pass the roll back of its source, also if it has read nothing of what was bad.
+        """
+        found: set[RunPart] = set()
+        seen, frontier = set(touched), set(touched)
+        while frontier:
+            keys = [version.key for each in frontier for version in self.versions.of(each)]
+            reads = (read for each in self.versions.readers(keys).values() for read in each)
+            parts = {read.part for read in reads if read.offset_to} - found
+            found |= parts
+            frontier = {key[0] for keys in self.versions.made_by(parts).values() for key in keys} - seen
+            seen |= frontier
+        return found, seen - set(touched)
+
     def _old_names(self, touched: Collection[int]) -> set[int]:
         """Return the datasets that had another name: what is made again of a new one may begin under the old one."""
         every = (version for each in touched for version in self.versions.of(each) if version.change == "RENAME")
@@ -217,7 +237,7 @@ class _FactsReader:
         return {read.version[0] for reads in self.versions.read_by(parts).values() for read in reads}
 
     def _made(
-        self, dataset: DatasetFacts, runs: Mapping[str, RunFacts], branches: Mapping[tuple[str, str], str]
+        self, dataset: DatasetFacts, runs: Mapping[str, RunFacts], branches: Mapping[tuple[str, str], _Written]
     ) -> Iterator[MadeVersion]:
         was_there = False
         for version in self.versions.of(dataset.id):
@@ -236,17 +256,18 @@ class _FactsReader:
                 did.whole,
                 did.empties,
                 did.nothing,
-                branches.get((version.run_id, version.id), ""),
+                branches.get((version.run_id, version.id), _Written()).branch,
                 version.rows,
+                branches.get((version.run_id, version.id), _Written()).table_id,
             )
 
     def _runs(
         self, ids: Collection[str]
-    ) -> tuple[dict[str, RunFacts], dict[int, _Storage], dict[tuple[str, str], str]]:
-        """Return runs, how their events store each name of a dataset, and the branch of each run and version."""
+    ) -> tuple[dict[str, RunFacts], dict[int, _Storage], dict[tuple[str, str], _Written]]:
+        """Return runs, how their events store each name of a dataset, and where each run wrote each version."""
         said: dict[str, list[EventFacts]] = {}
         about: dict[int, _Storage] = {}
-        branches: dict[tuple[str, str], str] = {}
+        branches: dict[tuple[str, str], _Written] = {}
         stored: dict[int, list[tuple[int, _Storage, DatasetOfEvent]]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             said.setdefault(run_id, []).append(event)
@@ -259,8 +280,9 @@ class _FactsReader:
                 before = about.get(name_id)
                 if before != storage:
                     about[name_id] = storage if before is None else storage.or_else(before)
-                if dataset.branch is not None:
-                    branches |= {(run_id, version): dataset.branch for version in dataset.versions}
+                if dataset.branch is not None or dataset.table_id:
+                    written = _Written(dataset.branch or "", dataset.table_id)
+                    branches |= {(run_id, version): written for version in dataset.versions}
         sql = (
             "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
             "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
@@ -271,12 +293,18 @@ class _FactsReader:
             events = said.get(run_id, [])
             sql = _statement(events)
             # What an application does with a query, only the application can do again.
-            about_query = (application, query, checkpoint, "" if application and _QUERY.match(sql) else sql)
+            # A query that continues from a copy of its checkpoint has another id.
+            known_as = query and (checkpoint or query)
+            about_query = (application, known_as, checkpoint, "" if application and _QUERY.match(sql) else sql)
             gaps = tuple(dict.fromkeys(_gaps(events)))
             seconds = (ended - started) / 1_000_000 if ended and started and ended >= started else None
             told = [event.run.corrects for event in events if event.run is not None]
             corrects = next(filter(None, told), "")
-            found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects)
+            sessions = (event.run.session for event in events if event.run is not None)
+            session = next((each for each in sessions if each is not None), None)
+            found[run_id] = RunFacts(
+                run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects, session
+            )
         return found, about, branches
 
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:
@@ -342,6 +370,14 @@ class _FactsReader:
         ):
             found.setdefault(application, set()).add(dataset)
         return {application: tuple(sorted(each)) for application, each in found.items()}
+
+
+@attrs.frozen
+class _Written:
+    """Where a version was written: the branch, empty for the main one, and the id of the table, if it is known."""
+
+    branch: str = ""
+    table_id: str = ""
 
 
 @attrs.frozen

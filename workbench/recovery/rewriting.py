@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import attrs
 from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
-from openlineage_pyspark.workbench.recovery.statements import PLAIN_CHARACTERS, name_parts, table_in_sql
+from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, PLAIN_CHARACTERS, name_parts, table_in_sql
 from sqlglot import exp
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def rewritten(
 
     Args:
         sql: its text.
-        reads: what it reads, each with the version to which it is pinned; an empty one stands for what is current.
+        reads: what it reads, each with the version to which it is pinned; an empty one stands for what is current, and
+            NO_ROWS for none of its rows.
         known: all datasets that it names.
         copies: what it writes -> the copy to write in its place.
         read_copies: what it reads -> the copy to read in its place.
@@ -109,6 +110,9 @@ def _changed(
             doubts.append(f"it named a version of {dataset.label}, and now reads what is there then")
             table.set("version", None)
         version = "" if is_target or dataset.id in read_copies else versions.get(dataset.id, "")
+        if version == NO_ROWS:
+            _without_rows(tree, table, parts[-1])
+            continue
         if version and table.args.get("version") is None:
             number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
             table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
@@ -142,6 +146,14 @@ def _keep_name(tree: Any, table: exp.Table, name: str) -> None:
     for column in naming:
         column.set("db", None)
         column.set("catalog", None)
+
+
+def _without_rows(tree: Any, table: exp.Table, name: str) -> None:
+    """Let a table be read without its rows."""
+    _keep_name(tree, table, name)
+    alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name, quoted=True))
+    table.set("alias", None)
+    table.replace(exp.Subquery(this=exp.select("*").from_(table.copy()).where(exp.false()), alias=alias))
 
 
 def _in_query(tree: Any, table: exp.Table, name: str) -> None:

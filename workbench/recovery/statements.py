@@ -22,6 +22,9 @@ FORMATS = OVERWRITTEN_FORMATS | {"iceberg", "delta", "hudi", "paimon"}
 _EMPTY = "_empty"
 _KEPT = "_before_recovery"
 
+NO_ROWS = "no rows"
+"""What stands in the place of a version where a table had none yet: the table is read without its rows."""
+
 PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 """What a part of a name may have without backquotes, and in lower case."""
 

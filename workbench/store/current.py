@@ -11,9 +11,9 @@ the name or the statement of that one says that it overwrites partitions alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time
 from openlineage_pyspark.workbench.store.described import Described
@@ -59,6 +59,44 @@ def time_of_now(tables: QueriedTables) -> int:
     present = latest_present()
     [(newest,)] = tables.query("SELECT max(last_time) FROM job")
     return FOREVER if newest is None or newest <= present else present
+
+
+class EdgeRow(NamedTuple):
+    """A row of `told_edge`, with the datasets that its names are those of."""
+
+    source: int
+    read: str
+    target: int
+    written: str
+    job: int
+    type: str
+    subtype: str
+    masking: int
+    expression: str
+    run: str
+    description: int | str = 0
+
+
+EDGE_COLUMNS = (
+    "s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, coalesce(c.type, ''), "
+    "coalesce(c.subtype, ''), coalesce(c.masking, 0), coalesce(c.expression, ''), coalesce(c.last_run, ''), "
+    "c.description"
+)
+"""The columns of an `EdgeRow` in `EDGES`."""
+EDGES = (
+    "told_edge c JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
+)
+"""The edges between columns with the datasets of their names, as SQL lists tables."""
+
+
+def edges_of_rows(rows: Iterable[tuple[Any, ...]]) -> list[EdgeRow]:
+    """Return rows as edges in order, each kind and text of an edge once: with the last run of all names' rows."""
+    found: dict[tuple[Any, ...], EdgeRow] = {}
+    for row in map(EdgeRow._make, rows):
+        before = found.get(row[:9])
+        if before is None or row.run > before.run:
+            found[row[:9]] = row
+    return [found[key] for key in sorted(found)]
 
 
 class _Run(NamedTuple):
@@ -252,6 +290,24 @@ class Current:
     def descriptions(self, job: int, dataset: int) -> set[int | str]:
         """Return which rows of `told_edge` hold for a job and a dataset, of those that were learnt."""
         return {each for held in self._holding.get((job, dataset), ()) for each in held.described.descriptions}
+
+    def edges(
+        self, outputs: Collection[JobOutput], ask: Callable[[str], Iterable[tuple[Any, ...]]]
+    ) -> Iterator[tuple[Any, ...]]:
+        """
+        Yield the rows of edges that hold.
+
+        Args:
+            outputs: the jobs and outputs whose edges are wanted.
+            ask: returns the rows, with the columns of `EdgeRow`, for which a condition on `EDGES` is true.
+        """
+        self.learn(outputs)
+        holding = {output: self.descriptions(*output) for output in outputs}
+        for condition in listed_descriptions(each for found in holding.values() for each in found):
+            for row in ask(condition):
+                # The description, the job and the target.
+                if row[-1] in holding.get((row[4], row[2]), ()):
+                    yield row
 
     def sources(self, job: int, dataset: int) -> set[int]:
         """Return the datasets from which a job makes a dataset, of those that were learnt."""

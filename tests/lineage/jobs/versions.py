@@ -102,6 +102,18 @@ def iceberg():
     ]
 
 
+def made_twice():
+    """Create a table, and one of its name again."""
+    jvm = spark._jvm
+    told["twice"] = []
+    for number in (1, 2):
+        sql(f"CREATE TABLE ice.db.twice USING iceberg AS SELECT {number} AS k")
+        table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, "ice.db.twice")
+        told["twice"].append(str(table.uuid()))
+        sql("DROP TABLE ice.db.twice")
+    told["id of d"] = spark.sql("DESCRIBE DETAIL d").first()["id"]
+
+
 def delta():
     path = f"{LAKE}/path"
     sql(
@@ -129,5 +141,6 @@ def delta():
 sql("CREATE TABLE ice.db.source (k INT, v INT) USING iceberg", "INSERT INTO ice.db.source VALUES (1, 1), (2, 2)")
 iceberg()
 delta()
+made_twice()
 Path("told.json").write_text(json.dumps(told), "utf-8")
 spark.stop()

@@ -185,6 +185,7 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
     return bytes(text)
 
 
+@pytest.mark.slow
 def test_no_damage_to_a_file_gives_a_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An exception of ours ends in a message; any other one would leave `main`."""
     chance = random.Random(20261125)  # noqa: S311 (tests)

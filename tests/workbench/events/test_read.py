@@ -23,6 +23,7 @@ from openlineage_pyspark.workbench.events.facts import (
     RowsAndBytes,
     RunAbove,
     SchemaField,
+    SessionOfRun,
     StatedEdge,
     StatedPath,
     SubmittedAs,
@@ -139,6 +140,18 @@ def test_a_run_has_its_parents_its_error_and_how_it_was_submitted() -> None:
     assert run.diagnostics == ()
 
 
+def test_a_run_has_the_session_of_its_statement() -> None:
+    settings = {"spark.sql.session.timeZone": "Europe/Rome", "b": "x", "spark.sql.caseSensitive": 1}
+    run = of_run(pyspark_session={"settings": settings, "currentCatalog": "ice", "currentSchema": "mart"}).run
+
+    assert run is not None
+    told = (("b", "x"), ("spark.sql.session.timeZone", "Europe/Rome"))
+    assert run.session == SessionOfRun(told, "ice", "mart")
+    assert [each.message for each in run.diagnostics] == ["a setting is no text; it is left out"]
+    assert of_run(pyspark_session={"settings": {}}).run.session == SessionOfRun()  # type: ignore[union-attr]
+    assert of_run().run.session is None  # type: ignore[union-attr]
+
+
 def test_a_job_has_its_statement_and_its_kind() -> None:
     job_facets = {
         "jobType": {"processingType": "BATCH", "integration": "SPARK", "jobType": "SQL_JOB"},
@@ -162,7 +175,7 @@ def test_a_dataset_has_its_names_schema_versions_and_counts() -> None:
             "schema": {"fields": [{"name": "a", "type": "struct", "fields": [{"name": "b"}]}, {"name": "c"}]},
             "symlinks": {"identifiers": [{"namespace": "hive", "name": "db.t", "type": "TABLE"}]},
             "version": {"datasetVersion": "8"},
-            "pyspark_snapshot": {"versions": ["7", "8"], "parent": "6", "branch": "dev"},
+            "pyspark_snapshot": {"versions": ["7", "8"], "parent": "6", "branch": "dev", "tableId": "id of t"},
             "storage": {"storageLayer": "iceberg", "fileFormat": "parquet"},
             "catalog": {"name": "lake"},
             "datasetType": {"datasetType": "VIEW"},
@@ -173,6 +186,7 @@ def test_a_dataset_has_its_names_schema_versions_and_counts() -> None:
     assert found.fields == (SchemaField("a", "struct"), SchemaField("a.b", "", 0), SchemaField("c", ""))
     assert found.symlinks == (OtherName("hive", "db.t", "TABLE"),)
     assert (found.version, found.versions, found.version_before, found.branch) == ("8", ("7", "8"), "6", "dev")
+    assert found.table_id == "id of t"
     assert (found.storage_layer, found.file_format, found.catalog, found.type) == ("iceberg", "parquet", "lake", "VIEW")
     assert (found.counts, found.role, found.diagnostics) == (RowsAndBytes(3, 44), Role.INPUT, ())
 
@@ -518,6 +532,7 @@ def places_in(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_whatever_a_facet_holds_the_rest_of_the_event_is_read() -> None:
     """Each strange value once at each place of a full event, and 2,000 events with several of them."""
     full = json.loads((ROOT / "tests" / "golden" / "facets" / "full_event.json").read_text(encoding="utf-8"))

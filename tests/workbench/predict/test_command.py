@@ -16,14 +16,15 @@ from support.lineage_events import dataset, lineage, run_event, taken
 from support.spark_jobs import SPARK_VERSION, without_foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 pytestmark = [pytest.mark.usefixtures("real_spark"), pytest.mark.any_spark]
 of_scripts = pytest.mark.skipif(SPARK_VERSION < "4", reason="Spark has the scripts among these statements from 4.0 on")
 
 PAGE = Path(__file__).parents[3] / "docs" / "pull-request.md"
 SECONDS = 300
-NAMES = ("1.sql", "2.sql", "3.sql", "4.sql")
+NAMES = ("1.sql", "2.sql", "3.sql", "4.sql", "5.sql", "6.py")
+CANARY = "hunter-of-the-machine"
 Answer = subprocess.CompletedProcess[str]
 DDL = """\
 CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2) NOT NULL DEFAULT 0, status STRING, day DATE)
@@ -83,6 +84,41 @@ INSERT INTO names VALUES (r.status);
 INSERT INTO names SELECT concat(name, status, r.id) FROM persons; END FOR;
 SELECT r.id; END;
 """
+FIFTH = """\
+CREATE TABLE guessed AS SELECT is_ok, qty, price FROM nowhere;
+SELECT sum(CASE WHEN is_ok THEN 1 ELSE 0 END) AS k, sum(qty * price) AS v FROM guessed;
+SELECT qty.x AS x FROM guessed;
+CREATE OR REFRESH MATERIALIZED VIEW refreshed AS SELECT id, sum(amount) AS s FROM default.orders GROUP BY id;
+SELECT s FROM refreshed;
+GRANT SELECT ON refreshed TO joe; OPTIMIZE refreshed; VACUUM refreshed;
+INSERT INTO lake.mart.flat SELECT frob(id) + 1, customer FROM default.orders WHERE amount > 1;
+SELECT frob(id) AS f, customer FROM default.orders;
+CREATE FUNCTION declared AS 'com.acme.Declared';
+SELECT declared(id, status) AS f FROM default.orders WHERE declared(amount);
+SET day = 3;
+SELECT id FROM default.orders WHERE customer = ${day};
+SELECT id FROM default.orders WHERE status = '${env:CANARY}';
+SELECT id,
+       ${missing} FROM default.orders;
+CREATE TRANSIENT TABLE half AS SELECT id, s FROM nowhere;
+SELECT * FROM half;
+CREATE STREAMING TABLE other AS SELECT id AS i FROM nowhere;
+SELECT * FROM other;
+"""
+SIXTH = """\
+# Databricks notebook source
+# MAGIC %sql
+# MAGIC CREATE TABLE cell AS
+# MAGIC SELECT id AS i FROM default.orders
+
+# COMMAND ----------
+
+spark.sql("SELECT 1")
+
+# COMMAND ----------
+
+# MAGIC %sql SELECT i FROM cell
+"""
 
 
 def called(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> Answer:
@@ -94,10 +130,34 @@ def called(folder: Path, *arguments: str, environment: dict[str, str] | None = N
 
 
 @pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Answer]]:
+    """Give what calls the command as `called` does, but in one process: a JVM of its own costs seconds."""
+    script = Path(__file__).parents[2] / "support" / "jobs" / "commands.py"
+    env = {**without_foreign(), "PYSPARK_PYTHON": sys.executable}
+    with subprocess.Popen(
+        [sys.executable, str(script)], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+
+        def call(folder: Path, *arguments: str) -> Answer:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            out = tmp_path_factory.mktemp("out")
+            asked = json.dumps({"folder": str(folder), "arguments": ["lineage", *arguments], "out": str(out)})
+            process.stdin.write(f"{asked}\n")
+            process.stdin.flush()
+            code = json.loads(process.stdout.readline())
+            told, said = ((out / name).read_text("utf-8") for name in ("stdout", "stderr"))
+            return Answer(arguments, code, told, said)
+
+        yield call
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder of files."""
     folder = tmp_path_factory.mktemp("files")
-    for name, text in (("ddl.sql", DDL), *zip(NAMES, (FIRST, SECOND, THIRD, FOURTH), strict=True)):
+    for name, text in (("ddl.sql", DDL), *zip(NAMES, (FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH), strict=True)):
         (folder / name).write_text(text, "utf-8")
     return folder
 
@@ -105,7 +165,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def answer(files: Path) -> Answer:
     """Give what the command says of the files; it keeps what Spark told."""
-    return called(files, *NAMES, "--ddl", "ddl.sql", "--cache", "kept", "--format", "json")
+    environment = {"CANARY": CANARY}
+    return called(files, *NAMES, "--ddl", "ddl.sql", "--cache", "kept", "--format", "json", environment=environment)
 
 
 @of_scripts
@@ -158,6 +219,15 @@ def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -
         "4.sql:8": ["id <- default.orders.id IDENTITY", "status <- default.orders.status IDENTITY"],
         "4.sql:9": [],
         "4.sql:10": ["name <- lake.raw.people.mail TRANSFORMATION"],
+        "5.sql:2": ["v <- mart.guessed.price AGGREGATION", "v <- mart.guessed.qty AGGREGATION"],
+        "5.sql:4": ["id <- default.orders.id IDENTITY", "s <- default.orders.amount AGGREGATION"],
+        "5.sql:5": ["s <- mart.refreshed.s IDENTITY"],
+        "5.sql:12": ["id <- default.orders.id IDENTITY"],
+        "5.sql:13": ["id <- default.orders.id IDENTITY"],
+        "5.sql:17": ["id <- mart.half.id IDENTITY", "s <- mart.half.s IDENTITY"],
+        "5.sql:19": ["i <- mart.other.i IDENTITY"],
+        "6.py:3": ["i <- default.orders.id IDENTITY"],
+        "6.py:12": ["i <- mart.cell.i IDENTITY"],
     }
 
 
@@ -169,6 +239,8 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     assert [line.split(" ", 1)[0] for line in lines] == [
         *("2.sql:3:8:", "2.sql:5:28:", "2.sql:6:37:", "2.sql:13:18:"),
         *("3.sql:10:44:", "3.sql:11:65:", "3.sql:14:14:", "4.sql:1:79:", "4.sql:6:15:", "4.sql:11:8:"),
+        *("5.sql:1:55:", "5.sql:3:8:", "5.sql:7:35:", "5.sql:8:8:", "5.sql:10:1:", "5.sql:15:8:", "5.sql:16:8:"),
+        "5.sql:18:1:",
     ]
     assert "`oops`" in lines[0]
     assert lines[1] == f"2.sql:5:28: the table stage.rates {unknown}"
@@ -194,6 +266,41 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
         for column, source in zip(("town", "mail", "id", "street", "name"), "abcde", strict=True)
     ]
     assert viewed == [("name", "lake.raw.people", "mail")]
+
+
+@of_scripts
+def test_a_function_that_is_not_known_leaves_the_other_columns_as_they_are(answer: Answer) -> None:
+    told = {(each["file"], each["line"]): each for each in json.loads(answer.stdout)["result"]["statements"]}
+    assert "`frob`" in told["5.sql", 7]["problem"]["message"]
+    edges = [
+        (edge["column"], edge["source_column"], edge["subtype"], edge["certainty"])
+        for edge in told["5.sql", 7]["lineage"]["edges"]
+    ]
+    assert edges == [
+        ("id", "id", "TRANSFORMATION", "opaque"),
+        ("b", "customer", "IDENTITY", "exact"),
+        (None, "amount", "FILTER", "exact"),
+    ]
+    assert "`frob`" in told["5.sql", 8]["problem"]["message"]
+
+
+@of_scripts
+def test_a_type_that_nobody_knows_is_no_fault_of_the_statement(answer: Answer) -> None:
+    lines = {line.split(" ", 1)[0]: line for line in answer.stderr.splitlines()}
+    assert lines["5.sql:3:8:"].startswith(
+        "5.sql:3:8: the types of columns are not known, since Spark can't analyze what makes their table (5.sql:1); "
+        "so Spark says: Can't extract a value from"
+    )
+    assert lines["5.sql:10:1:"].startswith("5.sql:10:1: the type of the function declared is not known; so Spark says:")
+
+
+@of_scripts
+def test_a_variable_has_no_value_of_the_machine(answer: Answer) -> None:
+    assert CANARY not in answer.stdout + answer.stderr
+    assert "5.sql:15:8: the variable missing has no value" in answer.stderr
+    told = {(each["file"], each["line"]): each for each in json.loads(answer.stdout)["result"]["statements"]}
+    filters = [edge["expression"] for edge in told["5.sql", 12]["lineage"]["edges"] if edge["subtype"] == "FILTER"]
+    assert filters == ["(orders.customer = 3)"]
 
 
 @of_scripts
@@ -379,11 +486,13 @@ CREATE TABLE target (id BIGINT, net DOUBLE, country STRING) USING parquet;
 """
 
 
-def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_false_error(tmp_path: Path) -> None:
+def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_false_error(
+    tmp_path: Path, shared: Callable[..., Answer]
+) -> None:
     (tmp_path / "ddl.sql").write_text(REFUSED_DDL, "utf-8")
     (tmp_path / "q.sql").write_text(REFUSED, "utf-8")
 
-    ended = called(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
+    ended = shared(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
 
     assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == [
         *("q.sql:1:8", "q.sql:2:41", "q.sql:4:46", "q.sql:5:44", "q.sql:10:1")
@@ -416,9 +525,8 @@ def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_fal
     ]
 
 
-@pytest.mark.long
 @pytest.mark.skipif(SPARK_VERSION < "4.1", reason="Spark has declarative pipelines from 4.1 on")
-def test_the_tables_and_flows_of_pipelines_have_their_lineage(tmp_path: Path) -> None:
+def test_the_tables_and_flows_of_pipelines_have_their_lineage(tmp_path: Path, shared: Callable[..., Answer]) -> None:
     (tmp_path / "ddl.sql").write_text(REFUSED_DDL, "utf-8")
     (tmp_path / "q.sql").write_text(
         """\
@@ -433,7 +541,7 @@ SELECT id FROM nowhere
         "utf-8",
     )
 
-    ended = called(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
+    ended = shared(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
 
     # The query is analyzed in another statement, so the place of the error in it is not known.
     assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == ["q.sql:6:1"]
@@ -453,8 +561,7 @@ SELECT id FROM nowhere
     }
 
 
-@pytest.mark.long
-def test_a_store_and_event_files_declare_tables(tmp_path: Path) -> None:
+def test_a_store_and_event_files_declare_tables(tmp_path: Path, shared: Callable[..., Answer]) -> None:
     fields = [
         {"name": "a", "type": "struct", "fields": [{"name": "x", "type": "int"}]},
         {"name": "b", "type": "string"},
@@ -463,7 +570,7 @@ def test_a_store_and_event_files_declare_tables(tmp_path: Path) -> None:
     event = run_event("load", "COMPLETE", 1, outputs=(dataset("/w/orders", schema={"fields": fields}, symlinks=links),))
     (tmp_path / "events.ndjson").write_text(f"{json.dumps(event)}\n", "utf-8")
     (tmp_path / "q.sql").write_text("USE lake.shop; SELECT a.x, upper(b) AS u FROM orders", "utf-8")
-    answer = called(tmp_path, "q.sql", "--catalog", "events.ndjson", "--format", "json")
+    answer = shared(tmp_path, "q.sql", "--catalog", "events.ndjson", "--format", "json")
     assert answer.returncode == 0, answer.stderr
     (found,) = json.loads(answer.stdout)["result"]["statements"]
     assert [(edge["column"], edge["source"], edge["source_column"]) for edge in found["lineage"]["edges"]] == [
@@ -491,7 +598,7 @@ def test_a_wrong_call_ends_with_2_and_says_why(tmp_path: Path, arguments: list[s
 
 
 def test_a_folder_that_did_not_change_has_no_difference_and_a_setting_that_spark_refuses_costs_itself_alone(
-    tmp_path: Path,
+    tmp_path: Path, shared: Callable[..., Answer]
 ) -> None:
     """The two sides of a comparison are analyzed in one process."""
     (tmp_path / "a.sql").write_text(
@@ -503,9 +610,9 @@ def test_a_folder_that_did_not_change_has_no_difference_and_a_setting_that_spark
     for words in ("init -q", "add .", "-c user.name=a -c user.email=a@b commit -qm one"):
         subprocess.run(["git", *words.split()], cwd=tmp_path, check=True)
 
-    same = called(tmp_path, "a.sql", "--diff", "HEAD")
+    same = shared(tmp_path, "a.sql", "--diff", "HEAD")
     (tmp_path / "0.sql").write_text("CREATE TABLE raw.src (id INT, name STRING);\n", "utf-8")
-    other = called(tmp_path, "0.sql", "a.sql", "--diff", "HEAD")
+    other = shared(tmp_path, "0.sql", "a.sql", "--diff", "HEAD")
 
     refused = [line for line in same.stderr.splitlines() if line.startswith("a.sql:2:")]
     assert same.stdout == "nothing changed\n"

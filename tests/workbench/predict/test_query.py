@@ -61,6 +61,7 @@ def test_the_search_for_cycles_stays_off_if_the_user_has_turned_it_off(during: l
     assert (during, gc.isenabled()) == ([False], False)
 
 
+@pytest.mark.slow
 def test_a_traced_plan_and_its_lineage_leave_no_cycle() -> None:
     """In a process of its own: here the search would also find what other tests have left."""
     code = """

@@ -48,6 +48,32 @@ def test_a_folder_is_its_files_then_and_now(repository: Path) -> None:
     assert scripts_at("base", [Path("sql/c.sql")]) == []
 
 
+def test_a_folder_has_hive_files_and_notebooks_of_databricks_then_and_now(repository: Path) -> None:
+    header = "# Databricks notebook source\n# MAGIC %sql SELECT 1"
+    for name, text in (
+        ("d.hql", "SELECT 5"),
+        ("e.py", header),
+        ("f.py", f"x = 1\n{header}"),
+        ("g.SQL", "SELECT 6"),
+        ("h.scala", header.replace("#", "//")),
+    ):
+        (repository / "sql" / name).write_text(text, "utf-8")
+    (repository / "sql" / "i.py").write_bytes(b"\xff\xfe no text")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for arguments in (["add", "-A"], ["commit", "-qm", "more"]):
+        subprocess.run([*git, *arguments], check=True, cwd=repository)
+    assert scripts_at("HEAD", [Path("sql")]) == scripts_now([Path("sql")])
+    names = ["a.sql", "c.sql", "d.hql", "e.py", "g.SQL", "h.scala"]
+    assert [Path(script.name).name for script in scripts_now([Path("sql")])] == names
+    assert [script.name for script in scripts_at("HEAD", [Path("sql/e.py")])] == ["sql/e.py"]
+
+
+def test_a_file_of_python_that_is_no_notebook_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1", "utf-8")
+    with pytest.raises(TextError, match=r"a\.py is no SQL: files of this language are read if they are notebooks"):
+        scripts_now([tmp_path / "a.py"])
+
+
 def test_files_in_folders_keep_their_order(repository: Path) -> None:
     (repository / "sql" / "a").mkdir()
     for name in ("sql/a/z.sql", "sql/a-b.sql"):

@@ -6,6 +6,7 @@ import pytest
 from openlineage_pyspark.workbench.predict.headers import plainly_created
 from openlineage_pyspark.workbench.predict.session import before_default
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement, statements_of
+from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, substituted
 
 SCRIPT = """\
 BEGIN
@@ -150,3 +151,97 @@ def test_a_variable_is_declared_without_its_value(text: str, declared: str) -> N
 def test_a_comment_without_an_end_is_a_statement_so_that_spark_says_what_is_wrong() -> None:
     found = statements_of("SELECT 1;\n/* never closed\nSELECT 2;", "a.sql")
     assert [(each.text, each.line) for each in found] == [("SELECT 1", 1), ("/* never closed\nSELECT 2;", 2)]
+
+
+def places(text: str) -> list[tuple[int, int, str]]:
+    return [(each.line, each.column, each.text) for each in statements_of(text, "f")]
+
+
+def test_cells_of_a_notebook_end_their_statements() -> None:
+    text = """\
+-- Databricks notebook source
+CREATE TABLE a AS SELECT id FROM src
+
+-- COMMAND ----------
+
+-- MAGIC %python
+-- MAGIC x = 1; y = 2
+
+-- COMMAND ----------
+
+-- DBTITLE 1,Second
+  SELECT id FROM a;
+SELECT 2
+
+-- COMMAND ----------
+
+-- MAGIC %sql SELECT 3
+"""
+    assert places(text) == [
+        (2, 1, "CREATE TABLE a AS SELECT id FROM src"),
+        (12, 3, "SELECT id FROM a"),
+        (13, 1, "SELECT 2"),
+        (17, 15, "SELECT 3"),
+    ]
+
+
+def test_of_a_notebook_in_another_language_the_cells_of_sql_are_read() -> None:
+    text = """\
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # Title; SELECT 0
+
+# COMMAND ----------
+
+# DBTITLE 1,First
+# MAGIC %sql
+# MAGIC CREATE TABLE a AS
+# MAGIC   SELECT id FROM src;
+# MAGIC
+# MAGIC SELECT 1
+
+# COMMAND ----------
+
+x = spark.sql("SELECT 2;")
+
+# COMMAND ----------
+
+# MAGIC %sql SELECT 3
+"""
+    assert places(text) == [
+        (9, 9, "CREATE TABLE a AS\n          SELECT id FROM src"),
+        (12, 9, "SELECT 1"),
+        (20, 14, "SELECT 3"),
+    ]
+    scala = text.replace("# ", "// ").replace("#\n", "//\n")
+    assert [each[2] for each in places(scala)][-1] == "SELECT 3"
+
+
+def test_a_border_of_cells_is_a_comment_in_other_files() -> None:
+    assert texts("SELECT 1\n-- COMMAND ----------\n+ 1") == ["SELECT 1\n-- COMMAND ----------\n+ 1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT ${a} FROM ${hivevar:db}.t", "SELECT 1 FROM mart.t"),
+        ("SELECT '${b}' -- ${b}", "SELECT '${b}' -- ${b}"),
+        ("SELECT '${a}'", "SELECT '1'"),
+        ("SELECT ${deep}", "SELECT mart.x"),
+        ("SELECT '${env:HOME}${system:user.home}'", "SELECT '${env:HOME}${system:user.home}'"),
+        ("SELECT '${round}'", "SELECT '${round}'"),
+        ("SELECT ${empty}1", "SELECT 1"),
+    ],
+)
+def test_a_variable_has_the_value_of_the_session_alone(text: str, expected: str) -> None:
+    values = {"a": "1", "db": "mart", "deep": "${db}.x", "round": "${round}", "HOME": "no", "empty": ""}
+    assert substituted(text, values.get) == expected
+
+
+@pytest.mark.parametrize("name", ["b", "env:HOME", "round"])
+def test_a_variable_without_a_value_is_named_with_its_place(name: str) -> None:
+    with pytest.raises(
+        UnknownVariableError, match=f"^the variable {name.rsplit(':', maxsplit=1)[-1]} has no"
+    ) as raised:
+        substituted(f"SELECT 'x',\n  ${{{name}}}", {"round": "${round}"}.get)
+    assert (raised.value.line, raised.value.column) == (2, 2)

@@ -20,6 +20,8 @@ from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, lineage, run_event, taken, text_of_events
 
+pytestmark = pytest.mark.slow
+
 Fill = Callable[..., Store]
 DAY = 24 * 60
 

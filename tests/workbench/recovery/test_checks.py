@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import pytest
 from openlineage_pyspark.errors import StoreError
@@ -226,6 +228,19 @@ def test_a_version_between_others_of_unknown_origin_stops_the_plan(
     assert [(each.message.partition(",")[0], each.newer) for each in problems] == [(text, "ice.db.t") for text in said]
 
 
+@pytest.mark.parametrize(
+    ("now", "known", "stops"), [("b", "a", True), ("a", "a", False), ("", "a", False), ("b", "", False)]
+)
+def test_a_table_with_another_id_is_another_table_and_no_option_takes_it(now: str, known: str, stops: bool) -> None:  # noqa: FBT001
+    live = attrs.evolve(line("1", "2", "3"), table_id=now)
+    check = TableCheck("newest", TABLE, "3", table_id=known)
+
+    problems = found(Held({TABLE: live}), attrs.evolve(back(), before=(check,))).problems
+
+    said = "ice.db.t is another table: its id is b, and the one that the store knows had a"
+    assert [(each.newer, each.message.partition(". ")[0]) for each in problems] == [("", said)] * stops
+
+
 @pytest.mark.parametrize(("seconds", "stops"), [(20, False), (3600, True)])
 def test_a_version_that_was_committed_after_its_run_is_of_another_table(seconds: int, stops: bool) -> None:  # noqa: FBT001
     live = line("1", "2", "3")
@@ -236,3 +251,56 @@ def test_a_version_that_was_committed_after_its_run_is_of_another_table(seconds:
     problems = found(Held({TABLE: live}), attrs.evolve(back(), before=(check,))).problems
 
     assert [(each.newer, "it is another table" in each.message) for each in problems] == [("ice.db.t", True)] * stops
+
+
+@pytest.mark.parametrize(
+    ("unknown", "stops"),
+    [
+        ({}, True),
+        ({"parent": ""}, True),
+        ({"micros": 400}, False),
+        ({"micros": 600}, True),
+        ({"is_empty": True}, False),
+        # A compaction changes no row.
+        ({"operation": "replace"}, False),
+    ],
+)
+def test_what_a_version_comes_from_and_nobody_knows_is_older_than_the_bad_data_or_adds_none(
+    unknown: dict[str, Any],
+    stops: bool,  # noqa: FBT001
+) -> None:
+    live = line("1", "2", "3", "4")
+    made = attrs.evolve(live.versions["2"], **unknown)
+    live = attrs.evolve(live, versions={**live.versions, "2": made})
+    clean = TableCheck("clean", TABLE, "3", "1", ("1", "3", "4"), 500)
+    step = attrs.evolve(back("3", "4"), before=(*back("3", "4").before, clean))
+
+    problems = found(Held({TABLE: live}), step).problems
+
+    assert [each.newer for each in problems] == ["ice.db.t"] * stops
+    assert all("no event tells who made version 2 before that (append, now)" in each.message for each in problems)
+
+
+@pytest.mark.parametrize(("began", "stops"), [(500, True), (900, False)])
+def test_what_a_version_comes_from_and_expired_may_be_made_of_bad_data(began: int, stops: bool) -> None:  # noqa: FBT001
+    live = line("1", "2", "3", "4")
+    known = attrs.evolve(live.versions["3"], micros=800)
+    live = attrs.evolve(live, versions={"3": known, "4": live.versions["4"]})
+    clean = TableCheck("clean", TABLE, "3", "1", ("1", "3", "4"), began)
+
+    problems = found(Held({TABLE: live}), attrs.evolve(back("3", "4"), before=(clean,))).problems
+
+    assert ["no event tells who made version 2 before that (it expired)" in each.message for each in problems] == (
+        [True] * stops
+    )
+
+
+@pytest.mark.parametrize("operation", ["replace", "OPTIMIZE", "VACUUM END"])
+def test_a_table_whose_files_somebody_has_tidied_up_is_as_the_store_knows_it(operation: str) -> None:
+    live = line("1", "2", "3", "4")
+    tidied = attrs.evolve(live.versions["4"], operation=operation)
+    live = attrs.evolve(live, versions={**live.versions, "4": tidied})
+
+    assert found(Held({TABLE: live}), back()).problems == ()
+    # Before that somebody has written.
+    assert [each.newer for each in found(Held({TABLE: live}), back(newest="2")).problems] == ["ice.db.t"]

@@ -11,7 +11,7 @@ import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import CheckpointError
 from openlineage_pyspark.workbench.recovery import checkpoint as checkpoints
-from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move, set_back
+from openlineage_pyspark.workbench.recovery.checkpoint import finish_move, problem_of_move, put_away, set_back
 from openlineage_pyspark.workbench.recovery.plan import CheckpointMove
 
 OFFSET = {"sourceVersion": 1, "reservoirId": "a", "reservoirVersion": 4, "index": 2, "isStartingVersion": True}
@@ -163,6 +163,26 @@ def test_a_micro_batch_that_read_what_was_rolled_back_is_refused(tmp_path: Path)
     assert names(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("offset", "problem"),
+    [
+        ({"snapshot_id": 1, "position": 2}, ""),
+        ({"snapshot_id": 2, "position": 0}, ""),
+        ({"snapshot_id": 2, "position": 1}, "the micro-batch read snapshot 2 of "),
+        ({"snapshot_id": 9, "position": 2}, "the last micro-batch that stays ended at a snapshot that "),
+    ],
+)
+def test_a_micro_batch_of_iceberg_whose_end_is_gone_is_refused_before_anything_is_done(
+    tmp_path: Path, offset: dict[str, int], problem: str
+) -> None:
+    path, table = checkpoint(tmp_path), iceberg_of(tmp_path / "t", current=2)
+    (path / "offsets" / "1").write_text(f"v1\n{{}}\n{json.dumps(offset)}")
+
+    found = problem_of_move(CheckpointMove(str(path), 1, ((str(table), "1"),)))
+    assert found.startswith(problem)
+    assert bool(found) is bool(problem)
+
+
 def restored_to(folder: Path, version: str) -> Path:
     """Return a table of Delta Lake that was restored to a version."""
     table = log_of(folder / "t", "CREATE", "WRITE", "WRITE", "WRITE", "WRITE")
@@ -200,15 +220,36 @@ def test_a_query_that_did_not_end_at_the_version_of_the_restore_is_refused(
         assert json.loads((path / "offsets" / "1").read_text().split("\n")[2])["reservoirVersion"] == 6
 
 
+@pytest.mark.parametrize(("has_read", "problem"), [(True, "has the micro-batch 3"), (False, "")])
+def test_a_micro_batch_that_the_store_does_not_know_is_no_problem_if_it_read_nothing(
+    tmp_path: Path, problem: str, *, has_read: bool
+) -> None:
+    path = checkpoint(tmp_path)
+    if has_read:
+        (path / "offsets" / "3").write_text(f"v1\n{{}}\n{json.dumps({**OFFSET, 'reservoirVersion': 5})}\n-")
+
+    found = problem_of_move(CheckpointMove(str(path), 1, (), 2))
+    assert problem in found
+    assert bool(found) is has_read
+
+
+def test_a_checkpoint_that_is_gone_is_a_problem_only_where_a_query_goes_back(tmp_path: Path) -> None:
+    gone = str(tmp_path / "gone")
+
+    assert problem_of_move(CheckpointMove(gone, 2, (), 2)) == ""
+    assert problem_of_move(CheckpointMove(gone, 1, (), 2)) == f"there is no checkpoint at {gone}"
+
+
 POINTS = ["copytree", "_cut", "_cut_state", "_identify", "_refuse_if_written", "_exchange", "rename"]
 
 
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_kill_at_any_point_leaves_a_whole_checkpoint_and_the_same_call_goes_on(
-    tmp_path: Path, point: str, when: str
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_kill_at_any_point_leaves_a_whole_checkpoint_and_what_was_begun_is_finished(
+    tmp_path: Path, point: str, when: str, batch: int
 ) -> None:
-    path, kept = checkpoint(tmp_path), tmp_path / "kept"
+    path, kept = checkpoint(tmp_path), tmp_path / "check.before-recovery"
     before = names(path)
     child = os.fork()
     if not child:
@@ -220,19 +261,33 @@ def test_a_kill_at_any_point_leaves_a_whole_checkpoint_and_the_same_call_goes_on
             os._exit(9)
 
         setattr(owner, point, killed)
-        set_back(path, 1, kept)
+        set_back(path, batch, kept)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
     left = sorted(int(each.name) for each in (path / "commits").iterdir() if each.name.isdecimal())
     assert left in ([0, 1, 2, 3], [0, 1])
     assert names(path) >= {f"offsets/{number}" for number in left} | {"metadata"}
-    if not kept.exists():
-        set_back(path, 1, kept)
+    is_done = finish_move(CheckpointMove(str(path), batch))
+    assert is_done is (point == "rename" or (point, when) == ("_exchange", "after"))
+    if not is_done:
+        set_back(path, batch, kept)
     assert names(kept) == before
     assert (kept / "metadata").read_text() == '{"id":"old"}'
-    assert {each for each in names(path) if each.startswith("offsets")} == {"offsets/0", "offsets/1"}
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["check", "kept"]
+    assert {each for each in names(path) if each.startswith("offsets")} == {f"offsets/{n}" for n in range(batch + 1)}
+    assert json.loads((path / "metadata").read_text())["id"] not in ("", "old")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["check", "check.before-recovery"]
+
+
+def test_a_checkpoint_that_was_put_away_is_not_put_away_again(tmp_path: Path) -> None:
+    path = checkpoint(tmp_path)
+    move = CheckpointMove(str(path), None)
+    assert not finish_move(move)
+
+    put_away(path)
+
+    assert finish_move(move)
+    assert problem_of_move(move) != ""
 
 
 def test_a_checkpoint_that_is_written_meanwhile_is_left_as_it_is(

@@ -55,6 +55,28 @@ def test_two_times_differ_in_columns_edges_and_expressions(filled: Fill) -> None
     }
 
 
+def test_a_job_that_is_called_for_each_table_keeps_the_columns_of_all_of_them(filled: Fill) -> None:
+    other = dataset("t", columns=("y",), columnLineage=lineage(y=[("raw", "a", "IDENTITY")]))
+    store = filled(
+        load(1, "a", "x", run="first"),
+        run_event("load", "COMPLETE", 2, run="second", inputs=(dataset("raw"),), outputs=(other,)),
+    )
+    assert [(each.sign, each.name) for each in store.diff(at(1), at(2)).result.changes] == [
+        ("added", "t.y"),
+        ("added", "raw.a -> t.y"),
+        ("added", "raw -> t"),
+    ]
+
+
+def test_a_run_that_goes_on_changes_columns_as_it_does_edges_and_one_that_failed_changes_neither(filled: Fill) -> None:
+    begun = {**load(2, "a", "x", "z", run="second"), "eventType": "START"}
+    store = filled(load(1, "a", "x", run="first"), begun)
+    assert [(each.sign, each.name) for each in store.diff(at(1), at(2)).result.changes] == [("added", "s.z")]
+    ended = {**load(3, "a", "x", "z", run="second"), "eventType": "FAIL"}
+    failed = filled(load(1, "a", "x", run="first"), begun, ended)
+    assert failed.diff(at(1), at(4)).result.changes == ()
+
+
 def both(minute: float, second: str, *, masking: bool = False, decides: str = "(a > 2)") -> dict[str, Any]:
     """Return a run that makes s.x from raw.a on two paths, and decides about its rows by two filters."""
     made = load(minute, "a + 1", "x", run=f"r{minute}")

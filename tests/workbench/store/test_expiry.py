@@ -16,6 +16,8 @@ from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken
 
+pytestmark = pytest.mark.slow
+
 DAY = 24 * 60
 
 

@@ -18,6 +18,8 @@ from support.surfaces import SURFACES, Edge, Told, in_show
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 Fill = Callable[..., Store]
 VALUE = {"type": "DIRECT", "subtype": "IDENTITY"}
 

@@ -15,6 +15,8 @@ from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event, taken, text_of_events
 
+pytestmark = pytest.mark.slow
+
 _COLUMNS = ("a", "b", "c")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,86 @@ def test_an_overwrite_of_some_partitions_is_repeated_as_one_and_ends_no_bad_data
     assert [body.count(mode) for body in bodies] == [2, 2]
 
 
+def test_a_statement_is_repeated_under_the_settings_of_its_session(filled: Fill) -> None:
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    told = {"settings": {"spark.sql.ansi.enabled": "false", mode: "DYNAMIC"}}
+    overwrite = "INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.a"
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("b", 2, "INSERT INTO ice.db.b SELECT * FROM ice.db.a", (table("a", "11"),), table("b", "21")),
+            *statement("c", 3, overwrite, (table("a", "11"),), table("c", "31", change="OVERWRITE"), session=told),
+            *statement("d", 4, overwrite, (table("a", "11"),), table("d", "41", change="OVERWRITE")),
+            *statement("e", 5, overwrite, (table("a", "11"),), table("e", "51", change="OVERWRITE"), session=None),
+        )
+        .recover("db.a")
+        .result
+    )
+
+    repeated = {step.like: step for step in found.steps if step.like and step.code}
+    assert {run: step.settings for run, step in repeated.items()} == {
+        "b-2": (),
+        "c-3": (("spark.sql.ansi.enabled", "false"), (mode, "DYNAMIC")),
+        "d-4": ((mode, "STATIC"),),
+        "e-5": (),
+    }
+    doubt = "no event tells the settings of its session, such as spark.sql.ansi.enabled: it runs under those that are"
+    assert [run for run, step in repeated.items() if any(each.startswith(doubt) for each in step.doubts)] == ["e-5"]
+
+
+def test_only_settings_of_the_list_are_set_again(filled: Fill) -> None:
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    hostile = {mode: "DYNAMIC; DROP TABLE t", "spark.sql.catalog.evil": "x.Evil", "spark.sql.ansi.enabled": "false"}
+    insert = "INSERT INTO ice.db.b SELECT * FROM ice.db.a"
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("b", 2, insert, (table("a", "11"),), table("b", "21"), session={"settings": hostile}),
+        )
+        .recover("db.a")
+        .result
+    )
+
+    (step,) = [each for each in found.steps if each.action == "run" and each.like == "b-2"]
+    assert step.settings == (("spark.sql.ansi.enabled", "false"),)
+    assert f"it ran under settings that are not repeated: spark.sql.catalog.evil, {mode}" in step.doubts
+
+
+def test_a_statement_that_may_need_the_current_schema_says_which_it_was(filled: Fill) -> None:
+    place = {"settings": {}, "currentCatalog": "ice", "currentSchema": "mart"}
+    insert = "INSERT INTO ice.db.b SELECT * FROM ice.db.a"
+    found = (
+        filled(
+            *statement("a", 1, "", (), table("a", "11")),
+            *statement("b", 2, f"{insert} JOIN helper", (table("a", "11"),), table("b", "21"), session=place),
+            *statement("c", 3, insert, (table("a", "11"),), table("b", "22", parent="21"), session=place),
+        )
+        .recover("db.a")
+        .result
+    )
+
+    said = "it ran in ice.mart, where names without a schema are looked up"
+    assert [step.like for step in found.steps if said in step.doubts] == ["b-2"]
+
+
+def test_the_id_of_a_table_is_checked_since_its_last_drop(filled: Fill) -> None:
+    def made(version: str, id_: str, **facets: str) -> dict[str, Any]:
+        found = table("a", version, **facets)
+        found["facets"]["pyspark_snapshot"]["tableId"] = id_
+        return found
+
+    dropped = table("a", change="DROP")
+    store = filled(
+        *statement("a", 1, "", (), made("11", "first")),
+        *statement("drop", 2, "DROP TABLE ice.db.a", (), dropped),
+        *statement("a", 3, "", (), made("12", "second", change="CREATE")),
+        *statement("a", 4, "", (), table("a", "13", parent="12")),
+    )
+    checks = [check for step in store.recover("db.a").result.steps for check in step.before if check.check == "newest"]
+
+    assert {(check.version, check.table_id) for check in checks} == {("13", "second")}
+
+
 def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> None:
     merge = "MERGE INTO ice.db.b USING ice.db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v"
     found = (
@@ -318,6 +399,57 @@ def test_a_stream_from_delta_goes_on_after_the_restore_of_its_source(filled: Fil
     ]
 
 
+@pytest.mark.parametrize(
+    ("lake", "end", "moved"),
+    [
+        ("delta", {"reservoirVersion": 2, "index": -1}, ["--back-to 0 --restored /lake/db/raw"]),
+        ("iceberg", {"version": 1, "snapshot_id": 1, "position": 1}, []),
+        # None of the bad snapshot's files is done, and it is gone all the same.
+        ("iceberg", {"version": 1, "snapshot_id": 2, "position": 0}, ["--back-to 0 --restored /lake/db/raw"]),
+    ],
+)
+def test_a_stream_that_has_read_nothing_bad_is_moved_if_its_place_is_gone(
+    filled: Fill, lake: str, end: dict[str, Any], moved: list[str]
+) -> None:
+    raw, clean = table("raw", lake=lake), table("clean", "51", lake=lake)
+    first = batch(0, 2, table("raw", "1", lake=lake), clean, "null", json.dumps(end))
+    found = (
+        filled(
+            *statement("load", 1, "", (), table("raw", "1", lake=lake)),
+            *stream("s", 2, raw, clean, first),
+            *statement("load", 4, "", (), table("raw", "2", parent="1", lake=lake)),
+        )
+        .recover("db.raw", version="2")
+        .result
+    )
+
+    assert [each.dataset for each in found.datasets] == ["db.raw"]
+    assert code_of(found)[1:] == ["(correct)", *(f"openlineage-pyspark checkpoint /state/s {each}" for each in moved)]
+    assert [step.move.keeps_all for step in found.steps if step.move] == [True for _ in moved]
+
+
+def test_a_query_that_was_recovered_before_has_one_checkpoint_with_its_earlier_self(filled: Fill) -> None:
+    """A copy of a checkpoint has another query id; micro-batch 1 came again from the end of micro-batch 0."""
+    again = batch(1, 12, table("raw", "4"), table("clean", "62", parent="51"), *_offsets("iceberg", 4))
+    events = [
+        *streams(),
+        *statement("load", 10, "INSERT INTO db.raw VALUES (4)", (), table("raw", "4", parent="1")),
+        *stream("s", 12, table("raw"), table("clean"), again, parent="app"),
+    ]
+    for event in events[-3:]:
+        event["run"]["facets"]["pyspark_micro_batches"]["queryId"] = "another query of s"
+    store = filled(*events)
+
+    assert code_of(store.recover("db.raw", version="2").result) == []
+    found = store.recover("db.raw", version="4").result
+    assert [(each.dataset, each.bad) for each in found.datasets] == [("db.raw", ("4",)), ("db.clean", ("62",))]
+    assert [step.code for step in found.steps if step.action == "checkpoint"] == [
+        ("openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw",)
+    ]
+    first = store.recover("db.raw", version="1").result
+    assert [(step.move.path, step.move.back_to) for step in first.steps if step.move] == [("/state/s", None)]
+
+
 @pytest.mark.parametrize("lake", ["iceberg", "delta"])
 def test_a_wrong_version_of_a_table_that_a_stream_joins_is_in_the_micro_batches_since(filled: Fill, lake: str) -> None:
     """The table has no place in the checkpoint, which goes back all the same."""
@@ -355,6 +487,105 @@ def test_a_wrong_version_of_a_table_that_a_stream_joins_is_in_the_micro_batches_
         "s goes on after micro-batch 0.",
         f"It reads db.raw again after {_offsets(lake, 2)[0]}.",
     )
+
+
+def read_in_the_middle(*, ends: bool = True, applications: tuple[str, ...] = ("app2", "app3")) -> list[dict[str, Any]]:
+    """Return a stream that runs once after each load, the second of which is bad, and what appends sums of it then."""
+    insert, add = "INSERT INTO db.raw VALUES ({})", "INSERT INTO ice.db.total SELECT sum(v) FROM ice.db.clean"
+    raw, clean = table("raw"), table("clean")
+    events = [event for name in ("app1", "app2", "app3") for event in application(name, 0.5, "python", f"{name}.py")]
+    for number, app in enumerate(("app1", *applications), 1):
+        before = str(number - 1) if number > 1 else ""
+        source, sink = table("raw", str(number), parent=before), table("clean", f"5{number}", parent=f"5{number - 1}")
+        part = batch(number - 1, number * 4 + 1, source, sink, *_offsets("iceberg", number))
+        total = table("total", f"7{number}", parent=f"7{number - 1}")
+        events += statement("load", number * 4, insert.format(number), (), source)
+        events += stream("s", number * 4 + 1, raw, clean, part, parent=app, ends=ends)
+        events += statement("sum", number * 4 + 2.5, add, (sink,), total)
+    return events
+
+
+SUM_OF_CLEAN = "INSERT INTO ice.db.total SELECT SUM(v) FROM ice.db.clean"
+
+
+def test_a_stream_is_repeated_up_to_where_others_read_what_it_made_until_then(filled: Fill) -> None:
+    found = filled(*read_in_the_middle()).recover("db.raw", version="2").result
+
+    assert [
+        code for step in found.steps if step.action in ("correct", "run") for code in step.code or ("(correct)",)
+    ] == [
+        "(correct)",
+        "python app2.py",
+        SUM_OF_CLEAN,
+        "INSERT INTO ice.db.raw VALUES (3)",
+        "python app3.py",
+        SUM_OF_CLEAN,
+    ]
+    assert doubts_of(found) == []
+    starts = [step for step in found.steps if step.language == "shell" and step.action == "run"]
+    assert [(len(step.notes), step.again[0].batches) for step in starts] == [(4, (1, 1)), (1, (2, 2))]
+    assert (
+        starts[0].notes[-2]
+        == "Let it read all that is there, and end, before the next step: others need what it has made."
+    )
+
+
+def test_a_part_of_a_stream_that_read_two_loads_comes_after_both(filled: Fill) -> None:
+    events = read_in_the_middle()
+    (part,) = (
+        each
+        for event in events
+        for each in event["run"]["facets"].get("pyspark_micro_batches", {}).get("batches", ())
+        if each["batchId"] == 1
+    )
+    part["sources"][0] |= {"version": "25", "to": json.dumps({"version": 1, "snapshot_id": 25, "position": 1})}
+    more = statement("load", 8.45, "INSERT INTO db.raw VALUES (2.5)", (), table("raw", "25", parent="2"))
+    for each in (output for event in events for output in event["outputs"]):
+        if each["facets"].get("version") == {"datasetVersion": "3"}:
+            each["facets"]["pyspark_snapshot"]["parent"] = "25"
+
+    found = filled(*events, *more).recover("db.raw", version="2").result
+
+    assert [step.code[0] for step in found.steps if step.action == "run"] == [
+        "INSERT INTO ice.db.raw VALUES (2.5)",
+        "python app2.py",
+        SUM_OF_CLEAN,
+        "INSERT INTO ice.db.raw VALUES (3)",
+        "python app3.py",
+        SUM_OF_CLEAN,
+    ]
+    assert doubts_of(found) == []
+
+
+@pytest.mark.parametrize("how", [{"ends": False}, {"applications": ("app2", "app2")}])
+def test_a_stream_that_can_not_be_repeated_in_parts_is_read_at_its_end(filled: Fill, how: dict[str, Any]) -> None:
+    """It runs on, or one application does all of it."""
+    found = filled(*read_in_the_middle(**how)).recover("db.raw", version="2").result
+
+    assert [step.language for step in found.steps if step.action == "run"].count("shell") == 1
+    assert "it read db.clean in the middle of a stream, and now reads what the stream made up to its end" in doubts_of(
+        found
+    )
+
+
+def test_a_stream_is_not_repeated_in_parts_if_a_source_of_it_has_later_rows_already(filled: Fill) -> None:
+    other = [table("other", "90"), table("other", "91", parent="90")]
+    events = read_in_the_middle()
+    for event in events:
+        for part in event["run"]["facets"].get("pyspark_micro_batches", {}).get("batches", ()):
+            source = {
+                "namespace": "file",
+                "name": "/lake/db/other",
+                "version": "90",
+                "from": "null",
+                "to": '{"snapshot_id": 90, "position": 1}',
+            }
+            part["sources"].append(source if part["batchId"] == 1 else {**source, "version": "91", "to": "{}"})
+    events += statement("load", 3, "", (), other[0]) + statement("load", 11.8, "", (), other[1])
+
+    found = filled(*events).recover("db.raw", version="2").result
+
+    assert any("in the middle of a stream" in each for each in doubts_of(found))
 
 
 def test_a_full_plan_starts_a_stream_with_an_empty_checkpoint(filled: Fill) -> None:
@@ -1008,6 +1239,18 @@ def test_a_table_that_began_empty_and_got_bad_rows_first_is_emptied(filled: Fill
     assert code_of(found) == [begin, "INSERT INTO db.raw VALUES (1)", again]
 
 
+def test_what_was_emptied_and_corrected_is_not_corrected_again(filled: Fill) -> None:
+    insert = "INSERT INTO ice.db.raw SELECT * FROM ice.db.files"
+    events = [
+        *statement("begin", 1, "CREATE TABLE db.raw (k INT)", (), table("raw", change="CREATE")),
+        *statement("load", 2, insert, (), table("raw", "1")),
+        *statement("load", 3, "DELETE FROM ice.db.raw", (), table("raw", "2", parent="1", change="TRUNCATE")),
+        *statement("load", 4, insert, (), table("raw", "3", parent="2")),
+    ]
+
+    assert filled(*events).recover("db.raw", version="1").result.steps == ()
+
+
 def test_a_stream_whose_source_goes_back_is_set_back_too_if_its_rows_are_right() -> None:
     raw = DatasetFacts(1, "raw", "ice.db.raw", "iceberg", "file:///lake/raw")
     out = DatasetFacts(2, "out", "ice.db.out", "iceberg", "file:///lake/out")
@@ -1035,6 +1278,51 @@ def test_a_stream_whose_source_goes_back_is_set_back_too_if_its_rows_are_right()
         "INSERT INTO ice.db.raw VALUES (3)",
         "(run)",
     ]
+
+
+def read_before_its_first_rows(*, ends: str = "1", application_: str = "") -> list[dict[str, Any]]:
+    """Return what joins the bad `raw` to `rates`, a table of Iceberg that was created and had no version yet."""
+    sql = "INSERT INTO db.made SELECT raw.k, db.rates.v FROM db.raw LEFT JOIN db.rates ON raw.k = rates.k"
+    return [
+        *application("app", 0.5, "python", "app.py"),
+        *statement("begin", 1, "CREATE TABLE db.rates (k INT)", (), table("rates", change="CREATE")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, sql, (table("raw", "11"), table("rates")), table("made", "21"), application=application_),
+        *statement("rate", 4, "INSERT INTO db.rates VALUES (1)", (), table("rates", "31", parent=ends)),
+    ]
+
+
+def test_a_table_that_had_no_version_yet_is_read_without_rows_again(filled: Fill) -> None:
+    found = filled(*read_before_its_first_rows(ends="")).recover("db.raw", version="11").result
+
+    without = "LEFT JOIN (SELECT * FROM ice.db.rates WHERE FALSE) AS rates ON raw.k = rates.k"
+    assert found.steps[-1].code == (f"INSERT INTO ice.db.made SELECT raw.k, rates.v FROM ice.db.raw {without}",)
+    assert found.steps[-1].doubts == ()
+    assert [check.check for check in found.steps[-1].before] == ["newest"]
+
+
+def test_a_table_whose_first_rows_somebody_unknown_wrote_may_have_had_them(filled: Fill) -> None:
+    found = filled(*read_before_its_first_rows(ends="30")).recover("db.raw", version="11").result
+
+    assert found.steps[-1].doubts[0].startswith("its event does not say which version of db.rates it read")
+
+
+@pytest.mark.parametrize("lake", ["iceberg", "parquet"])
+def test_an_application_that_reads_what_was_written_since_is_not_sure(filled: Fill, lake: str) -> None:
+    versions = ("1", "2") if lake == "iceberg" else ("", "")
+    rates = [table("rates", version, lake=lake) for version in versions]
+    events = [
+        *application("app", 0.5, "python", "app.py"),
+        *statement("rate", 1, "INSERT INTO db.rates VALUES (1)", (), rates[0]),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, "", (table("raw", "11"), rates[0]), table("made", "21"), application="app"),
+        *statement("rate", 4, "INSERT INTO db.rates VALUES (2)", (), rates[1]),
+    ]
+    found = filled(*events).recover("db.raw", version="11").result
+
+    since = "read version 1" if lake == "iceberg" else "that was written since"
+    assert found.steps[-1].code == ("python app.py",)
+    assert found.steps[-1].doubts == (f"it reads what db.rates holds then, and {since}",)
 
 
 def test_the_name_of_a_restored_table_may_have_spaces(filled: Fill) -> None:
@@ -1159,12 +1447,12 @@ def test_a_statement_of_which_parts_are_hidden_is_not_repeated_from_its_text() -
 
 
 @pytest.mark.parametrize(
-    ("versions", "goes_back_to", "is_doubted"),
-    [("8<7", "7", False), ("6 8<7", "7", True), ("6 8<7 9<8", "8", True), ("6 7<6 8<7", "7", False)],
+    ("versions", "goes_back_to", "known"),
+    [("8<7", "7", ()), ("6 8<7", "7", ("6", "8")), ("6 8<7 9<8", "8", ("6", "8", "9")), ("6 7<6 8<7", "7", ())],
 )
 @pytest.mark.parametrize("is_read", [False, True])
-def test_a_version_of_somebody_unknown_to_which_a_table_goes_back_may_be_made_of_bad_data(
-    filled: Fill, versions: str, goes_back_to: str, *, is_doubted: bool, is_read: bool
+def test_a_version_of_somebody_unknown_to_which_a_table_goes_back_is_looked_at_in_the_storage(
+    filled: Fill, versions: str, goes_back_to: str, known: tuple[str, ...], *, is_read: bool
 ) -> None:
     """Nobody knows whether one between versions that the store knows came before the bad data, or after them."""
     raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
@@ -1184,8 +1472,8 @@ def test_a_version_of_somebody_unknown_to_which_a_table_goes_back_may_be_made_of
 
     found = filled(*events).recover("db.raw", version="2").result
 
-    assert [step.doubts for step in found.steps if step.title == f"Roll db.out back to version {goes_back_to}."] == [
-        ("no event tells who made version 7: if that came after the bad data, look whether it has them",)
-        if is_doubted
-        else ()
-    ]
+    (step,) = (step for step in found.steps if step.title == f"Roll db.out back to version {goes_back_to}.")
+    began = datetime(2026, 1, 1, 0, 3, tzinfo=timezone.utc).timestamp() * 1_000_000
+    checks = [(each.version, each.since, each.known, each.time) for each in step.before if each.check == "clean"]
+    assert checks == ([(goes_back_to, "6", known, began)] if known else [])
+    assert [note.partition(" who made")[0] for note in step.notes] == ["Nobody knows"] * len(checks)

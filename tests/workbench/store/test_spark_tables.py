@@ -340,6 +340,7 @@ def test_answers_of_this_lineage_are_those_of_a_plain_graph(lite: Database) -> N
         assert found == {name: depth for name, depth in depths.items() if depth}, table
 
 
+@pytest.mark.long
 def test_a_stream_takes_each_file_once_and_goes_on_from_its_checkpoint(
     session: SparkSession, folder: Path, lite: Database
 ) -> None:
@@ -363,6 +364,7 @@ def take_forever(tables: SparkTables, origin: EventOrigin) -> None:
         take_once(tables, origin)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(HAS_LAKES, reason="there, whole processes are killed")
 def test_an_ingest_that_is_broken_off_again_and_again_loses_and_doubles_nothing(
     session: SparkSession, folder: Path, lite: Database

@@ -182,7 +182,7 @@ def portions(lines: Iterable[EventLine]) -> Iterator[Portion]:
         text = line.text.strip()
         if not text:
             continue
-        made.read(attrs.evolve(line, text=text), memory)
+        made.read(line if text is line.text else attrs.evolve(line, text=text), memory)
         characters += len(text)
         if made.lines >= _MOST_LINES or characters >= _MOST_CHARACTERS:
             yield made.portion()

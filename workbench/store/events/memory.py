@@ -7,15 +7,15 @@ The START and the end of a run say nearly the same of their datasets, and so do 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from openlineage_pyspark.workbench.events.read import facts, sides_of
-from openlineage_pyspark.workbench.store.events.rows import has_escaped_surrogate, mentioned, parse_event
+from openlineage_pyspark.workbench.store.events.rows import has_escaped_surrogate, parse_event
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import EventFacts, EventJson, Sides
-    from openlineage_pyspark.workbench.store.events.rows import DatasetMention, JobMention, Mentioned, SideOfEvent
+    from openlineage_pyspark.workbench.store.events.rows import DatasetMention, SaidByEvent
 
 _Value = TypeVar("_Value")
 
@@ -63,18 +63,16 @@ class _Tail:
 
     Attributes:
         values: its keys with their values.
-        sides: what it says of the datasets of a key, for a job.
         datasets: the facts of its datasets; None if nobody has asked for them.
-        mentions: what it says of a job and of its datasets, with both of its sides.
+        said: what an event with this end says of its job and its datasets, by what else that follows from.
     """
 
-    __slots__ = ("datasets", "mentions", "sides", "values")
+    __slots__ = ("datasets", "said", "values")
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values
-        self.sides: dict[tuple[str, int | None], SideOfEvent] = {}
         self.datasets: Sides | None = None
-        self.mentions: dict[JobMention, tuple[list[SideOfEvent], Mentioned]] = {}
+        self.said: dict[tuple[object, ...], SaidByEvent] = {}
 
 
 class EventMemory:
@@ -83,6 +81,7 @@ class EventMemory:
     def __init__(self) -> None:
         self._tails: _LastUsed[_Tail] = _LastUsed(_MOST_OF_TAILS)
         self._mentions: _LastUsed[DatasetMention] = _LastUsed(_MOST_OF_MENTIONS)
+        # That of the event that was parsed last, if all of its datasets are there.
         self._tail: _Tail | None = None
 
     def parse(self, text: str) -> EventJson:
@@ -111,7 +110,7 @@ class EventMemory:
             return parse_event(text)
         if not isinstance(head, dict) or head.pop(_MARK, None) is None or not head.keys().isdisjoint(tail.values):
             return parse_event(text)
-        self._tail = tail
+        self._tail = None if "outputs" in head else tail
         return head | tail.values
 
     def facts(self, text: str) -> EventFacts:
@@ -125,32 +124,20 @@ class EventMemory:
             InvalidEventError: it is no valid event.
         """
         event, tail = self.parse(text), self._tail
-        if tail is None or ("outputs" in event and "outputs" not in tail.values):
+        if tail is None:
             return facts(event)
         if tail.datasets is None:
             tail.datasets = sides_of(event)
         return facts(event, tail.datasets)
 
-    def side(self, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
-        """Return what the event that was parsed last says of its datasets."""
-        tail = self._tail
-        if tail is None or where not in tail.values:
-            return read()
-        found = tail.sides.get((where, job_id))
-        if found is None:
-            found = tail.sides[where, job_id] = read()
-        return found
-
-    def mentions(self, job: JobMention | None, sides: Iterable[SideOfEvent], /) -> Mentioned:
+    def said(self, key: tuple[object, ...], read: Callable[[], SaidByEvent], /) -> SaidByEvent:
         """Return what the event that was parsed last says of its job and its datasets."""
-        tail = self._tail
-        if tail is None or job is None:
-            return mentioned(job, sides)
-        own = list(sides)
-        known = tail.mentions.get(job)
-        if known is None or any(one is not other for one, other in zip(own, known[0], strict=True)):
-            known = tail.mentions[job] = own, mentioned(job, own)
-        return known[1]
+        if self._tail is None:
+            return read()
+        found = self._tail.said.get(key)
+        if found is None:
+            found = self._tail.said[key] = read()
+        return found
 
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
         """Return what an event says of a dataset."""

@@ -218,38 +218,40 @@ def identity(*names: str) -> int:
 _identity = functools.lru_cache(maxsize=100_000)(identity)
 
 
+@attrs.frozen
+class SaidByEvent:
+    """
+    What an event says of its job and of all its datasets.
+
+    Args:
+        sides: its inputs and its outputs, or the dataset that it is about.
+        mentions: the job and what the sides mention, as one value.
+    """
+
+    sides: tuple[SideOfEvent, ...]
+    mentions: Mentioned
+
+
 class Memory(Protocol):
     """What remembers what events said: the next ones say most of it again."""
 
-    def side(self, job_id: int | None, where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
-        """Return what an event says of its datasets, as `read` does."""
+    def said(self, key: tuple[object, ...], read: Callable[[], SaidByEvent], /) -> SaidByEvent:
+        """Return what the event says of its job and its datasets, as `read` does: it follows from the key and these."""
 
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
         """Return what an event says of a dataset, as `read` does. What it says follows from the key."""
-
-    def mentions(self, job: JobMention | None, sides: Iterable[SideOfEvent], /) -> Mentioned:
-        """Return what an event says of its job and its datasets: the same value for events that say the same."""
 
 
 class NoMemory:
     """Remembers nothing."""
 
-    def side(self, _job_id: int | None, _where: str, read: Callable[[], SideOfEvent], /) -> SideOfEvent:
+    def said(self, _key: tuple[object, ...], read: Callable[[], SaidByEvent], /) -> SaidByEvent:
         """Read it."""
         return read()
 
     def mention(self, _key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
         """Read it."""
         return read()
-
-    def mentions(self, job: JobMention | None, sides: Iterable[SideOfEvent], /) -> Mentioned:
-        """Return what is said of a job and of datasets."""
-        return mentioned(job, sides)
-
-
-def mentioned(job: JobMention | None, sides: Iterable[SideOfEvent]) -> Mentioned:
-    """Return what is said of a job and of datasets as one value."""
-    return (*(() if job is None else (job,)), *(each for side in sides for each in side.mentions))
 
 
 def parse_event(text: str) -> dict[str, Any]:
@@ -310,27 +312,18 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
     said = facts(event, Sides())
     job = None if said.job is None else _job(said.job)
     rows: Rows = {} if said.run is None or job is None else {"run": [_run(said, said.run, job.job_id)]}
-    if job is None:
-        sides = {"dataset": _side_said(Role.ALONE, None, [event.get("dataset")], memory)}
-    else:
-        stated = _stated_by_job(said)
-        sides = {}
-        for role, where in ((Role.INPUT, "inputs"), (Role.OUTPUT, "outputs")):
-            read = functools.partial(_side_said, role, job.job_id, _list(event, where), memory, stated)
-            # What is stated does not follow from the outputs alone.
-            is_stated = stated is not None and role is Role.OUTPUT
-            sides[where] = read() if is_stated else memory.side(job.job_id, where, read)
+    stated = None if job is None else _stated_by_job(said)
+    found = memory.said((job, stated), functools.partial(_said_by, event, job, stated, memory))
     run_id, job_id, time = "" if said.run is None else said.run.id, None if job is None else job.job_id, said.time
-    mentions = memory.mentions(job, sides.values())
-    has_batches = _micro_batches(said, job_id, sides.get("inputs"), rows)
-    for side in sides.values():
+    has_batches = _micro_batches(said, job_id, found.sides[0], rows)
+    for side in found.sides:
         if not has_batches and (side.role is Role.ALONE or said.type in _DONE):
             for table, name_id, snapshot, rest in side.versions:
                 _add(rows, table, (run_id, NO_BATCH, name_id, snapshot, job_id, time, *rest))
     digest = hashlib.sha256(text.encode(errors="replace")).digest()[:_DIGEST_BYTES]
     span = TimeSpan(time, run_id, time, run_id)
     gaps, site = ((), "") if said.run is None else (said.run.gaps, said.run.call_site)
-    return EventRows(text, digest, said.type, said.producer, rows, mentions, span, gaps, site)
+    return EventRows(text, digest, said.type, said.producer, rows, found.mentions, span, gaps, site)
 
 
 def named_rows(mentions: Mentions) -> Rows:
@@ -393,6 +386,22 @@ def _stated_by_job(said: EventFacts) -> StatedByJob | None:
     return StatedByJob(tuple(each for each in said.stated if not each.target.is_job), tuple(dict.fromkeys(through)))
 
 
+def _said_by(event: EventJson, job: JobMention | None, stated: StatedByJob | None, memory: Memory) -> SaidByEvent:
+    """
+    Return what an event says of its job and its datasets.
+
+    Raises:
+        InvalidEventError: one of the datasets has no name.
+    """
+    if job is None:
+        sides: tuple[SideOfEvent, ...] = (_side_said(Role.ALONE, None, [event.get("dataset")], memory),)
+    else:
+        inputs = _side_said(Role.INPUT, job.job_id, _list(event, "inputs"), memory)
+        sides = (inputs, _side_said(Role.OUTPUT, job.job_id, _list(event, "outputs"), memory, stated))
+    mentions = (each for side in sides for each in side.mentions)
+    return SaidByEvent(sides, (*(() if job is None else (job,)), *mentions))
+
+
 def _side_said(
     role: Role, job_id: int | None, datasets: list[Any], memory: Memory, stated: StatedByJob | None = None
 ) -> SideOfEvent:
@@ -402,8 +411,6 @@ def _side_said(
     Raises:
         InvalidEventError: one of them has no name.
     """
-    if role is not Role.OUTPUT:
-        stated = None
     found = [dataset_facts(dataset, role) for dataset in datasets]
     named = {(each.namespace, each.name) for each in found}
     targets = dict.fromkeys(each.target[:2] for each in stated.entries) if stated is not None else ()
@@ -456,7 +463,7 @@ def _versions_said(said: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
             parent = each
 
 
-def _micro_batches(said: EventFacts, job_id: int | None, inputs: SideOfEvent | None, rows: Rows) -> bool:
+def _micro_batches(said: EventFacts, job_id: int | None, inputs: SideOfEvent, rows: Rows) -> bool:
     """
     Add what each micro-batch read and made.
 
@@ -481,7 +488,7 @@ def _micro_batches(said: EventFacts, job_id: int | None, inputs: SideOfEvent | N
     return True
 
 
-def _beside_sources(inputs: SideOfEvent | None, batches: Iterable[BatchOfRun]) -> dict[int, str]:
+def _beside_sources(inputs: SideOfEvent, batches: Iterable[BatchOfRun]) -> dict[int, str]:
     """
     Return what a streaming query reads beside its sources, such as a table that it joins, with its version.
 
@@ -489,7 +496,7 @@ def _beside_sources(inputs: SideOfEvent | None, batches: Iterable[BatchOfRun]) -
     where the event tells none, it is that which was current at the time of the batch.
     """
     read: dict[int, list[str]] = {}
-    for _, name_id, version, _ in inputs.versions if inputs is not None else ():
+    for _, name_id, version, _ in inputs.versions:
         read.setdefault(name_id, []).append(version)
     for batch in batches:
         for source in batch.sources:
@@ -582,6 +589,10 @@ def _edges(stated: Iterable[StatedEdge], name_id: int, job_id: int | None, names
         ends = (name_id, target.column, source_id, source.column, job_id)
         # One row for each kind: the texts of all paths of that kind, and the steps of the least sure one.
         by_kind: dict[PathKind, list[StatedPath]] = {}
+        if len(paths) == 1:
+            ((kind, text, *_),) = paths
+            yield (*ends, kind.type, kind.subtype, int(kind.masking), text, path_text(paths[0]))
+            continue
         for path in paths:
             by_kind.setdefault(path.kind, []).append(path)
         for kind, every in by_kind.items():
