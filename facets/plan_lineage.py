@@ -228,6 +228,11 @@ class _Leaves:
             self.unread.add(at)
             self.remark(operator, found.opaque)
         self.relations[at] = found
+        rows: dict[SourceField, dict[Kind, list[Way]]] = {}
+        for column in found.rows:
+            rows.setdefault((column.dataset, column.name), {})[column.kind] = [Way()]
+        if rows:
+            self.remembered_rows[at] = rows
         return found
 
     def add(self, dataset: Dataset) -> None:
@@ -254,7 +259,7 @@ class _Leaves:
         if origin.id in self._remembered_texts:
             return self._remembered_texts[origin.id]
         columns = relation.columns.get(origin.id, ())
-        if len(columns) != 1 or not columns[0].identity:
+        if len(columns) != 1 or columns[0].kind is not Kind.IDENTITY:
             known = self._plan.attributes.get(origin.id)
             return quoted_name(known.name) if known is not None else "?"
         dataset, name = columns[0].dataset, quoted_name(columns[0].name)
@@ -280,7 +285,7 @@ class _Leaves:
                 self._remembered_texts[output.id] = self._memory.texts[id_]
             rows = self._memory.rows.get(id_, {})
             # All columns of an earlier plan have the same influences on their rows.
-            self.remembered_rows[id(rows)] = rows
+            self.remembered_rows[-1 - id(rows)] = rows
         for wording in {id(found): found for i in ids if (found := self._memory.wordings.get(i))}.values():
             self.remembered_wording = self.remembered_wording.joined(wording)
         return Relation(tuple(datasets.values()))
@@ -626,7 +631,7 @@ class _Analysis:
             for kind, paths in kinds.items():
                 ways = self._ways(kind, paths, origin, opaque=bool(relation.opaque))
                 for column in columns:
-                    here = kind if column.identity else compose(kind, Kind.TRANSFORMATION)
+                    here = compose(kind, column.kind)
                     self._add(found, (column.dataset, column.name), here, ways)
                 for field, earlier in remembered.items():
                     for inner, before in earlier.items():

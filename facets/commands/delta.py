@@ -141,7 +141,7 @@ def _cloned(clone: Operator, session: Session) -> tuple[Dataset, ...]:
 
 @command({_DELTA: "CreateDeltaTableCommand"})
 def _clone(plan: Plan, operator: Operator, session: Session) -> Target:
-    """CREATE TABLE ... CLONE: the new table has the rows of another one."""
+    """CREATE TABLE with CLONE: the new table has the rows of another one."""
     query, table = operator.operator("query"), operator.described("table")
     clone = plan.operators[query] if query is not None else None
     if table is None or clone is None or clone.class_name != f"{_DELTA}.CloneTableCommand":
@@ -172,7 +172,9 @@ def _convert(plan: Plan, operator: Operator, session: Session) -> Target:
     if path is not None:
         found = write_to_path(plan, path, None, (), "delta", "ALTER")
     elif identifier is not None:
-        known = metadata or Described("CatalogTable", {"identifier": identifier, "defaultPath": operator.text("tablePath")})
+        known = metadata or Described(
+            "CatalogTable", {"identifier": identifier, "defaultPath": operator.text("tablePath")}
+        )
         found = write_to_table(plan, known, None, (), session, "ALTER")
     return attrs.evolve(found, sources=(found.dataset,)) if isinstance(found, Write) else found
 

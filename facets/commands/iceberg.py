@@ -79,7 +79,11 @@ def _call(plan: Plan, operator: Operator, session: Session) -> Target:
 def _arguments(plan: Plan, operator: Operator, procedure: Described) -> dict[str, str]:
     """Return the arguments of a procedure that are texts, by the names of its parameters."""
     parameters = procedure.values.get("parameters")
-    names = [each.text("name") for each in parameters if isinstance(each, Described)] if isinstance(parameters, tuple) else []
+    names = (
+        [each.text("name") for each in parameters if isinstance(each, Described)]
+        if isinstance(parameters, tuple)
+        else []
+    )
     found: dict[str, str] = {}
     for name, value in zip(names, operator.sequence("args"), strict=False):
         sql = plan.expressions[value.index].sql if isinstance(value, ExpressionRef) else None
@@ -154,7 +158,11 @@ def _copied(name: str, catalog: str, session: Session) -> Dataset:
 def _alter(_: Plan, operator: Operator, session: Session) -> Target:
     """ALTER TABLE in Iceberg's own forms: of its partitions, its order, its branches and its tags."""
     parts = text_values(operator.sequence("table"))
-    used = [key for key in session.tables or {} if key == ".".join(parts).lower() or key.endswith(f".{'.'.join(parts)}".lower())]
+    used = [
+        key
+        for key in session.tables or {}
+        if key == ".".join(parts).lower() or key.endswith(f".{'.'.join(parts)}".lower())
+    ]
     if len(parts) > 2 or len(used) == 1:
         known = (session.tables or {}).get(used[0]) if len(used) == 1 else None
         table = known or _known(parts[0], ".".join(parts[1:]), session)
