@@ -387,13 +387,13 @@ class Composer:
                         chooser = max(chooser, _BY_COLUMN)
             self._branches[operator, id_] = by_origin, chooser
         branches, chooser = self._branches[operator, id_]
-        chosen = branches.get(way.origin, branches.get(way.origin.operator))
-        if chooser == _BY_LEAF and chosen is not None:
+        branch = branches.get(way.origin, branches.get(way.origin.operator))
+        if chooser == _BY_LEAF and branch is not None:
             self._chosen = max(self._chosen, chooser)
-            return chosen
+            return branch
         # Another column of the union or of the list of rows may be the one that the path comes through.
         self._chosen = _BY_PATH
-        return self._on_path(operator, id_, found, way) or chosen or self._in_row(operator, id_, way)
+        return self._on_path(operator, id_, found, way) or branch or self._in_row(operator, id_, way)
 
     def _in_row(self, operator: int, id_: int, way: _Path) -> _Text | None:
         """Return the text of a column in the only row of an Expand in which a path begins; None for no or many rows."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
@@ -90,7 +91,7 @@ def test_a_statement_about_variables_writes_no_dataset() -> None:
         assert (found.outputs, found.quiet, found.unnamed) == ((), True, False)
 
 
-def step(kind: str, id_: int, plan: str | None = None, **more):
+def step(kind: str, id_: int, plan: str | None = None, **more: Any) -> Any:
     record = {"k": kind, "id": id_, "root": id_, "time": 1_700_000_000_000, "command": True, "class": "x", **more}
     if plan is not None:
         record["plan"] = {**PLANS[plan]}
@@ -103,7 +104,8 @@ def test_a_statement_that_fails_sets_nothing(failing: str) -> None:
     for id_, statement in enumerate(("declare", "set")):
         analyses.of(step("start", id_, statement), wanted=True)
         failed = statement == failing
-        error = {"error": {"message": "no", "stack": "", "class": "java.lang.RuntimeException"}} if failed else {}
+        error: dict[str, Any] = {"error": {"message": "no", "stack": "", "class": "java.lang.RuntimeException"}} if failed else {}
         analyses.of(step("end", id_, metrics=[], **error), wanted=False)
     found = analyses.of(step("start", 9, "read", command=False), wanted=True)
+    assert found is not None
     assert words(found) == (CONSTANT if failing else SET)
