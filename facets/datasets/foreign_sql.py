@@ -693,7 +693,7 @@ class _NameResolver:
         while scope is not None:
             found = self._within(scope, name)
             if found is not _ABSENT:
-                return found
+                return found  # type: ignore[no-any-return]
             scope = scope.outer
         return None
 
