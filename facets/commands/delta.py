@@ -73,7 +73,7 @@ def _row_level(plan: Plan, operator: Operator, session: Session) -> Target:
     names = (column.name for column in plan.operators[target].output)
     values = operator.sequence("updateExpressions")
     assigned = ((name, value) for name, value in zip(names, values, strict=False) if not _keeps(kept, name, value))
-    return changed(found, target, assigned, operator)
+    return changed(plan, found, target, assigned, operator)
 
 
 def _columns(plan: Plan, target: int) -> dict[int, str]:

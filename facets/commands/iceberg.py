@@ -14,13 +14,12 @@ from openlineage_pyspark.facets.commands.target import (
     command,
     label_of,
     reads,
-    table_label,
     text_values,
 )
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.tables import at_location, known_table, table_key
-from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Identifier
+from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Identifier, Symlink
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Sql
 
 _PROCEDURES = "org.apache.iceberg.spark.procedures."
@@ -63,7 +62,7 @@ def _call(plan: Plan, operator: Operator, session: Session) -> Target:
         return UnnamedTarget((), f"the procedure {name}")
     metadata = operator.described("called")
     table = _table(wanted, own, session, metadata.text("location") if metadata is not None else None)
-    found = Write(table, label=_label(table))
+    found = Write(table, label=label_of(table))
     if name in _COPYING:
         source = given.get(_COPYING[name])
         copied = _copied(source, own, session) if source is not None else table
@@ -130,11 +129,9 @@ def _known(catalog: str, name: str, session: Session, location: str | None = Non
     facet = Catalog("iceberg", "unknown", catalog, None)
     if location is None:
         return Dataset(Identifier(catalog, name), catalog=facet, type="TABLE")
-    return attrs.evolve(at_location(location, file_format="iceberg"), catalog=facet, type="TABLE")
-
-
-def _label(table: Dataset) -> str:
-    return label_of(table) if table.symlinks or table.type == "FILE" else table_label(table, None)
+    links = tuple(Symlink(each, name) for each in (naming.warehouse_namespace(session.warehouse or "file:/"), catalog))
+    table = at_location(location, file_format="iceberg")
+    return attrs.evolve(table, symlinks=links, catalog=facet, type="TABLE")
 
 
 def _copied(name: str, catalog: str, session: Session) -> Dataset:
@@ -166,5 +163,5 @@ def _alter(_: Plan, operator: Operator, session: Session) -> Target:
     if len(parts) > 2 or len(used) == 1:
         known = (session.tables or {}).get(used[0]) if len(used) == 1 else None
         table = known or _known(parts[0], ".".join(parts[1:]), session)
-        return Write(attrs.evolve(table, versions=None), lifecycle="ALTER", label=_label(table))
+        return Write(attrs.evolve(table, versions=None), lifecycle="ALTER", label=label_of(table))
     return UnnamedTarget((), f"{'.'.join(parts) or 'a table'} in the current catalog")

@@ -104,7 +104,9 @@ def test_a_statement_that_fails_sets_nothing(failing: str) -> None:
     for id_, statement in enumerate(("declare", "set")):
         analyses.of(step("start", id_, statement), wanted=True)
         failed = statement == failing
-        error: dict[str, Any] = {"error": {"message": "no", "stack": "", "class": "java.lang.RuntimeException"}} if failed else {}
+        error: dict[str, Any] = (
+            {"error": {"message": "no", "stack": "", "class": "java.lang.RuntimeException"}} if failed else {}
+        )
         analyses.of(step("end", id_, metrics=[], **error), wanted=False)
     found = analyses.of(step("start", 9, "read", command=False), wanted=True)
     assert found is not None
