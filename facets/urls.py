@@ -57,6 +57,8 @@ _HOST = re.compile(r"[\w\[(]")
 _ORACLE_HOST = re.compile(r"/{0,2}[\w.\-]+:\d")
 _DATABASE = re.compile(r"[\w.$%\-]*(?:/[\w.$%\-]*)?")
 _EMBEDDED = ("derby", "sqlite", "h2", "hsqldb")
+_AROUND = ("aws-wrapper", "p6spy", "log4jdbc", "otel", "tracing", "jtds", "microsoft")
+_OTHER_NAMES = {"pgsql": "postgresql", "postgres": "postgresql", "ch": "clickhouse"}
 _LONGEST_LOGIN = 512
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _MOST_PUNCTUATION = 8
@@ -184,6 +186,7 @@ class JdbcParts:
         port: the port in the URL; empty if it has none.
         database: the name of the database, and after a slash a schema; empty if there is none.
         place: the location of an embedded database; None for a server.
+        schema: the schema that is current for a bare name; empty if the URL names none.
     """
 
     kind: str
@@ -191,6 +194,7 @@ class JdbcParts:
     port: str = ""
     database: str = ""
     place: str | None = None
+    schema: str = ""
 
 
 def jdbc_parts(url: str) -> JdbcParts:
@@ -202,11 +206,23 @@ def jdbc_parts(url: str) -> JdbcParts:
     """
     kind, _, rest = url.removeprefix("jdbc:").partition(":")
     kind = kind.lower()
+    while kind in _AROUND and ":" in rest:
+        # A driver around the database's own.
+        kind, _, rest = rest.partition(":")
+        kind = kind.lower()
+    kind = _OTHER_NAMES.get(kind, kind)
     if kind in _EMBEDDED:
         place = re.split(r"[;?]", rest, maxsplit=1)[0]
         scheme, slashes, remote = place.partition("//")
         return JdbcParts(kind, place=f"{scheme}{slashes}{remote.rpartition('@')[2]}")
-    return JdbcParts(kind, *_server(kind, rest))
+    return JdbcParts(kind, *_server(kind, rest), schema=_schema(rest))
+
+
+def _schema(rest: str) -> str:
+    """Return the schema that a URL makes the current one: by `currentSchema`, `schema`, or a `search_path`."""
+    named = _parameter(rest, "currentSchema|schema")
+    path = re.search(r"(?i)search_path(?:=|%3D)(?:%22|\"|')?([\w$\-]{1,128})", rest)
+    return named or (path[1] if path is not None else "")
 
 
 def jdbc_address(url: str) -> str:
@@ -240,10 +256,10 @@ def _server(kind: str, rest: str) -> tuple[str, str, str]:
         database = ""
     if kind == "snowflake":
         host = host.removesuffix(".snowflakecomputing.com")
-    return host or named_host, port or named_port, database or sid or ""
+    return (host or named_host).lower(), port or named_port, database or sid or ""
 
 
 def _parameter(rest: str, names: str) -> str:
     """Return the value of a parameter in any notation of drivers: `;a=b`, `?a=b&c=d`, `(a=b)`; empty if absent."""
-    found = re.search(rf"(?i)[;?&(,]\s*(?:{names})\s*=\s*\{{?([\w.\-]+)", rest)
+    found = re.search(rf"(?i)[;?&(,:]\s*(?:{names})\s*=\s*\{{?([\w.\-]+)", rest)
     return found.group(1) if found else ""

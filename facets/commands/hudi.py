@@ -24,7 +24,8 @@ def _create(plan: Plan, operator: Operator, session: Session) -> Target:
     table, query = operator.described("table"), operator.operator("query")
     if table is None:
         return unnamed(None, query)
-    return write_to_table(plan, table, query, (), session, "CREATE")
+    lifecycle: Lifecycle | None = None if query is None and table.text("kind") == "EXTERNAL" else "CREATE"
+    return write_to_table(plan, table, query, (), session, lifecycle)
 
 
 @command({HUDI: "InsertIntoHoodieTableCommand"})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote
-
 import attrs
 from openlineage_pyspark.facets.commands.target import (
     COMMAND,
@@ -21,6 +19,7 @@ from openlineage_pyspark.facets.commands.target import (
     options_of,
     reads,
     reads_of,
+    replacing,
     spelt_as,
     table_label,
     text_values,
@@ -33,29 +32,51 @@ from openlineage_pyspark.facets.commands.target import (
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset
 from openlineage_pyspark.facets.datasets.kafka import topic_dataset, topic_readings
 from openlineage_pyspark.facets.datasets.naming import is_absolute, stream_path
+from openlineage_pyspark.facets.datasets.placed import placed, where_of
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.datasets.v2 import v2_table
+from openlineage_pyspark.facets.datasets.v2 import in_place, v2_table
 from openlineage_pyspark.facets.model.dataset import schema_fields
-from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
-from openlineage_pyspark.facets.model.run import Lifecycle
+from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Keys, Operator, Plan, Value
+from openlineage_pyspark.facets.model.run import Lifecycle, Replaced
 
 _HIVE = "org.apache.spark.sql.hive.execution"
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PATH_KEEPERS = ("delta", "hudi", "iceberg", "spark.xml", "spark.avro", "spark.csv", "excel")
 
 
-@command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"})
+_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+
+
+def _is_dynamic(operator: Operator) -> bool:
+    """Return whether an overwrite replaces only the partitions that it writes, by its option or by the session."""
+    mode = operator.text("overwriteMode") or operator.text("sessionMode") or ""
+    return mode.lower() == "dynamic"
+
+
+def _has_keys(value: Value) -> bool:
+    return isinstance(value, Keys) and bool(value.names)
+
+
+_MODES = {"overwriteMode": "options[partitionOverwriteMode]", "sessionMode": f"#conf:{_OVERWRITE_MODE}"}
+
+
+@command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"}, reads=_MODES)
 def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT and df.write in a file format, to a path or to a table of files."""
     query, names = operator.operator("query"), text_values(operator.sequence("outputColumnNames"))
     table = operator.described("catalogTable")
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
+    dynamic = lifecycle == "OVERWRITE" and bool(operator.sequence("partitionColumns")) and _is_dynamic(operator)
+    part: Replaced | None = "partitions" if dynamic else None
     if table is not None:
-        return write_to_table(plan, table, query, names, session, lifecycle)
+        found = replacing(write_to_table(plan, table, query, names, session, lifecycle), part)
+        static = lifecycle == "OVERWRITE" and _has_keys(operator.arguments.get("staticPartitions"))
+        return attrs.evolve(found, replaced="partitions") if static and isinstance(found, Write) else found
     format_ = operator.described("fileFormat")
     name = format_.simple_name.removesuffix("FileFormat").lower() if format_ is not None else None
     path = operator.text("outputPath")
-    return _unless_there(operator, write_to_path(plan, path, query, names, name, lifecycle or mode_lifecycle(operator)))
+    found = write_to_path(plan, path, query, names, name, lifecycle or mode_lifecycle(operator))
+    return _unless_there(operator, replacing(found, part))
 
 
 @command(
@@ -102,14 +123,19 @@ def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Targe
     table, query = operator.described("table"), operator.operator("query")
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
     names = text_values(operator.sequence("outputColumnNames"))
-    return unnamed(None, query) if table is None else write_to_table(plan, table, query, names, session, lifecycle)
+    if table is None:
+        return unnamed(None, query)
+    found = write_to_table(plan, table, query, names, session, lifecycle)
+    part = lifecycle == "OVERWRITE" and _has_keys(operator.arguments.get("partition"))
+    return attrs.evolve(found, replaced="partitions") if part and isinstance(found, Write) else found
 
 
 @command({_HIVE: "InsertIntoHiveDirCommand", COMMAND: "InsertIntoDataSourceDirCommand"})
 @reads(
     {
         "org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat": {
-            "locationUri": "locationUri",
+            "locationUri": "#pathOf:locationUri",
+            "here": "#localPathOf:locationUri",
             "serde": "serde",
         }
     }
@@ -117,7 +143,8 @@ def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Targe
 def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) -> Target:
     """INSERT OVERWRITE DIRECTORY."""
     storage = operator.described("storage")
-    path = unquote(storage.text("locationUri") or "") if storage is not None else None
+    where = "here" if operator.arguments.get("isLocal") is True else "locationUri"
+    path = storage.text(where) or storage.text("locationUri") if storage is not None else None
     names = text_values(operator.sequence("outputColumnNames"))
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("overwrite") is not False else None
     format_ = operator.text("provider") or (storage.text("serde") if storage is not None else None)
@@ -137,11 +164,15 @@ def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Tar
     reads={
         "url": "options[url]",
         "dbtable": "options[dbtable]",
-        "path": "options[path]",
+        "path": "#pathOf:options[path]",
+        "given": "options[path]",
+        "where": "#where:options",
+        "replaceWhere": "options[replaceWhere]",
+        **_MODES,
         **topic_readings("options"),
     },
 )
-def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Target:
+def _save_into_source(plan: Plan, operator: Operator, session: Session) -> Target:
     """df.write to a data source that writes the rows itself, such as JDBC or Kafka."""
     query = operator.operator("query")
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.text("mode") == "Overwrite" else mode_lifecycle(operator)
@@ -155,10 +186,22 @@ def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Targ
         return _to_topic(plan, query, operator, provider)
     kinds = () if provider is None else (word for word in _PATH_KEEPERS if word in provider.class_name.lower())
     kind = next(iter(kinds), None)
-    if path and (kind is not None or is_absolute(path)):
+    if path and (kind is not None or is_absolute(operator.text("given") or path)):
         format_ = None if kind is None else kind.removeprefix("spark.")
-        return _unless_there(operator, write_to_path(plan, path, query, (), format_, lifecycle))
-    return unnamed(provider, query)
+        found = write_to_path(plan, path, query, (), format_, lifecycle)
+        part: Replaced | None = None
+        if lifecycle == "OVERWRITE" and kind == "delta":
+            part = "rows" if operator.text("replaceWhere") else "partitions" if _is_dynamic(operator) else None
+        return _unless_there(operator, replacing(found, part))
+    where = where_of(operator.arguments.get("where"))
+    if provider is None or not where:
+        return unnamed(provider, query)
+    source = provider.class_name.rpartition(".")[0]
+    dataset = placed(source, provider.class_name, where, session.trimming.rules, named_fields(plan, query, ()))
+    return _unless_there(
+        operator,
+        Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset)),
+    )
 
 
 def _to_topic(plan: Plan, query: int | None, options: Operator, target: Described | None) -> Target:
@@ -199,7 +242,20 @@ def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
     relation = plan.operators[target] if target is not None else None
     if relation is not None and relation.text("bootstrapServers"):
         return _to_topic(plan, query, relation, relation.described("table"))
-    return write_to_relation(plan, target, query, session, lifecycle, by_name=by_name)
+    found = write_to_relation(plan, target, query, session, lifecycle, by_name=by_name)
+    return replacing(found, _replaced(plan, operator, relation))
+
+
+@reads({"org.apache.spark.sql.connector.catalog.Table": {"partitioning": "partitioning"}})
+def _replaced(plan: Plan, operator: Operator, relation: Operator | None) -> Replaced | None:
+    """Return the kind of the part that a command of DataSource V2 replaces; None if it replaces nothing, or all."""
+    if operator.name == "OverwriteByExpression":
+        condition = operator.arguments.get("deleteExpr")
+        literal = plan.expressions[condition.index] if isinstance(condition, ExpressionRef) else None
+        return None if literal is not None and True in literal.arguments.values() else "rows"
+    table = relation.described("table") if relation is not None else None
+    has_none = table is not None and table.values.get("partitioning") == ()
+    return "partitions" if "Dynamic" in operator.name and not has_none else None
 
 
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSourceV1"})
@@ -217,7 +273,10 @@ def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target
     return write_to_path(plan, path, query, (), format_, None) if path else unnamed(sink, query)
 
 
-@command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSource"}, reads=topic_readings("writeOptions"))
+@command(
+    {f"{_STREAMING}.sources": "WriteToMicroBatchDataSource"},
+    reads={**topic_readings("writeOptions"), "where": "#where:writeOptions"},
+)
 def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target:
     """Micro-batches to Kafka or to a DataSource V2 table or sink."""
     target, query = operator.operator("relation"), operator.operator("query")
@@ -230,6 +289,7 @@ def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target
     dataset = v2_table(sink, None, None, session, named_fields(plan, query, ())) if sink is not None else None
     if dataset is None or keeps_nothing(sink):
         return unnamed(sink, query)
+    dataset = in_place(dataset, sink, operator.arguments.get("where"), session)
     return Write(dataset, reads_of(query), by_position(plan, query), label=label_of(dataset))
 
 

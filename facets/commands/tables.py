@@ -170,13 +170,19 @@ def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
     table, existing = to_be_created(operator, "table"), operator.described("existing")
     if table is None:
         return unnamed(None, None)
+    lifecycle: Lifecycle | None = None if _registers(table) else "CREATE"
     if operator.arguments.get("ignoreIfExists") is not True:
-        return write_to_table(plan, table, None, (), session, "CREATE")
+        return write_to_table(plan, table, None, (), session, lifecycle)
     known = known_table(session, table.values.get("identifier"))
     if known is not None:
         return Write(known, label=label_of(known))
     there = existing is not None and _is_older(existing, table)
-    return write_to_table(plan, table, None, (), session, None if there else "CREATE")
+    return write_to_table(plan, table, None, (), session, None if there else lifecycle)
+
+
+def _registers(table: Described) -> bool:
+    """Return whether CREATE TABLE may only name data that exist: at a place of the user's, or in another system."""
+    return is_elsewhere(table) or table.text("kind") == "EXTERNAL"
 
 
 def _is_older(existing: Described, table: Described) -> bool:
@@ -354,10 +360,13 @@ def _alter(_: Plan, operator: Operator, session: Session) -> Target:
     return attrs.evolve(found, dataset=attrs.evolve(found.dataset, fields=(*found.dataset.fields, *added)))
 
 
-@command({COMMAND: "AlterTableSetLocationCommand"}, reads=named_only("table", "tableName"))
+@command(
+    {COMMAND: "AlterTableSetLocationCommand"},
+    reads={**named_only("table", "tableName"), "absolute": "#pathOf:location"},
+)
 def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
     """ALTER TABLE SET LOCATION: the table gets the new location; the location of a partition does not change it."""
-    found, location = _named(operator, session, "ALTER"), operator.text("location")
+    found, location = _named(operator, session, "ALTER"), operator.text("absolute") or operator.text("location")
     if not isinstance(found, Write) or not location or operator.arguments.get("partitionSpec") is not None:
         return found
     metadata = operator.described("tableMetadata")
@@ -425,13 +434,17 @@ def _place(metadata: Described | None, path: str | None) -> str | None:
     return (metadata.text("locationUri") if metadata is not None else None) or path
 
 
-@command({COMMAND: "LoadDataCommand"}, reads=named_only("table", "table"))
+@command(
+    {COMMAND: "LoadDataCommand"},
+    reads={**named_only("table", "table"), "absolute": "#pathOf:path", "absoluteHere": "#localPathOf:path"},
+)
 def _load_data(_: Plan, operator: Operator, session: Session) -> Target:
     """LOAD DATA: files are moved into a table."""
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("isOverwrite") is True else None
     found = _named(operator, session, "OVERWRITE")
-    path = operator.text("path")
-    sources = (at_location(path),) if path else ()
+    is_local = operator.arguments.get("isLocal") is True
+    path = operator.text("absoluteHere" if is_local else "absolute") or operator.text("path")
+    sources = (at_location(naming.before_glob(path)),) if path else ()
     return attrs.evolve(found, lifecycle=lifecycle, sources=sources) if isinstance(found, Write) else found
 
 
@@ -446,6 +459,9 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
     if dataset is None:
         return unnamed(None, query)
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
+    if operator.name == "CreateTable" and _spec(plan, operator, "location"):
+        # It may only give a name to what lies there.
+        lifecycle = None
     may_skip = query is not None and operator.arguments.get("ignoreIfExists") is True
     made = Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset))
     return attrs.evolve(made, may_skip=may_skip)
@@ -461,7 +477,7 @@ def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     return tuple(found) or schema_fields(operator.text("tableSchema"))
 
 
-@reads({f"{LOGICAL}.TableSpecBase": {"location": "location"}})
+@reads({f"{LOGICAL}.TableSpecBase": {"location": "#pathOf:location"}})
 def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
     """Return the value of a clause of CREATE TABLE, from a TableSpec or from an unresolved expression."""
     spec = operator.arguments.get("tableSpec")

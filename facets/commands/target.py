@@ -22,7 +22,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
     Value,
 )
-from openlineage_pyspark.facets.model.run import Lifecycle
+from openlineage_pyspark.facets.model.run import Lifecycle, Replaced
 
 
 @attrs.frozen
@@ -77,6 +77,7 @@ class Write:
         remark: what is not known about the dataset; None if nothing is missing.
         if_dropped: `database.table`, if the command does something only where Spark reports that this was dropped.
         further: more datasets that the command treats the same way.
+        replaced: of what kind the part is that it replaces; None if it replaces nothing, or all.
     """
 
     dataset: Dataset
@@ -93,6 +94,7 @@ class Write:
     remark: str | None = None
     if_dropped: str | None = None
     further: tuple[Dataset, ...] = ()
+    replaced: Replaced | None = None
 
     @property
     def each(self) -> tuple[Write, ...]:
@@ -213,6 +215,8 @@ def name_without_options(dataset: Dataset) -> str:
     A source that is in no catalog may put its options into its name, as in `Rates(perSecond=1, cores=8)`. Such a
     dataset is called by the class of its table.
     """
+    if dataset.guessed:
+        return dataset.identifier.name.partition("(")[0]
     namespace, _, table = dataset.identifier.namespace.partition(":")
     has_options = namespace == "datasource" and not _PLAIN.fullmatch(dataset.identifier.name)
     return table if has_options else dataset.identifier.name
@@ -303,6 +307,14 @@ def mode_lifecycle(operator: Operator) -> Lifecycle | None:
     """Return the lifecycle of a save mode: Overwrite -> OVERWRITE, ErrorIfExists -> CREATE, any other -> None."""
     modes: dict[str, Lifecycle] = {"Overwrite": "OVERWRITE", "ErrorIfExists": "CREATE"}
     return modes.get(operator.text("mode") or "")
+
+
+def replacing(target: Target, part: Replaced | None) -> Target:
+    """Return a write that replaces a part of what is there, which is no OVERWRITE; without a part, the same one."""
+    if part is None or not isinstance(target, Write):
+        return target
+    lifecycle = None if target.lifecycle == "OVERWRITE" else target.lifecycle
+    return attrs.evolve(target, lifecycle=lifecycle, replaced=part)
 
 
 _KEEPS_NOTHING = frozenset(

@@ -91,7 +91,9 @@ def v2_jdbc_table(table: Described, fields: tuple[Field, ...]) -> Dataset | None
 def v2_table_to_be(catalog: object, name: str, fields: tuple[Field, ...]) -> Dataset | None:
     """Return the dataset of a table that a JDBCTableCatalog will create; None for any other catalog."""
     url = catalog.text("url") if isinstance(catalog, Described) else None
-    return jdbc_dataset(url, name, fields) if url else None
+    # Spark quotes each part.
+    quoted = ".".join(f'"{part}"' for part in name.split("."))
+    return jdbc_dataset(url, quoted, fields) if url else None
 
 
 def jdbc_relation(described: Described, operator: Operator, fields: tuple[Field, ...]) -> Relation:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable, Container
 from urllib.parse import unquote
 
 from openlineage_pyspark.facets.datasets import naming
@@ -32,7 +33,24 @@ _JDBC = {
     "snowflake": ("snowflake", None),
 }
 """JDBC's name of a database -> OpenLineage's name, and the port if the URL has none."""
-_WITH_DATABASE = ("postgresql", "redshift", "db2", "mysql", "mariadb", "oracle", "trino", "snowflake", "sqlserver")
+_LEVELS = {
+    **dict.fromkeys(("postgresql", "redshift", "db2", "oracle", "trino", "snowflake", "sqlserver"), 3),
+    **dict.fromkeys(("mysql", "mariadb", "clickhouse", "teradata", "derby", "h2", "hsqldb"), 2),
+}
+"""JDBC's name of a database -> of how many parts the whole name of its tables is."""
+_DEFAULT_SCHEMA = {
+    **dict.fromkeys(("postgresql", "redshift"), "public"),
+    **dict.fromkeys(("snowflake", "h2", "hsqldb"), "PUBLIC"),
+    "sqlserver": "dbo",
+    "derby": "APP",
+    "clickhouse": "default",
+}
+_FOLDED: dict[str, Callable[[str], str]] = {
+    **dict.fromkeys(("postgresql", "redshift", "trino"), str.lower),
+    **dict.fromkeys(("oracle", "db2", "derby", "h2", "hsqldb", "snowflake"), str.upper),
+}
+"""JDBC's name of a database -> how it spells a name that is not quoted; other databases keep it."""
+_NAME_PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^.]*)')
 
 
 # An application reads the same tables again and again, and the warehouse of the session stands in each of them.
@@ -50,10 +68,10 @@ def location(path: str) -> Identifier:
     """
     scheme, rest = _scheme(path)
     if scheme in ("", "file"):
-        return Identifier("file", _trim(_path_of(rest)))
+        return Identifier("file", _trim(_normal(_path_of(rest))))
     authority, inside = _authority(rest)
     inside = _PARAMETERS.sub("", inside)
-    name = "/" + inside.lstrip("/")
+    name = "/" + _normal(inside).lstrip("/")
     if scheme in _AZURE:
         return Identifier(f"{_AZURE[scheme]}://{authority}", _trim(name).lstrip("/") or "/")
     host = authority.rpartition("@")[2]
@@ -93,6 +111,9 @@ def jdbc_table(url: str, table: str) -> str:
     """
     Return the name of a table in a JDBC database: database, schema and table, as far as they are known.
 
+    A name that is not quoted is spelled as the database spells it. What a bare name leaves out is the database and the
+    schema of the URL, or the database's default schema.
+
     Args:
         url: the JDBC URL.
         table: the name that the user gave, including quotes; it may have a database and a schema.
@@ -101,21 +122,49 @@ def jdbc_table(url: str, table: str) -> str:
     if table.lstrip().startswith("("):
         # The text of a query is not a name, and may contain anything.
         return "(query)"
-    parts = [part.strip('"`[] ') for part in table.split(".")]
-    if found.kind not in _WITH_DATABASE:
+    parts = _name_parts(table, _FOLDED.get(found.kind, str))
+    levels = _LEVELS.get(found.kind)
+    if levels is None:
         return ".".join(parts)
-    most = 2 if found.kind in ("mysql", "mariadb") else 3
-    known = [part for part in found.database.split("/") if part]
-    missing = most - len(parts)
-    if known and missing > 0:
-        # A bare table gets catalog and schema; `schema.table` gets only the catalog.
-        parts = known[: max(1, min(missing, len(known)))] + parts
+    around = [part for part in found.database.split("/") if part]
+    if levels == 2:
+        # A database of this kind has no schemas, or a URL of it no database.
+        schema = _DEFAULT_SCHEMA.get(found.kind, "") if found.place is not None or not around else around[0]
+        around = [schema] if schema else []
+    elif len(around) < 2:
+        schema = found.schema or _DEFAULT_SCHEMA.get(found.kind, "")
+        around += [schema] if schema and around else []
+    if len(parts) == 3 and not parts[1]:
+        # `database..table`
+        parts[1] = _DEFAULT_SCHEMA.get(found.kind, "")
+    missing = levels - len(parts)
+    if missing > 0:
+        # A bare table gets database and schema; `schema.table` gets only the database.
+        parts = around[: max(1, min(missing, len(around)))] + parts
     return ".".join(parts)
 
 
+def _name_parts(name: str, folded: Callable[[str], str]) -> list[str]:
+    """Return the parts of a name between its dots, without quotes; those without quotes are folded."""
+    parts, at = list[str](), 0
+    name = name.strip()
+    while at <= len(name):
+        match = _NAME_PART.match(name, at)
+        if match is None:
+            break
+        quoted = next((match[group] for group in (1, 2, 3) if match[group] is not None), None)
+        parts.append(folded(match[4].strip()) if quoted is None else quoted.replace('""', '"'))
+        dot = name.find(".", match.end())
+        if dot < 0:
+            break
+        at = dot + 1
+    return parts
+
+
 def kafka_namespace(servers: str) -> str:
-    """Return the namespace of a Kafka cluster: its first bootstrap server, as in the Java integration."""
-    return "kafka://" + servers.split(",", 1)[0].strip().rpartition("://")[2].rpartition("@")[2]
+    """Return the namespace of a Kafka cluster: of its bootstrap servers in any order, the first by the alphabet."""
+    given = (each.strip().rpartition("://")[2].rpartition("@")[2].lower() for each in servers.split(","))
+    return "kafka://" + min(filter(None, given), default="")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -168,6 +217,19 @@ def _path_of(rest: str) -> str:
     return "/" + rest.lstrip("/") if rest.startswith("//") else rest
 
 
+def _normal(path: str) -> str:
+    """Return a path as Hadoop's `Path` spells it: without empty parts, without `.`, and without what `..` undoes."""
+    if "//" not in path and "/." not in path and not path.startswith("."):
+        return path
+    kept: list[str] = []
+    for part in path.split("/"):
+        if part == ".." and kept and kept[-1] != "..":
+            kept.pop()
+        elif part and part != ".":
+            kept.append(part)
+    return ("/" if path.startswith("/") else "") + "/".join(kept)
+
+
 def _trim(name: str) -> str:
     return name.rstrip("/") or "/"
 
@@ -175,25 +237,44 @@ def _trim(name: str) -> str:
 _WILD = re.compile(r"[*?{\[]")
 
 
-def roots(paths: list[str], given: str | None) -> list[str]:
+# How the names of the files that make up a dataset begin: of Spark and Delta Lake, Hive, Iceberg and Hudi.
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_ICEBERG_PART = re.compile(rf"[0-9]{{5}}-[0-9]{{1,9}}-{_UUID}")
+_PART = re.compile(
+    rf"part-|00[0-9]{{4}}_[0-9]{{1,9}}(?:_copy_[0-9]{{1,9}})?(?!\w)|{_ICEBERG_PART.pattern}|\.?{_UUID}-[0-9]{{1,9}}_[0-9]"
+)
+
+
+def roots(paths: list[str], given: str | None, files: Container[str] | None = None) -> list[str]:
     """
     Return the paths of the datasets of a read.
 
     Args:
         paths: the paths that are read, with wildcards resolved.
         given: the path that the user wrote, if it was a single one.
+        files: those of the paths that are files; None if that is not known.
 
     Returns:
-        For several files, their directories; a single path, and a path that may be a directory, stay as they are.
+        For the files that a pattern matches, however many, their directories; for a file that is a part of a dataset,
+        that dataset's directory. Any other path stays as it is.
     """
-    if len(paths) < 2:
-        return paths
-    # Spark names its files part-*. If the last part of the given path has a wildcard, a name with a dot is a file too.
-    wild = given is not None and _WILD.search(_name(given)) is not None
-    return [
-        naming.parent(path) if _name(path).startswith("part-") or (wild and "." in _name(path)) else path
-        for path in paths
-    ]
+    wild = given is not None and _WILD.search(given) is not None
+    # If only the last part has a wildcard, and nothing else is known, a name with a dot is a file too.
+    in_name = given is not None and _WILD.search(_name(given)) is not None
+    found = []
+    for path in paths:
+        is_file = path in files if files is not None else in_name and "." in _name(path)
+        found.append(naming.parent(path) if wild and is_file and whole(path) == path else whole(path))
+    return found
+
+
+def whole(path: str) -> str:
+    """Return the directory of the dataset that a file is a part of, by the names that writers give; else the path."""
+    name = _name(path)
+    if not _PART.match(name):
+        return path
+    before, data, _ = path.rpartition("/data/")
+    return before if data and _ICEBERG_PART.match(name) else naming.parent(path)
 
 
 def _name(path: str) -> str:

@@ -65,7 +65,7 @@ def rdd_inputs(sources: tuple[Value, ...]) -> RddInputs:
     paths = [naming.before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
     pairs = (s for s in sources if isinstance(s, tuple) and len(s) == 2)
     tables = [d for u, t in pairs if isinstance(u, str) and isinstance(t, str) for d in _of_pair(u, t)]
-    roots = [naming.parent(p) if p.rpartition("/")[2].startswith("part-") else p for p in paths]
+    roots = map(naming.whole, paths)
     datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
     unknown = (p[1:] for p in sources if isinstance(p, str) and p.startswith("?") and p != _OF_QUERY)
     kinds = ", ".join("more than are looked at" if p == "..." else p for p in unknown)

@@ -102,12 +102,14 @@ class Relation:
     def trimmed(self, trimming: Trimming) -> Relation:
         """Return the relation with trimmed names; datasets that have the same name then become one."""
         datasets: dict[Identifier, Dataset] = {}
-        for dataset in map(trimming.dataset, self.datasets):
+        trimmed = [trimming.dataset(dataset) for dataset in self.datasets]
+        for dataset in trimmed:
             known = datasets.get(dataset.identifier)
             datasets[dataset.identifier] = dataset if known is None else known.joined(dataset)
-        if datasets.keys() == {dataset.identifier for dataset in self.datasets}:
+        if all(one is other for one, other in zip(trimmed, self.datasets, strict=True)):
             return self
-        names = {dataset.identifier: trimming.trimmed(dataset.identifier) for dataset in self.datasets}
+        pairs = zip(self.datasets, trimmed, strict=True)
+        names = {dataset.identifier: other.identifier for dataset, other in pairs}
         columns = {
             id_: tuple(dict.fromkeys(c._replace(dataset=names.get(c.dataset, c.dataset)) for c in columns))
             for id_, columns in self.columns.items()

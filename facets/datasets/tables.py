@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.placed import placed, where_of
 from openlineage_pyspark.facets.datasets.source import (
     SOURCES,
     Relation,
@@ -24,7 +25,7 @@ from openlineage_pyspark.facets.model.dataset import (
     fields_of,
     schema_fields,
 )
-from openlineage_pyspark.facets.model.plan import VIEW, Described, Operator, Plan, Value
+from openlineage_pyspark.facets.model.plan import VIEW, Described, Operator, Plan
 
 
 @reads(
@@ -32,7 +33,7 @@ from openlineage_pyspark.facets.model.plan import VIEW, Described, Operator, Pla
         "org.apache.spark.sql.catalyst.catalog.CatalogTable": {
             "identifier": "identifier",
             "kind": "tableType.name",
-            "locationUri": "storage.locationUri",
+            "locationUri": "#tableLocation",
             "defaultPath": "#defaultPath",
             "provider": "provider",
             "serde": "storage.serde",
@@ -93,6 +94,7 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
         "org.apache.spark.sql.catalyst.TableIdentifier": {
             "table": "table",
             "database": "database",
+            "current": "#database",
             "catalog": "catalog",
         },
     }
@@ -102,13 +104,15 @@ def table_name(identifier: object, *, case_sensitive: bool = False) -> str | Non
     Return `database.table` for a described TableIdentifier, after the catalog unless that is `spark_catalog`.
 
     Args:
-        identifier: a described TableIdentifier; it may have the user's spelling.
+        identifier: a described TableIdentifier; it may have the user's spelling. Without a database, it is in the one
+            that was current.
         case_sensitive: the value of `spark.sql.caseSensitive`. Without it, the name is in lower case, as the session
             catalog keeps it (SessionCatalog.formatTableName).
     """
     if not isinstance(identifier, Described) or identifier.text("table") is None:
         return None
-    parts = [identifier.text("catalog"), identifier.text("database") or "default", identifier.text("table")]
+    database = identifier.text("database") or identifier.text("current") or "default"
+    parts = [identifier.text("catalog"), database, identifier.text("table")]
     name = ".".join(part for part in parts[1:] if part)
     if parts[0] not in (None, "spark_catalog"):
         return f"{parts[0]}.{name}"
@@ -234,6 +238,7 @@ SOURCES.unread.update({"LogicalRelation": ("output",)})
             "path": "options[path]",
             "globPaths": "options[__globPaths__]",
         },
+        f"{_DATASOURCES}.FileIndex": {"files": "#rootFiles"},
         "org.apache.spark.sql.delta.files.TahoeFileIndex": {"path": "path"},
     }
 )
@@ -251,22 +256,37 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
         return None
     paths = relation.values.get("rootPaths")
     if not isinstance(paths, tuple):
-        return None
+        return _of_unknown(plan, operator, relation, session)
     index = relation.values.get("index")
     is_table = isinstance(index, Described) and index.text("path") is not None
+    known = [path for path in paths if isinstance(path, str)]
     if operator.arguments.get("isStreaming") is True and not is_table:
-        paths = _streamed(operator, paths)
-    roots = naming.roots([path for path in paths if isinstance(path, str)], relation.text("path"))
+        roots = _streamed(operator, known)
+    else:
+        files = index.values.get("files") if isinstance(index, Described) else None
+        roots = naming.roots(known, relation.text("path"), files if isinstance(files, tuple) else None)
     fields, format_ = fields_of(plan, operator), format_of_class(relation.values.get("format"))
     datasets = {d.identifier: d for d in (at_location(path, fields, format_) for path in roots)}
     return versioned(by_name(operator, *datasets.values()), delta_versions(operator))
 
 
-def _streamed(operator: Operator, paths: tuple[Value, ...]) -> tuple[Value, ...]:
+@reads({"org.apache.spark.sql.sources.BaseRelation": {"where": "#whereOf"}})
+def _of_unknown(plan: Plan, operator: Operator, relation: Described, session: Session) -> Relation | None:
+    """Return the relation of a connector without a resolver, by the options that it keeps; None if it keeps none."""
+    where = where_of(relation.values.get("where"))
+    if not where:
+        return None
+    source = relation.class_name.rpartition(".")[0]
+    return by_name(
+        operator, placed(source, relation.class_name, where, session.trimming.rules, fields_of(plan, operator))
+    )
+
+
+def _streamed(operator: Operator, paths: list[str]) -> list[str]:
     """Return the directory of a micro-batch's file stream if it is known; else the directories of its files."""
     stream = operator.described("stream")
     base = naming.stream_path(stream.text("text")) if stream is not None else None
-    return (base,) if base else tuple(dict.fromkeys(naming.parent(p) for p in paths if isinstance(p, str)))
+    return [naming.before_glob(base)] if base else list(dict.fromkeys(map(naming.parent, paths)))
 
 
 def infers_schema(operator: Operator) -> bool:
@@ -284,7 +304,7 @@ def infers_schema(operator: Operator) -> bool:
 )
 @reads(
     {
-        f"{_DATASOURCES}.DataSource": {"path": "options[path]"},
+        f"{_DATASOURCES}.DataSource": {"path": "#pathOf:options[path]"},
         f"{_STREAMING}.FileStreamSource": {"text": "#text"},
         f"{_STREAMING}.FileStreamSink": {"text": "#text", "path": "#sinkPath"},
         f"{_STREAMING}.runtime.FileStreamSource": {"text": "#text"},
@@ -295,7 +315,9 @@ def stream(plan: Plan, operator: Operator, _session: Session) -> Relation | None
     """Resolve a stream of files."""
     from_source = operator.described("dataSource") or operator.described("source")
     path = from_source.text("path") if from_source is not None else None
-    return None if path is None else by_name(operator, at_location(path, fields_of(plan, operator)))
+    if path is None:
+        return None
+    return by_name(operator, at_location(naming.before_glob(path), fields_of(plan, operator)))
 
 
 def format_of_class(format_: object) -> str | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.jdbc import v2_jdbc_table, v2_table_to_be
+from openlineage_pyspark.facets.datasets.placed import placed, where_of
 from openlineage_pyspark.facets.datasets.source import (
     Relation,
     Session,
@@ -14,8 +17,16 @@ from openlineage_pyspark.facets.datasets.source import (
     versioned,
 )
 from openlineage_pyspark.facets.datasets.tables import at_location, catalog_table, format_of_provider, storage_of
-from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink, fields_of
-from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
+from openlineage_pyspark.facets.model.dataset import (
+    SESSION_CATALOG,
+    Catalog,
+    Dataset,
+    Field,
+    Identifier,
+    Symlink,
+    fields_of,
+)
+from openlineage_pyspark.facets.model.plan import Described, Operator, Plan, Value
 from openlineage_pyspark.facets.urls import without_credentials
 
 _CONNECTOR = "org.apache.spark.sql.connector"
@@ -25,6 +36,13 @@ _CONNECTOR = "org.apache.spark.sql.connector"
     {
         "org.apache.spark.sql.execution.datasources.v2": "DataSourceV2Relation StreamingDataSourceV2Relation",
         "org.apache.spark.sql.catalyst.streaming": "StreamingRelationV2",
+    }
+)
+@reads(
+    {
+        "org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation": {"where": "#where:options"},
+        "org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2Relation": {"where": "#where:options"},
+        "org.apache.spark.sql.catalyst.streaming.StreamingRelationV2": {"where": "#where:extraOptions"},
     }
 )
 def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
@@ -40,9 +58,25 @@ def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | 
     )
     if dataset is None:
         return None
+    dataset = in_place(dataset, operator.described("table"), operator.arguments.get("where"), session)
     # What a stream reads changes with each of its batches.
     versions = iceberg_versions(operator) if operator.name == "DataSourceV2Relation" else None
     return versioned(by_name(operator, dataset), versions)
+
+
+def in_place(dataset: Dataset, table: Described | None, where: Value, session: Session) -> Dataset:
+    """
+    Return the dataset of a table that is in no catalog under the name that its options give; any other as it is.
+
+    Args:
+        dataset: the dataset, named by the class of the table.
+        table: the described Table.
+        where: what the probe has read of the options by `#where:`.
+        session: the session, with the user's rules.
+    """
+    if table is None or not dataset.identifier.namespace.startswith("datasource:"):
+        return dataset
+    return placed(dataset.identifier.name, table.class_name, where_of(where), session.trimming.rules, dataset.fields)
 
 
 @reads(
@@ -60,7 +94,7 @@ def _metadata_columns(table: Described | None) -> frozenset[str | None]:
 
 
 # Up to Spark 3.5, a stream's relation has the scan of its table and not the table.
-@reads({"org.apache.iceberg.spark.source.SparkScan": {"location": "table.location", "name": "table.name"}})
+@reads({"org.apache.iceberg.spark.source.SparkScan": {"location": "#pathOf:table.location", "name": "table.name"}})
 def _scanned(operator: Operator) -> Described | None:
     """Return the table of Iceberg that a scan reads; None for any other scan."""
     scan = operator.described("scan")
@@ -73,10 +107,18 @@ def _scanned(operator: Operator) -> Described | None:
     {
         f"{_CONNECTOR}.catalog.Table": {
             "name": "name",
-            "location": "properties[location]",
+            "location": "#pathOf:properties[location]",
             "provider": "properties[provider]",
         },
-        f"{_CONNECTOR}.catalog.CatalogPlugin": {"name": "name"},
+        f"{_CONNECTOR}.catalog.CatalogPlugin": {
+            "name": "name",
+            "warehouse": "#catalog:warehouse",
+            "place": "#pathOf:#catalog:warehouse",
+            "uri": "#catalog:uri",
+            "type": "#catalog:type",
+        },
+        "org.apache.iceberg.spark.source.SparkTable": {"isMetadata": "#isMetadata"},
+        "org.apache.iceberg.spark.source.SparkChangelogTable": {"location": "#pathOf:@icebergTable.location"},
     }
 )
 def v2_table(
@@ -99,35 +141,119 @@ def v2_table(
         wrapped = _wrapped(table, catalog, identifier, session, fields)
         if wrapped is not None:
             return wrapped
-    catalog_name = catalog.text("name") if isinstance(catalog, Described) else None
+    described = catalog if isinstance(catalog, Described) else None
     # The name of a source's table may be a URL.
     own_name = without_credentials(table.text("name") or "") if table is not None else ""
-    name = _name(identifier)
-    if catalog_name == "spark_catalog" and name is not None and not session.case_sensitive:
+    name = _table_of_branch(_name(identifier), own_name, described)
+    if described is not None and described.text("name") == SESSION_CATALOG and name and not session.case_sensitive:
         name = name.lower()
     name = name or own_name
     if not name:
         return None
     if table is None and (made := v2_table_to_be(catalog, name, fields)) is not None:
         return made
-    facet = Catalog(_catalog_framework(catalog), "unknown", catalog_name, None) if catalog_name else None
-    where = table.text("location") if table is not None else None
+    facet = _catalog(described)
+    where = table.text("location") if table is not None else _location_to_be(described, identifier)
     if where:
-        # The event that creates the table does not know its location yet, and names it by its catalog.
-        namespaces = (naming.warehouse_namespace(session.warehouse or "file:/"), catalog_name)
-        named = _name(identifier) and delta_path(identifier) is None
-        links = tuple(Symlink(namespace, name) for namespace in namespaces if namespace and named)
-        layer, format_ = storage_of(table.text("provider") if table is not None else None)
-        return Dataset(naming.location(where), fields, links, facet, layer, format_, "TABLE")
-    namespace = catalog_name or (f"datasource:{table.simple_name}" if table is not None else "spark_catalog")
+        is_named = _name(identifier) and delta_path(identifier) is None and not _is_path(identifier)
+        links = _links(described, name, session) if is_named else ()
+        layer, format_ = storage_of(table.text("provider") if table is not None else "iceberg")
+        place = _about(table, own_name, naming.location(where))
+        return Dataset(place, fields, links, facet if is_named else None, layer, format_, "TABLE")
+    namespace = f"datasource:{table.simple_name}" if table is not None else "spark_catalog"
+    namespace = facet.name if facet is not None else namespace
     return Dataset(Identifier(namespace, name), fields, (), facet, type="TABLE")
+
+
+def _catalog(catalog: Described | None) -> Catalog | None:
+    if catalog is None or not catalog.text("name"):
+        return None
+    uri, warehouse = catalog.text("uri"), _warehouse(catalog)
+    return Catalog(
+        _catalog_framework(catalog),
+        catalog.text("type") or "unknown",
+        str(catalog.text("name")),
+        without_credentials(uri) if uri else None,
+        naming.warehouse_namespace(warehouse) if warehouse else None,
+    )
+
+
+def _warehouse(catalog: Described) -> str | None:
+    """Return the location of a catalog's tables; what a service calls its warehouse may be any name."""
+    given = catalog.text("warehouse")
+    is_place = given is not None and ("/" in given or catalog.text("type") == "hadoop")
+    return (catalog.text("place") or given) if is_place else None
+
+
+def _links(catalog: Described | None, name: str, session: Session) -> tuple[Symlink, ...]:
+    """
+    Return the symlinks of a table that is named by its location: its name in the catalog's own service, and in Spark.
+
+    The event that creates a table may not know its location yet, and names it by its catalog in Spark.
+    """
+    if catalog is None:
+        return (Symlink(naming.warehouse_namespace(session.warehouse or "file:/"), name),)
+    own, uri, warehouse = catalog.text("name"), catalog.text("uri"), _warehouse(catalog)
+    namespaces: list[str | None] = []
+    if uri and uri.startswith("thrift:"):
+        namespaces.append(naming.metastore_namespace(uri))
+    elif uri:
+        namespaces.append(without_credentials(uri))
+    elif warehouse:
+        namespaces.append(naming.warehouse_namespace(warehouse))
+    elif session.metastore and "iceberg" in catalog.class_name:
+        namespaces.append(naming.metastore_namespace(session.metastore))
+    elif own == SESSION_CATALOG and session.warehouse:
+        namespaces.append(naming.warehouse_namespace(session.warehouse))
+    if own != SESSION_CATALOG or not namespaces:
+        namespaces.append(own)
+    return tuple(Symlink(namespace, name) for namespace in namespaces if namespace)
+
+
+def _location_to_be(catalog: Described | None, identifier: object) -> str | None:
+    """Return where Iceberg's catalog of folders will put a table; None for any other catalog, which decides later."""
+    if catalog is None or not isinstance(identifier, Described) or catalog.text("type") != "hadoop":
+        return None
+    warehouse, name = _warehouse(catalog), identifier.text("name")
+    if "iceberg" not in catalog.class_name or not warehouse or not name:
+        return None
+    namespace = identifier.values.get("namespace")
+    parts = [part for part in namespace if isinstance(part, str)] if isinstance(namespace, tuple) else []
+    return "/".join([warehouse.rstrip("/"), *parts, name])
+
+
+_REFERENCE = re.compile(r"branch_|tag_|snapshot_id_|at_timestamp_")
+
+
+def _table_of_branch(name: str | None, own_name: str, catalog: Described | None) -> str | None:
+    """Return the name of the table if a name is that of its branch, tag or snapshot, as Iceberg takes `t.branch_b`."""
+    table, _, last = (name or "").rpartition(".")
+    is_reference = catalog is not None and own_name == f"{catalog.text('name')}.{table}"
+    return table if is_reference and _REFERENCE.match(last) else name
+
+
+def _about(table: Described | None, own_name: str, place: Identifier) -> Identifier:
+    """Return the identity of one of Iceberg's tables about another table, such as `t.snapshots`; else the same one."""
+    if table is None:
+        return place
+    if table.values.get("isMetadata") is True or table.simple_name == "SparkChangelogTable":
+        kind = re.split(r"[.#]", own_name)[-1].lower()
+        return Identifier(place.namespace, f"{place.name}#{kind}")
+    return place
+
+
+def _is_path(identifier: object) -> bool:
+    return isinstance(identifier, Described) and identifier.simple_name == "PathIdentifier"
 
 
 @reads(
     {
         f"{_CONNECTOR}.write.RowLevelOperationTable": {"target": "table"},
         f"{_CONNECTOR}.catalog.V1Table": {"v1Table": "v1Table"},
-        "org.apache.spark.sql.execution.datasources.v2.FileTable": {"paths": "paths", "formatName": "formatName"},
+        "org.apache.spark.sql.execution.datasources.v2.FileTable": {
+            "paths": "#pathOf:paths",
+            "formatName": "formatName",
+        },
     }
 )
 def _wrapped(

@@ -27,6 +27,7 @@ from openlineage_pyspark.facets.events.dataset import (
     input_facets,
     lifecycle_facet,
     output_facets,
+    replaced_facet,
     steps_facets,
     too_wide,
     version_facets,
@@ -55,7 +56,9 @@ _GONE = object()
 _CONFIGURATION = frozenset(
     {"spark_properties", "spark_applicationDetails", "pyspark_submission", "ownership", "tags", "sourceCodeLocation"}
 )
-_DETAILS = frozenset({"dataSource", "catalog", "storage", "datasetType", "symlinks", "subset", "pyspark_lineage_steps"})
+_DETAILS = frozenset(
+    {"dataSource", "catalog", "storage", "datasetType", "symlinks", "subset", "pyspark_lineage_steps", "pyspark_name"}
+)
 _BATCHES = "pyspark_micro_batches"
 _ESSENTIAL = frozenset({"parent", "errorMessage", "extractionError", "jobType", "pyspark_event", _BATCHES})
 OWN_FACETS = (
@@ -64,6 +67,7 @@ OWN_FACETS = (
     | _ESSENTIAL
     | {"processing_engine", "sql", "documentation", "schema", "columnLineage"}
     | {"lifecycleStateChange", "inputStatistics", "outputStatistics", "version", "pyspark_snapshot", "pyspark_session"}
+    | {"pyspark_replaced"}
 )
 """The names of this package's own facets; all others come from custom providers."""
 
@@ -607,6 +611,8 @@ def _output(written: RunOutput, options: EventOptions, contributions: tuple[Cont
     about = {**dataset_facets(written.dataset), **version_facets(written.dataset.versions, written=True)}
     if written.lifecycle is not None:
         about["lifecycleStateChange"] = lifecycle_facet(written.lifecycle, written.renamed_from)
+    if written.replaced is not None:
+        about["pyspark_replaced"] = replaced_facet(written.replaced)
     if written.lineage is not None and "columnLineage" not in options.disabled:
         lineage = column_lineage_facet(written.lineage, options)
         if lineage is not None:

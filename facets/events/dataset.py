@@ -151,6 +151,19 @@ PySparkSnapshot = attrs.make_class(
 )
 
 
+PySparkName = attrs.make_class("PySparkName", {"certainty": attrs.field(kw_only=True)}, bases=(DatasetFacet,))
+
+
+PySparkReplaced = attrs.make_class("PySparkReplaced", {"part": attrs.field(kw_only=True)}, bases=(DatasetFacet,))
+
+
+def replaced_facet(part: str) -> DatasetFacet:
+    """Return `pyspark_replaced` of an output of which a run replaces only a part."""
+    facet: DatasetFacet = PySparkReplaced(part=part, producer=PRODUCER)
+    facet._schemaURL = own_schema("PySparkReplacedDatasetFacet")
+    return facet
+
+
 def version_facets(versions: TableVersions | None, *, written: bool) -> dict[str, DatasetFacet]:
     """
     Return `version` with the newest version, and `pyspark_snapshot` if there is more to say.
@@ -201,6 +214,9 @@ def dataset_facets(dataset: Dataset) -> dict[str, DatasetFacet]:
         facets["datasetType"] = dataset_type_dataset.DatasetTypeDatasetFacet(
             datasetType=dataset.type, producer=PRODUCER
         )
+    if dataset.guessed:
+        facets["pyspark_name"] = PySparkName(certainty="guessed", producer=PRODUCER)
+        facets["pyspark_name"]._schemaURL = own_schema("PySparkNameDatasetFacet")
     if dataset.description:
         facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(
             description=dataset.description, producer=PRODUCER

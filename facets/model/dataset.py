@@ -16,7 +16,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
+from openlineage_pyspark.facets.model.name_rules import NamespaceResolver, SourceRule
 from openlineage_pyspark.facets.model.plan import Operator, Plan
+
+SESSION_CATALOG = "spark_catalog"
+"""Spark's name of a session's own catalog."""
 
 
 @attrs.frozen
@@ -125,6 +129,7 @@ class Dataset:
         description: the table's comment.
         locations: the parts of it that a run reads or writes (its `subset` facet), sorted; empty for the whole.
         versions: the versions that a run reads or has committed; None if it has none, or they are not known.
+        guessed: whether its name is made of the options of a source that no rule names.
     """
 
     identifier: Identifier
@@ -137,6 +142,7 @@ class Dataset:
     description: str | None = None
     locations: tuple[str, ...] = ()
     versions: TableVersions | None = None
+    guessed: bool = False
 
     def joined(self, other: Dataset) -> Dataset:
         """Return the dataset with the parts and the versions of another description of it too."""
@@ -250,6 +256,19 @@ def _date(parts: list[str]) -> int:
     return int(_DATE.search(last) is not None and _AROUND_DATE.fullmatch(last) is not None)
 
 
+_DAY_IN_NAME = re.compile(
+    rf"(?P<before>(?:[^/]{{0,200}}[^/_.\- ])?)[_.\- ]?(?<![A-Za-z0-9])"
+    rf"(?:{_DATE.pattern}|[12][0-9]{{3}}_(?:{_MONTHS})_(?:{_DAYS}))(?:[T_\- ][0-9]{{2}}[0-9:\-]{{0,9}}Z?)?"
+    r"(?P<end>(?:\.[A-Za-z][A-Za-z0-9]{0,9}){0,3})"
+)
+
+
+def _without_day(part: str) -> str:
+    """Return the name of a file or folder without the day at its end: `orders_2013-01-01.csv` gives `orders.csv`."""
+    found = _DAY_IN_NAME.fullmatch(part)
+    return part if found is None else f"{found['before']}{found['end']}" if found["before"] else ""
+
+
 def _key_value(parts: list[str]) -> int:
     """Return 1 if the last part is a partition: `day=1`."""
     return int(parts[-1].count("=") == 1)
@@ -278,17 +297,27 @@ TRIMMERS: Mapping[str, Callable[[list[str]], int]] = {
 """Name of a trimmer -> how many parts it trims from the end of a path."""
 
 
-def java_pattern(text: str) -> re.Pattern[str]:
+def java_regex(text: str) -> re.Pattern[str]:
     """
     Return the pattern of a regular expression that is written for Java, whose groups are named `(?<name>...)`.
 
     Raises:
-        ValueError: Python can't read it, or it has no group `remove`.
+        ValueError: Python can't read it.
     """
     try:
-        pattern = re.compile(re.sub(r"(?<!\\)\(\?<(?![=!])", "(?P<", text))
+        return re.compile(re.sub(r"(?<!\\)\(\?<(?![=!])", "(?P<", text))
     except (re.error, RecursionError, OverflowError) as exc:
         raise ValueError(f"no regular expression: {exc}") from exc
+
+
+def java_pattern(text: str) -> re.Pattern[str]:
+    """
+    Return the pattern of what is cut from names, with a group `remove`, as Java has it.
+
+    Raises:
+        ValueError: Python can't read it, or it has no group `remove`.
+    """
+    pattern = java_regex(text)
     if REMOVED not in pattern.groupindex:
         raise ValueError(f"no group named {REMOVED}")
     return pattern
@@ -297,32 +326,64 @@ def java_pattern(text: str) -> re.Pattern[str]:
 @attrs.frozen
 class Trimming:
     """
-    What is left out of the names of datasets.
+    How the names of datasets are changed: what is left out of them, and what takes the place of hosts.
 
     Args:
         trimmers: the names of the trimmers that are applied, until none of them finds anything.
         pattern: its group `remove` is cut from the name after that; None to cut nothing.
+        resolvers: the first that changes a namespace is applied to it.
+        rules: the names of sources without a resolver.
     """
 
     trimmers: tuple[str, ...] = tuple(TRIMMERS)
     pattern: re.Pattern[str] | None = None
+    resolvers: tuple[NamespaceResolver, ...] = ()
+    rules: tuple[SourceRule, ...] = ()
 
-    def trimmed(self, identifier: Identifier) -> Identifier:
-        """Return the identity without what is left out of its name."""
-        name = self._without_pattern(_without_end(identifier.name, self.trimmers))
-        return identifier if name == identifier.name else Identifier(identifier.namespace, name)
+    def trimmed(self, identifier: Identifier, *, is_path: bool = False) -> Identifier:
+        """
+        Return the identity without what is left out of its name.
+
+        Args:
+            identifier: the identity.
+            is_path: whether it is of files without a table, whose name may have a day in it; a table that has is one of
+                its own.
+        """
+        name = self._without_pattern(self._without_end(identifier, is_path=is_path))
+        namespace = self.namespace(identifier.namespace)
+        same = name == identifier.name and namespace == identifier.namespace
+        return identifier if same else Identifier(namespace, name)
+
+    def namespace(self, namespace: str) -> str:
+        """Return a namespace with logical names in place of hosts."""
+        changed = (resolver.resolved(namespace) for resolver in self.resolvers)
+        return next((each for each in changed if each != namespace), namespace)
 
     def dataset(self, dataset: Dataset) -> Dataset:
         """Return the dataset under its trimmed name; `locations` then has what the trimmers found."""
         whole = dataset.identifier
-        shorter = _without_end(whole.name, self.trimmers)
-        name = self._without_pattern(shorter)
-        if name == whole.name:
+        if self.resolvers and dataset.symlinks:
+            links = tuple(attrs.evolve(link, namespace=self.namespace(link.namespace)) for link in dataset.symlinks)
+            dataset = dataset if links == dataset.symlinks else attrs.evolve(dataset, symlinks=links)
+        identifier = self.trimmed(whole, is_path=dataset.type == "FILE")
+        if identifier is whole:
             return dataset
-        locations = dataset.locations
-        if shorter != whole.name:
-            locations = (whole.name,)
-        return attrs.evolve(dataset, identifier=Identifier(whole.namespace, name), locations=locations)
+        changed = self._without_end(whole, is_path=dataset.type == "FILE") != whole.name
+        locations = (whole.name,) if changed else dataset.locations
+        return attrs.evolve(dataset, identifier=identifier, locations=locations)
+
+    def _without_end(self, identifier: Identifier, *, is_path: bool) -> str:
+        # What looks like a path may be an option of a source.
+        if identifier.namespace.startswith("datasource:"):
+            return identifier.name
+        name = _without_end(identifier.name, self.trimmers)
+        if not is_path or "DateTrimmer" not in self.trimmers:
+            return name
+        folder, _, last = name.rpartition("/")
+        undated = _without_day(last)
+        if undated == last or not (undated or folder):
+            return name
+        return f"{folder}/{undated}" if undated else _without_end(folder, self.trimmers)
 
     def undated(self, path: str) -> str:
         """
@@ -336,7 +397,8 @@ class Trimming:
         parts, kept, at = path.split("/"), list[str](), 0
         while at < len(parts):
             dated = next((n for n in (3, 2, 1) if _ends(["", *parts[at : at + n]], self.trimmers) == n), 0)
-            kept += parts[at : at + 1] if not dated else []
+            part = _without_day(parts[at]) if "DateTrimmer" in self.trimmers and not dated else parts[at]
+            kept += [part] if not dated and (part or not parts[at]) else []
             at += dated or 1
         return "/".join(kept) if any(kept) else path
 

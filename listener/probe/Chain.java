@@ -1,7 +1,7 @@
 package openlineage.pyspark;
 
-import java.io.IOException;
 import java.lang.reflect.Method;
+import java.net.URI;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
@@ -31,6 +31,14 @@ final class Chain {
     if (chain.equals("#sinkPath")) return sinkPath(o);
     if (chain.equals("#calledTable")) return IcebergTables.called(o);
     if (chain.equals("#variables")) return variables(session);
+    if (chain.equals("#database")) return database(o, session);
+    if (chain.startsWith("#pathOf:")) return Paths.qualified(read(o, argument(chain), session), session);
+    if (chain.startsWith("#localPathOf:")) return Paths.qualifiedLocal(read(o, argument(chain), session), session);
+    if (chain.equals("#tableLocation")) return tableLocation(o, session);
+    if (chain.startsWith("#conf:")) return lookUp(follow(session, "sessionState.conf.getAllConfs"), argument(chain));
+    if (chain.equals("#isMetadata")) return Boolean.valueOf(IcebergTables.isMetadata(IcebergTables.tableOf(o)));
+    if (chain.equals("#rootFiles")) return Paths.rootFiles(o);
+    if (chain.startsWith("#catalog:")) return ofCatalog(o, argument(chain), session);
     return null;
   }
 
@@ -69,11 +77,7 @@ final class Chain {
     Object path = Reflection.call(sink, "basePath");
     Object conf = Reflection.call(sink, "hadoopConf");
     if (!(path instanceof Path) || !(conf instanceof Configuration)) return null;
-    try {
-      return ((Path) path).getFileSystem((Configuration) conf).makeQualified((Path) path);
-    } catch (IOException unknownScheme) {
-      return null;
-    }
+    return Paths.qualified((Path) path, (Configuration) conf);
   }
 
   /** Returns a number that tells the variables of one session from those of another. */
@@ -98,6 +102,31 @@ final class Chain {
       }
     }
     return null;
+  }
+
+  /** Returns the database of a table's identifier that names none: the session's current one. */
+  private static Object database(Object identifier, Object session) {
+    Object given = follow(identifier, "database");
+    return given == null ? follow(session, "sessionState.catalog.getCurrentDatabase") : given;
+  }
+
+  /** Returns the location of a `CatalogTable`, qualified: a relative one is below that of the table's database. */
+  private static Object tableLocation(Object table, Object session) {
+    Object uri = follow(table, "storage.locationUri");
+    if (!(uri instanceof URI) || ((URI) uri).isAbsolute()) return uri;
+    Path path = new Path((URI) uri);
+    Configuration conf = Paths.configuration(session);
+    if (path.isAbsolute()) return conf == null ? uri : Paths.qualified(path, conf).toUri();
+    // Such a table is beside the one that the catalog would make of the name.
+    Object beside = inCatalog("defaultTablePath", Reflection.call(table, "identifier"), session);
+    return beside instanceof URI ? new Path(new Path((URI) beside).getParent(), path).toUri() : uri;
+  }
+
+  /** Returns what the session's configuration says of the catalog that an object is. */
+  private static Object ofCatalog(Object catalog, String key, Object session) {
+    Object name = Reflection.call(catalog, "name");
+    Object settings = follow(session, "sessionState.conf.getAllConfs");
+    return name == null || settings == null ? null : lookUp(settings, "spark.sql.catalog." + name + "." + key);
   }
 
   /** Returns where the session's catalog will put a managed table that does not exist yet. */

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
@@ -121,6 +122,7 @@ final class Executions {
       if (identity == null || another) plan(record, event.executionId(), checkpoint, execution);
       sent.remove(id);
       if (!failed) performed(record, event, totals);
+      if (!failed) found(record, execution, analyzed);
     }
     if (totals != null) writeWritten(record, totals);
     begun.remove(id);
@@ -138,6 +140,16 @@ final class Executions {
     if (totals != null && totals[TaskTotals.ROWS_WRITTEN] > 0 && begun.containsKey(root)) wrote.add(root);
     String commits = Commits.of(event.qe(), nodes, start[0], event.time(), wrote.contains(root));
     if (commits != null) record.writeRawField("commits", commits);
+  }
+
+  /** Writes the columns that Spark found where a CREATE TABLE lists none. */
+  private static void found(JsonText record, QueryExecution execution, Object analyzed) throws IOException {
+    if (analyzed == null || !analyzed.getClass().getSimpleName().equals("CreateDataSourceTableCommand")) return;
+    Object listed = Chain.read(analyzed, "table.schema", null);
+    if (!(listed instanceof StructType) || !((StructType) listed).isEmpty()) return;
+    Object table = Chain.read(analyzed, "#table:table.identifier", execution.sparkSession());
+    Object schema = Reflection.call(table, "schema");
+    if (schema instanceof StructType) record.writeStringField("schema", ((StructType) schema).json());
   }
 
   static void writeWritten(JsonText record, long[] totals) throws IOException {

@@ -113,7 +113,7 @@ final class IcebergTables {
   }
 
   /** Returns whether a table is one of Iceberg's own about another table, such as its snapshots or its files. */
-  private static boolean isMetadata(Object table) {
+  static boolean isMetadata(Object table) {
     for (Class c = table == null ? null : table.getClass(); c != null; c = c.getSuperclass()) {
       if (c.getName().equals(PACKAGE + "BaseMetadataTable")) return true;
     }

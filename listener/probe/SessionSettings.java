@@ -67,7 +67,8 @@ final class SessionSettings {
     Object schema = names;
     if (names instanceof String[]) {
       StringBuffer joined = new StringBuffer();
-      for (int i = 0; i < ((String[]) names).length; i++) joined.append(i == 0 ? "" : ".").append(((String[]) names)[i]);
+      String[] parts = (String[]) names;
+      for (int i = 0; i < parts.length; i++) joined.append(i == 0 ? "" : ".").append(parts[i]);
       schema = joined.toString();
     } else if (!another) {
       schema = Reflection.call(Reflection.call(manager, "v1SessionCatalog"), "currentDb");

@@ -16,6 +16,8 @@ final class Vocabulary {
   final HashSet refused = new HashSet();
   /** The settings of a session that are told: of each its key, and `always` if it is told whatever it is. */
   final ArrayList settings = new ArrayList();
+  /** The options, in lower case, whose values say where a source is. */
+  final HashSet where = new HashSet();
   final int maxNodes;
   final long maxBytes;
   // Class name -> its own entries; class -> its entries and those that it inherits.
@@ -51,6 +53,8 @@ final class Vocabulary {
       refused.add(line[1]);
     } else if (line[0].equals("setting")) {
       settings.add(new String[] {line[1], line[2]});
+    } else if (line[0].equals("where")) {
+      where.add(line[1]);
     }
   }
 

@@ -78,7 +78,7 @@ class Probe:
         try:
             arguments = gateway.new_array(jvm.java.lang.Object, 5)
             for at, value in enumerate(
-                (readings.table(), limits.max_nodes, limits.max_bytes, limits.max_waiting, limits.reads)
+                (readings.table(limits.options), limits.max_nodes, limits.max_bytes, limits.max_waiting, limits.reads)
             ):
                 arguments[at] = jvm.java.lang.Long(value) if at in (2, 3) else value
             self._java: Any = _probe_class(gateway, cached=cached).getConstructors()[0].newInstance(arguments)

@@ -16,9 +16,11 @@ class ProbeLimits:
         max_waiting: the most characters of the records that wait to be taken, and at most a sixteenth of the heap.
             Further records are dropped and counted.
         reads: whether to send the plans of executions without an output.
+        options: names of options, in lower case, whose values it may read besides those of `placed.WHERE`.
     """
 
     max_nodes: int = 100_000
     max_bytes: int = 32 << 20
     max_waiting: int = 256 << 20
     reads: bool = False
+    options: tuple[str, ...] = ()

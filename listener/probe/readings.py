@@ -11,11 +11,12 @@ secret.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from openlineage_pyspark.facets.commands.registry import WRITES
 from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.built_in import SOURCES
+from openlineage_pyspark.facets.datasets.placed import WHERE
 from openlineage_pyspark.facets.model.session import ALWAYS, SETTINGS
 from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.guard import CaughtException, Guard
@@ -51,8 +52,13 @@ def unread() -> Iterator[tuple[str, str]]:
             yield from ((class_name, argument) for argument in arguments)
 
 
-def table() -> str:
-    """Return the table as the probe expects it: one entry per line, its parts separated by tabs."""
+def table(options: Iterable[str] = ()) -> str:
+    """
+    Return the table as the probe expects it: one entry per line, its parts separated by tabs.
+
+    Args:
+        options: names of options that it may read besides those that say where a source is.
+    """
     load_plugins()
     lines = [
         f"describe\t{class_name}\t{name}\t{chain}"
@@ -63,6 +69,7 @@ def table() -> str:
     lines += [f"transparent\t{class_name}" for class_name in sorted(operators.SAME_OUTPUT)]
     lines += [f"refuse\t{class_name}" for class_name in REFUSED]
     lines += [f"setting\t{key}\t{'always' if key in ALWAYS else 'changed'}" for key in SETTINGS]
+    lines += [f"where\t{option}" for option in sorted(WHERE.union(options))]
     return "\n".join(lines)
 
 

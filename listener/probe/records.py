@@ -242,6 +242,7 @@ class ExecutionEnded:
         is_checkpoint: whether later plans use its rows under this plan's exprIds, without containing this plan.
         metrics: its metrics.
         commits: the commits that it may have made, oldest first by table; empty if it failed.
+        schema: of a CREATE TABLE that lists no columns, those that Spark has found, as a type in JSON.
     """
 
     id: int
@@ -251,6 +252,7 @@ class ExecutionEnded:
     is_checkpoint: bool = False
     metrics: ExecutionMetrics = ExecutionMetrics()
     commits: tuple[Commit, ...] = ()
+    schema: str | None = None
 
 
 @attrs.frozen
@@ -593,6 +595,7 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
         raw.flag("checkpoint"),
         metrics,
         tuple(_commit(commit) for commit in raw.all_inner("commits")),
+        raw.optional_text("schema"),
     )
 
 

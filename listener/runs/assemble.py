@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import attrs
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.model.dataset import Identifier, schema_fields
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import (
     CallSite,
@@ -45,6 +45,7 @@ from openlineage_pyspark.listener.probe.records import (
     TableDropped,
 )
 from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.listener.runs.batch_folders import around_batch, of_all_batches
 from openlineage_pyspark.listener.runs.commits import Commits, ConcurrentExecution
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
 from openlineage_pyspark.listener.runs.open_run import Jobs, OpenRun, end_type, output_label, stream_label
@@ -373,6 +374,9 @@ class Runs:
         around = self._executions.get(execution.root)
         nested = execution.id != execution.root
         if nested and around is not None and around.stream is not None:
+            batch = self._batch_of(execution)
+            if batch is not None:
+                execution.plan_lineage = plan_lineage = of_all_batches(plan_lineage, batch.id)
             return self._nested_in_stream(around.stream, plan_lineage, execution)
         owner = self._owner(execution)
         if owner is not None:
@@ -441,13 +445,16 @@ class Runs:
         if run is not None:
             self._count(run, execution, record)
             self._commit(run, execution, record)
+            run.describe(schema_fields(record.schema))
         oldest = min((each.time for each in self._executions.values()), default=None)
         self._commits.end(self._writer(execution, record.time), oldest)
         statement = execution.statement
         if statement is not None and not self._statements.end(statement, failed=record.failure is not None):
             return []
         if run is None or run.key != execution.key or execution.stream is not None:
-            return self._analysis_error(execution, record)
+            # A statement fails with what is inside it; a stream goes on if `foreachBatch` catches it.
+            is_told = run is not None and run.batches is None
+            return [] if is_told else self._analysis_error(execution, record)
         del self._runs[run.key]
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
 
@@ -481,16 +488,26 @@ class Runs:
         """Add the commits to the run's outputs that one of its executions has made."""
         running = [self._writer(each) for each in self._executions.values()]
         by_output: dict[Identifier, list[Commit]] = {}
+        batch = self._batch_of(execution)
         for commit in record.commits:
-            output = run.output_at(self._application.trimming.trimmed(naming.location(commit.location)), commit.table)
+            output = self._committed(run, commit, batch)
             if output is not None:
                 by_output.setdefault(output, []).append(commit)
-        batch = self._batch_of(execution)
         for output, commits in by_output.items():
             own = self._commits.own(output, commits, record.metrics, execution.time, running, execution.root)
             run.commit(output, own)
             if run.batches is not None and batch is not None:
                 run.batches.commit(batch.id, output, own)
+
+    def _committed(self, run: OpenRun, commit: Commit, batch: BatchExecution | None) -> Identifier | None:
+        """Return the output of a run that a commit is to; None if it is to none."""
+        place, trimming = naming.location(commit.location), self._application.trimming
+        known = run.output_at(trimming.trimmed(place), commit.table)
+        if known is not None:
+            return known
+        # Of a path, a day or the number of a batch in the name of the folder is left out too.
+        place = trimming.trimmed(place, is_path=True)
+        return run.output_at(place if batch is None else around_batch(place, batch.id), None)
 
     def _writer(self, execution: Execution, ended: datetime.datetime | None = None) -> ConcurrentExecution:
         run = self._run_around(execution)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ import attrs
 from openlineage.client.uuid import generate_static_uuid
 from openlineage_pyspark.facets.commands.target import Write, name_without_options
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Trimming
+from openlineage_pyspark.facets.model.dataset import SESSION_CATALOG, Dataset, Field, Identifier, Trimming
 from openlineage_pyspark.facets.model.run import (
     CallSite,
     Engine,
@@ -38,6 +39,7 @@ from openlineage_pyspark.listener.runs.commits import versions_of
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
 from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_of, outputs_of
 
+_DATABASE_AND_TABLE = re.compile(r"[^._]+\.[^.]+")
 _LONGEST = 250
 # The least number of characters left for a job's own part when the application's name is long.
 _OWN = 100
@@ -128,18 +130,28 @@ class Jobs:
 
 def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
     """
-    Return a label, with a hash of the whole path appended if the label leaves out part of that path.
+    Return a label, with a hash of the dataset's whole name appended if the label leaves out part of that.
 
-    Without the hash, two paths with the same ending would give two jobs one name. Dates anywhere in the path are left
-    out, so that a job that writes to another directory each day is one job.
+    Without the hash, two paths with the same ending, or two tables of one name in two catalogs or databases, would give
+    two jobs one name. Dates anywhere in a path are left out, so that a job that writes to another directory each day is
+    one job.
     """
-    namespace, name = dataset.identifier.namespace, trimming.undated(dataset.identifier.name)
-    if label == dataset.identifier.path_label:
-        label = Identifier(namespace, name).path_label
-    parts = [part for part in name.split("/") if part]
-    if dataset.type == "FILE" and (len(parts) > 2 or namespace != "file"):
-        return f"{label}_{_digest(f'{namespace} {name}')}"
-    return label
+    namespace, name = dataset.identifier.namespace, dataset.identifier.name
+    if "/" in name and not dataset.symlinks:
+        whole = trimming.undated(name)
+        if label == dataset.identifier.path_label:
+            label = Identifier(namespace, whole).path_label
+        parts = [part for part in whole.split("/") if part]
+        if len(parts) > 2 or namespace != "file" or "_" in whole:
+            return f"{label}_{_digest(f'{namespace} {whole}')}"
+        return label
+    if dataset.catalog is not None:
+        namespace, name = dataset.catalog.name, dataset.symlinks[0].name if dataset.symlinks else name
+    if label != name.replace(".", "_"):
+        name = label
+    # Of the tables in Spark's own catalog, the label says it all, unless it could be cut elsewhere.
+    is_said = namespace == SESSION_CATALOG and (name == label or _DATABASE_AND_TABLE.fullmatch(name))
+    return label if is_said else f"{label}_{_digest(f'{namespace} {name}')}"
 
 
 def output_label(plan_lineage: PlanLineage, trimming: Trimming) -> str:
@@ -296,6 +308,15 @@ class OpenRun:
         found = outputs != self.plan_lineage.outputs
         self.plan_lineage = attrs.evolve(self.plan_lineage, outputs=outputs)
         return found
+
+    def describe(self, fields: tuple[Field, ...]) -> None:
+        """Give the columns that Spark has found to the one table that it makes without knowing them."""
+        outputs = self.plan_lineage.outputs
+        if not fields or len(outputs) != 1 or outputs[0].write.dataset.fields:
+            return
+        dataset = attrs.evolve(outputs[0].write.dataset, fields=fields)
+        made = attrs.evolve(outputs[0], write=attrs.evolve(outputs[0].write, dataset=dataset))
+        self.plan_lineage = attrs.evolve(self.plan_lineage, outputs=(made,))
 
     def grow(self, plan_lineage: PlanLineage) -> None:
         """Add the lineage of a nested write, unless an identical one is there already."""

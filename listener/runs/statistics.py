@@ -154,7 +154,9 @@ def outputs_of(parts: Iterable[PlanLineage], counted: RunStatistics, *, complete
             if completed and write.may_skip and counted.nothing_written:
                 made = RunOutput(write.dataset)
             else:
-                made = RunOutput(write.dataset, write.lifecycle, write.renamed_from, None, output.lineage)
+                made = RunOutput(
+                    write.dataset, write.lifecycle, write.renamed_from, None, output.lineage, write.replaced
+                )
             known = found.setdefault(write.dataset.identifier, made)
             if known is not made:
                 whole = known.dataset.joined(write.dataset)

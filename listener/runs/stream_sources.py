@@ -90,7 +90,7 @@ class SourceNames:
         path, socket = _PATH.match(source.description), _SOCKET.match(source.description)
         found = None
         if path is not None:
-            found = self._trimming.trimmed(naming.location(path[1]))
+            found = self._trimming.trimmed(naming.location(path[1]), is_path=True)
         elif socket is not None:
             found = Identifier(f"socket://{socket[1]}:{socket[2]}", "lines")
         topics = self.topics_of(source)

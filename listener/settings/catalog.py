@@ -25,7 +25,6 @@ WITHOUT_EFFECT = {
     "circuitBreaker.<option>": "",
     "dataset.extraTrimmers": "dataset.removePath.pattern",
     "dataset.extra_trimmers": "dataset.removePath.pattern",
-    "dataset.namespaceResolvers.<option>": "",
     "dataset.reducing_enabled": "",
     "debug.logPlanAsJson": "",
     "debug.metricsDisabled": "",

@@ -24,6 +24,8 @@ FACETS = (
     "pyspark_lineage_steps",
     "pyspark_metrics",
     "pyspark_micro_batches",
+    "pyspark_name",
+    "pyspark_replaced",
     "pyspark_session",
     "pyspark_snapshot",
     "pyspark_submission",

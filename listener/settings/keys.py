@@ -8,12 +8,13 @@ docs/configuration.md and the samples in conf/ all follow from it. Transport opt
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.events.options import EventOptions, Tag
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, TRIMMERS, Trimming
+from openlineage_pyspark.facets.model.name_rules import NamespaceResolver
 from openlineage_pyspark.facets.model.run import RunReference
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.settings.facet_names import FACETS_NOT_YET, nearest_facet
@@ -24,6 +25,8 @@ from openlineage_pyspark.listener.settings.kinds import (
     LIST,
     MILLISECONDS,
     PATTERN,
+    REGEX,
+    RULE,
     SIZE,
     TAGS,
     TEXT,
@@ -165,9 +168,42 @@ def _trimming(
     off: Key[tuple[str, ...]],
     also_off: Key[tuple[str, ...]],
     pattern: Key[re.Pattern[str] | None],
+    *resolvers_and_rules: Key[Any],
 ) -> Trimming:
+    *of_resolvers, rule = resolvers_and_rules
     disabled = {*reading.value(off), *reading.value(also_off)}
-    return Trimming(tuple(name for name in TRIMMERS if name not in disabled), reading.value(pattern))
+    return Trimming(
+        tuple(name for name in TRIMMERS if name not in disabled),
+        reading.value(pattern),
+        tuple(_resolvers(reading, *of_resolvers)),
+        tuple(attrs.evolve(found, source=name) for name, found, _ in reading.named(rule) if found is not None),
+    )
+
+
+def _resolvers(
+    reading: LayerReading,
+    kind: Key[str | None],
+    hosts: Key[tuple[str, ...]],
+    regex: Key[re.Pattern[str] | None],
+    group: Key[str | None],
+    schema: Key[str | None],
+) -> Iterator[NamespaceResolver]:
+    """Yield the resolvers of namespaces, each with what its type needs."""
+    listed, patterns, groups, schemas = (
+        {name: value for name, value, _ in reading.named(each) if value} for each in (hosts, regex, group, schema)
+    )
+    for name, type_, given in reading.named(kind):
+        scheme = schemas.get(name)
+        if type_ == "hostlist" and name in listed:
+            any_host = re.compile("|".join(map(re.escape, listed[name])), re.IGNORECASE)
+            yield NamespaceResolver(any_host, name, None, scheme)
+        elif type_ == "pattern" and name in patterns:
+            yield NamespaceResolver(patterns[name], name, None, scheme)
+        elif type_ == "patterngroup" and name in patterns and groups.get(name) in patterns[name].groupindex:
+            yield NamespaceResolver(patterns[name], None, groups[name], scheme)
+        elif type_ is not None:
+            needed = {"hostlist": "hosts", "pattern": "regex"}.get(type_, "regex with the group of its matchingGroup")
+            reading.warnings.append(f"{given.label} has no effect, because its {needed} is missing")
 
 
 @attrs.frozen(kw_only=True)
@@ -347,6 +383,57 @@ class Settings:
             default=None,
             example="(?<remove>/[0-9]{4}-[0-9]{2}-[0-9]{2})",
             text="A regular expression; what its group `remove` finds first is cut from the names of datasets.",
+        ),
+        Key(
+            "dataset.namespaceResolvers.<name>.type",
+            one_of("hostlist", "pattern", "patterngroup"),
+            default=None,
+            example="hostList",
+            example_name="kafka-prod",
+            text="How hosts in the namespaces of datasets are found, in whose place the name in the key is put:"
+            " `hostList`, `pattern`, or `patternGroup`, which puts what a group of its pattern finds there.",
+        ),
+        Key(
+            "dataset.namespaceResolvers.<name>.hosts",
+            LIST,
+            default=(),
+            example="[kafka-prod13.company.com;kafka-prod15.company.com]",
+            example_name="kafka-prod",
+            text="The hosts of a `hostList`, in any case.",
+        ),
+        Key(
+            "dataset.namespaceResolvers.<name>.regex",
+            REGEX,
+            default=None,
+            example="kafka-prod[0-9]+[.]company[.]com",
+            example_name="kafka-prod",
+            text="The regular expression of a `pattern` or a `patternGroup`.",
+        ),
+        Key(
+            "dataset.namespaceResolvers.<name>.matchingGroup",
+            TEXT,
+            default=None,
+            example="cluster",
+            example_name="kafka-prod",
+            text="The name of the group of a `patternGroup`.",
+        ),
+        Key(
+            "dataset.namespaceResolvers.<name>.schema",
+            TEXT,
+            default=None,
+            example="kafka",
+            example_name="kafka-prod",
+            text="The only scheme of namespaces that the resolver is for; by default any.",
+        ),
+        Key(
+            "datasets.rules.<source>",
+            RULE,
+            default=None,
+            source=OURS,
+            example="acme://{endpoint} -> {database|db}.{table}",
+            example_name="acme",
+            text="Namespace and name of the datasets of a source that has no resolver, by the values of its options;"
+            " the source is the short name of its format, or a part of the name of its class.",
         ),
         by=_trimming,
         default=DEFAULT_TRIMMING,

@@ -10,7 +10,8 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 from openlineage_pyspark.facets.events.options import Tag
-from openlineage_pyspark.facets.model.dataset import TRIMMERS, java_pattern
+from openlineage_pyspark.facets.model.dataset import TRIMMERS, java_pattern, java_regex
+from openlineage_pyspark.facets.model.name_rules import SourceRule
 from openlineage_pyspark.facets.model.run import RunReference
 from openlineage_pyspark.transport import values
 
@@ -151,6 +152,13 @@ def _to_trimmers(value: object) -> tuple[str, ...]:
     return names
 
 
+def _to_rule(value: object) -> SourceRule:
+    namespace, arrow, name = (part.strip() for part in _to_text(value).partition("->"))
+    if not arrow or not namespace or not name:
+        raise ValueError("no rule")
+    return SourceRule("", name, namespace)
+
+
 def _to_uuid(value: object) -> str:
     return str(uuid.UUID(_to_text(value)))
 
@@ -193,6 +201,10 @@ PATTERN: ValueKind[re.Pattern[str]] = ValueKind(
     lambda value: java_pattern(_to_text(value)),
     lambda pattern: pattern.pattern,
 )
+REGEX: ValueKind[re.Pattern[str]] = ValueKind(
+    "a regular expression", lambda value: java_regex(_to_text(value)), lambda pattern: pattern.pattern
+)
+RULE: ValueKind[SourceRule] = ValueKind("namespace -> name, as `acme://{endpoint} -> {table}`", _to_rule)
 TRIMMER_NAMES: ValueKind[tuple[str, ...]] = ValueKind(f"a list of {', '.join(TRIMMERS)}", _to_trimmers)
 LIST: ValueKind[tuple[str, ...]] = ValueKind("a list, as a,b or [a;b]", _to_list)
 TAGS: ValueKind[tuple[str, ...]] = ValueKind("tags, as key:value:source;key:value;label", _to_tags)

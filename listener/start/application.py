@@ -21,6 +21,7 @@ from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.open_run import application_name, run_id
 from openlineage_pyspark.listener.settings.settings import Settings
 from openlineage_pyspark.listener.start import last_words
+from openlineage_pyspark.listener.start.pipeline_spec import named_by_pipeline
 from openlineage_pyspark.listener.start.script_end import is_interactive
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 from openlineage_pyspark.listener.start.submission import submission
@@ -92,7 +93,8 @@ def application_of(facts: ContextFacts, settings: Settings, attempt: int = 1) ->
     """
     identity = "application" if attempt == 1 else f"application {attempt}"
     started = datetime.datetime.fromtimestamp(facts.start_milliseconds / 1000, datetime.timezone.utc)
-    own_name = naming.snake_case(settings.app_name or facts.conf.get("spark.app.name", "")) or "unknown"
+    given = settings.app_name or named_by_pipeline(facts.conf.get("spark.app.name", ""))
+    own_name = naming.snake_case(given) or "unknown"
     name = application_name(own_name, settings.parent.name if settings.parent else None)
     own = settings.application_run_id or run_id(started, facts.application_id, identity)
     run = RunReference(own, settings.namespace, name)

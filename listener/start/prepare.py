@@ -162,7 +162,12 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
         with offered(lambda location: HadoopFiles(gateway, location)):
             opened = functools.partial(open_delivery, settings, spark_conf.get("spark.app.name", ""))
             delivery = importing(opened)
-        limits = ProbeLimits(settings.plan_max_nodes, settings.plan_max_bytes, reads=settings.reads_enabled)
+        limits = ProbeLimits(
+            settings.plan_max_nodes,
+            settings.plan_max_bytes,
+            reads=settings.reads_enabled,
+            options=tuple(sorted({option for rule in settings.trimming.rules for option in rule.options})),
+        )
         prepared = ListenerParts(settings, Probe(gateway, limits, cached=settings.class_cache_enabled), delivery)
     except TransportConfigError as problem:
         raise RegistrationError(str(problem)) from problem

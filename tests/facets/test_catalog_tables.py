@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 
 SESSION = Session("file:/warehouse")
 URL = "jdbc:postgresql://db/shop"
-ORDERS = Identifier("postgres://db:5432", "shop.orders")
+ORDERS = Identifier("postgres://db:5432", "shop.public.orders")
 COMMAND = "org.apache.spark.sql.execution.command"
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 HUDI = "org.apache.spark.sql.hudi.command"

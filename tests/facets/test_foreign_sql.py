@@ -46,7 +46,7 @@ def read(table, *columns, url=POSTGRES, prepare=""):
         without_parser = {jdbc_dataset(url, name).identifier for name in alone}
         # None that is no table. Those that it does not find are names in strings and arguments.
         assert without_parser - set(names(found)) == set()
-        assert {each.name for each in set(names(found)) - without_parser} <= {"dim"}
+        assert {each.name for each in set(names(found)) - without_parser} <= {"shop.dim"}
     return found
 
 
@@ -122,7 +122,7 @@ def test_a_union_has_the_columns_of_both_branches():
             "shop.dbo.orders",
         ),
         ("jdbc:sqlite:/data/shop.db", "(SELECT id FROM orders) q", "sqlite:/data/shop.db", "orders"),
-        ("jdbc:derby:memory:shop", '(SELECT "id" FROM orders) q', "derby:memory:shop", "orders"),
+        ("jdbc:derby:memory:shop", '(SELECT "id" FROM orders) q', "derby:memory:shop", "APP.ORDERS"),
     ],
 )
 def test_a_query_is_read_in_the_databases_own_dialect(url, table, namespace, name):
@@ -303,33 +303,33 @@ CLICKHOUSE = "jdbc:clickhouse://db/shop"
     [
         (
             "SELECT t.id, a FROM t ARRAY JOIN arr AS a",
-            {"id": ["t.id"], "a": ["t.arr changed"]},
+            {"id": ["shop.t.id"], "a": ["shop.t.arr changed"]},
         ),
         (
             "SELECT a, n FROM t LEFT ARRAY JOIN arr AS a, nums AS n WHERE a > 1",
-            {"a": ["t.arr changed"], "n": ["t.nums changed"]},
+            {"a": ["shop.t.arr changed"], "n": ["shop.t.nums changed"]},
         ),
-        ("SELECT arr FROM t ARRAY JOIN arr", {"arr": ["t.arr changed"]}),
-        ("SELECT x FROM t ARRAY JOIN arrayMap(y -> y + 1, arr) AS x", {"x": ["t.arr changed"]}),
-        ("SELECT a FROM (SELECT * FROM t) s ARRAY JOIN s.arr AS a", {"a": ["t.arr changed"]}),
-        ("SELECT n.x FROM t ARRAY JOIN nest AS n", {"x": ["t.nest.x changed"]}),
-        ("SELECT arrayJoin(arr) AS a FROM t FINAL", {"a": ["t.arr changed"]}),
+        ("SELECT arr FROM t ARRAY JOIN arr", {"arr": ["shop.t.arr changed"]}),
+        ("SELECT x FROM t ARRAY JOIN arrayMap(y -> y + 1, arr) AS x", {"x": ["shop.t.arr changed"]}),
+        ("SELECT a FROM (SELECT * FROM t) s ARRAY JOIN s.arr AS a", {"a": ["shop.t.arr changed"]}),
+        ("SELECT n.x FROM t ARRAY JOIN nest AS n", {"x": ["shop.t.nest.x changed"]}),
+        ("SELECT arrayJoin(arr) AS a FROM t FINAL", {"a": ["shop.t.arr changed"]}),
         (
             "SELECT dictGet('dim', 'name', id) AS n FROM t",
-            {"n": ["dim.name changed", "t.id changed"]},
+            {"n": ["shop.dim.name changed", "shop.t.id changed"]},
         ),
         (
             "SELECT dictGetOrDefault('dim', ('a', 'b'), tuple(id), 0) AS n FROM t",
-            {"n": ["dim.a changed", "dim.b changed", "t.id changed"]},
+            {"n": ["shop.dim.a changed", "shop.dim.b changed", "shop.t.id changed"]},
         ),
-        ("SELECT joinGet('dim', 'v', id) AS j FROM t", {"j": ["dim.v changed", "t.id changed"]}),
-        ("SELECT a AS y, y + 1 AS z FROM t", {"y": ["t.a"], "z": ["t.a changed"]}),
-        ("SELECT sum(x) AS x FROM t", {"x": ["t.x changed"]}),
+        ("SELECT joinGet('dim', 'v', id) AS j FROM t", {"j": ["shop.dim.v changed", "shop.t.id changed"]}),
+        ("SELECT a AS y, y + 1 AS z FROM t", {"y": ["shop.t.a"], "z": ["shop.t.a changed"]}),
+        ("SELECT sum(x) AS x FROM t", {"x": ["shop.t.x changed"]}),
         (
             "WITH (SELECT max(m) FROM u) AS k SELECT id + k AS v FROM t",
-            {"v": ["t.id changed", "u.m changed"]},
+            {"v": ["shop.t.id changed", "shop.u.m changed"]},
         ),
-        ("WITH 5 AS k SELECT id, k FROM t", {"id": ["t.id"], "k": []}),
+        ("WITH 5 AS k SELECT id, k FROM t", {"id": ["shop.t.id"], "k": []}),
         ("SELECT number FROM numbers(10)", {"number": []}),
     ],
 )
@@ -339,43 +339,43 @@ def test_clickhouses_own_forms_have_the_columns_that_exist(query, columns):
 
 def test_a_dictionary_in_a_condition_is_an_input():
     found = read("(SELECT id FROM t WHERE dictGet('dim', 'x', id) = 1) q", "id", url=CLICKHOUSE)
-    assert [dataset.name for dataset in names(found)] == ["t", "dim"]
+    assert [dataset.name for dataset in names(found)] == ["shop.t", "shop.dim"]
 
 
 @pytest.mark.parametrize(
     ("query", "columns"),
     [
-        ("SELECT x FROM (SELECT amount * 2 AS x FROM orders) i", {"x": ["shop.orders.amount changed"]}),
-        ("WITH orders AS (SELECT * FROM orders) SELECT id FROM orders", {"id": ["shop.orders.id"]}),
+        ("SELECT x FROM (SELECT amount * 2 AS x FROM orders) i", {"x": ["shop.public.orders.amount changed"]}),
+        ("WITH orders AS (SELECT * FROM orders) SELECT id FROM orders", {"id": ["shop.public.orders.id"]}),
         (
             "WITH RECURSIVE t AS (SELECT id, 1 AS n FROM a UNION ALL SELECT t.id, t.n + b.x FROM t, b) SELECT * FROM t",
-            {"id": ["shop.a.id"], "n": ["shop.b.x changed"]},
+            {"id": ["shop.public.a.id"], "n": ["shop.public.b.x changed"]},
         ),
         (
             "WITH i(a, b) AS (SELECT x, y FROM t) SELECT a, (SELECT max(z) FROM u WHERE u.k = i.a) AS m FROM i",
-            {"a": ["shop.t.x"], "m": ["shop.u.z changed"]},
+            {"a": ["shop.public.t.x"], "m": ["shop.public.u.z changed"]},
         ),
         (
             "SELECT id, a.x FROM a JOIN b USING (id)",
-            {"id": ["shop.a.id changed", "shop.b.id changed"], "x": ["shop.a.x"]},
+            {"id": ["shop.public.a.id changed", "shop.public.b.id changed"], "x": ["shop.public.a.x"]},
         ),
         (
             "SELECT l.e FROM t CROSS JOIN LATERAL (SELECT c.a + t.b AS e FROM c) l",
-            {"e": ["shop.c.a changed", "shop.t.b changed"]},
+            {"e": ["shop.public.c.a changed", "shop.public.t.b changed"]},
         ),
-        ("SELECT u.e FROM t CROSS JOIN LATERAL unnest(t.arr) AS u(e)", {"e": ["shop.t.arr changed"]}),
+        ("SELECT u.e FROM t CROSS JOIN LATERAL unnest(t.arr) AS u(e)", {"e": ["shop.public.t.arr changed"]}),
         (
             "SELECT *, a + b AS c FROM t",
             {
-                "a": ["shop.t.a"],
-                "b": ["shop.t.b"],
-                "c": ["shop.t.a changed", "shop.t.b changed"],
+                "a": ["shop.public.t.a"],
+                "b": ["shop.public.t.b"],
+                "c": ["shop.public.t.a changed", "shop.public.t.b changed"],
             },
         ),
-        ("SELECT a.*, b.z FROM a JOIN b ON a.i = b.i", {"i": ["shop.a.i"], "z": ["shop.b.z"]}),
+        ("SELECT a.*, b.z FROM a JOIN b ON a.i = b.i", {"i": ["shop.public.a.i"], "z": ["shop.public.b.z"]}),
         ("SELECT s1.t.id, s2.t.x FROM s1.t, s2.t", {"id": ["shop.s1.t.id"], "x": ["shop.s2.t.x"]}),
-        ("SELECT c FROM a EXCEPT SELECT d FROM b", {"c": ["shop.a.c"]}),
-        ("SELECT x.a, g FROM generate_series(1, 3) g, t x", {"a": ["shop.t.a"], "g": []}),
+        ("SELECT c FROM a EXCEPT SELECT d FROM b", {"c": ["shop.public.a.c"]}),
+        ("SELECT x.a, g FROM generate_series(1, 3) g, t x", {"a": ["shop.public.t.a"], "g": []}),
         ("SELECT count(*) AS n, s.v FROM t, (VALUES (1)) AS s(v)", {"n": [], "v": []}),
     ],
 )
@@ -386,8 +386,12 @@ def test_a_column_is_followed_to_the_tables_through_what_is_between(query, colum
 @pytest.mark.parametrize(
     ("url", "query", "columns"),
     [
-        ("jdbc:oracle:thin:@db:1521/shop", "SELECT id, rownum AS r FROM o, dual", {"ID": ["shop.o.ID"], "R": []}),
-        ("jdbc:derby:memory:shop", 'SELECT id, "note" FROM orders', {"ID": ["orders.ID"], "note": ["orders.note"]}),
+        ("jdbc:oracle:thin:@db:1521/shop", "SELECT id, rownum AS r FROM o, dual", {"ID": ["shop.O.ID"], "R": []}),
+        (
+            "jdbc:derby:memory:shop",
+            'SELECT id, "note" FROM orders',
+            {"ID": ["APP.ORDERS.ID"], "note": ["APP.ORDERS.note"]},
+        ),
         ("jdbc:sqlserver://db;databaseName=s", "SELECT x = a + 1 FROM dbo.t", {"x": ["s.dbo.t.a changed"]}),
         ("jdbc:trino://db/s", "SELECT t.s.f AS a FROM t", {"a": ["s.t.s changed"]}),
     ],
@@ -435,7 +439,7 @@ def test_all_that_is_joined_in_brackets_is_an_input(text):
     assert {identifier.name for identifier in names(read(text, "x"))} == {
         "shop.public.orders",
         "shop.public.buyers",
-        "shop.z",
+        "shop.public.z",
     }
 
 
@@ -571,8 +575,12 @@ def test_a_query_over_jdbc_passes_on_what_its_text_does():
         return sorted(f"{e.dataset.name}.{e.field} {t.subtype}" for e in edges for t in e.transformations)
 
     assert {column.name: words(column.edges) for column in found.columns.columns} == {
-        "c": ["shop.o.c IDENTITY"],
-        "s": ["shop.o.a AGGREGATION"],
+        "c": ["shop.public.o.c IDENTITY"],
+        "s": ["shop.public.o.a AGGREGATION"],
     }
-    assert words(found.columns.dataset) == ["shop.o.a FILTER", "shop.o.c GROUP_BY", "shop.o.d FILTER"]
+    assert words(found.columns.dataset) == [
+        "shop.public.o.a FILTER",
+        "shop.public.o.c GROUP_BY",
+        "shop.public.o.d FILTER",
+    ]
     assert found.gaps == ()

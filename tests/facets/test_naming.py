@@ -68,6 +68,10 @@ def test_the_parent_of_a_path_is_the_directory_that_it_lies_in(path, parent):
 JDBC = [
     ("jdbc:postgresql://db:5433/shop", "postgres://db:5433"),
     ("jdbc:postgresql://db/shop", "postgres://db:5432"),
+    ("jdbc:postgresql://DB:5432/other?x=1", "postgres://db:5432"),
+    ("jdbc:aws-wrapper:postgresql://db/shop", "postgres://db:5432"),
+    ("jdbc:p6spy:mysql://db/shop", "mysql://db:3306"),
+    ("jdbc:jtds:sqlserver://db/shop", "sqlserver://db:1433"),
     ("jdbc:mysql://db:3307/shop", "mysql://db:3307"),
     ("jdbc:mysql://db/shop", "mysql://db:3306"),
     ("jdbc:mariadb://db/shop", "mysql://db:3306"),
@@ -134,7 +138,13 @@ def test_credentials_in_a_jdbc_url_do_not_survive(url):
     ("url", "table", "name"),
     [
         ("jdbc:postgresql://db/shop", "public.orders", "shop.public.orders"),
-        ("jdbc:postgresql://db/shop?ssl=true", "orders", "shop.orders"),
+        ("jdbc:postgresql://db/shop?ssl=true", "orders", "shop.public.orders"),
+        ("jdbc:postgresql://db/shop", "ORDERS", "shop.public.orders"),
+        ("jdbc:postgresql://db/shop", 'PUBLIC."a.b ""c"', 'shop.public.a.b "c'),
+        ("jdbc:postgresql://db/shop?currentSchema=sales,public", "orders", "shop.sales.orders"),
+        ("jdbc:postgresql://db/shop?options=-c%20search_path=sales", "orders", "shop.sales.orders"),
+        ("jdbc:postgresql://db/shop?options=-c search_path%3Dsales", "orders", "shop.sales.orders"),
+        ("jdbc:postgresql://db", "orders", "orders"),
         ("jdbc:postgresql://db/shop", 'public."Orders"', "shop.public.Orders"),
         ("jdbc:postgresql://db/shop", "other.public.orders", "other.public.orders"),
         ("jdbc:mysql://db/shop", "orders", "shop.orders"),
@@ -144,9 +154,19 @@ def test_credentials_in_a_jdbc_url_do_not_survive(url):
         ("jdbc:sqlserver://db;databaseName=shop", "dbo.orders", "shop.dbo.orders"),
         ("jdbc:sqlserver://db;database=shop;x=1", "[dbo].[orders]", "shop.dbo.orders"),
         ("jdbc:sqlserver://db;DatabaseName={shop}", "other.dbo.orders", "other.dbo.orders"),
-        ("jdbc:db2://db:50000/shop:user=alice;", "s.orders", "shop.s.orders"),
+        ("jdbc:db2://db:50000/shop:user=alice;", "s.orders", "shop.S.ORDERS"),
+        ("jdbc:db2://db:50000/shop:currentSchema=S;", "orders", "shop.S.ORDERS"),
         ("jdbc:redshift://db/shop", "public.orders", "shop.public.orders"),
         ("jdbc:derby:memory:shop", "APP.ORDERS", "APP.ORDERS"),
+        ("jdbc:derby:memory:shop", "orders", "APP.ORDERS"),
+        ("jdbc:derby:memory:shop", '"orders"', "APP.orders"),
+        ("jdbc:h2:mem:shop", "orders", "PUBLIC.ORDERS"),
+        ("jdbc:sqlserver://db;databaseName=shop", "orders", "shop.dbo.orders"),
+        ("jdbc:sqlserver://db;databaseName=shop", "other..orders", "other.dbo.orders"),
+        ("jdbc:snowflake://acc.snowflakecomputing.com/?db=SHOP&schema=S", "orders", "SHOP.S.ORDERS"),
+        ("jdbc:clickhouse://db/shop", "orders", "shop.orders"),
+        ("jdbc:clickhouse://db", "orders", "default.orders"),
+        ("jdbc:aws-wrapper:postgresql://db/shop", "orders", "shop.public.orders"),
         ("jdbc:sqlite:/data/shop.db", "orders", "orders"),
     ],
 )
@@ -193,8 +213,9 @@ def test_a_question_mark_in_a_file_name_is_no_parameter():
     assert naming.location("/data/a?b=c").name == "/data/a?b=c"
 
 
-def test_a_kafka_cluster_is_named_by_its_first_server():
+def test_a_kafka_cluster_is_named_by_one_of_its_servers_in_whatever_order_they_are_given():
     assert naming.kafka_namespace("one:9092,two:9092") == "kafka://one:9092"
+    assert naming.kafka_namespace(" two:9092, SASL_SSL://ONE:9092,,") == "kafka://one:9092"
     assert naming.kafka_namespace(" PLAINTEXT://one:9092 ") == "kafka://one:9092"
     assert naming.kafka_namespace("SASL_SSL://alice:s3cr3t@one:9092") == "kafka://one:9092"
 

@@ -36,7 +36,10 @@ ORDER = [
     "properties, owners, tags and the source's location",
     "facets of custom providers",
     "remarks beyond the first 20",
-    "details of datasets: catalog, dataSource, datasetType, pyspark_lineage_steps, storage, subset, symlinks",
+    (
+        "details of datasets: catalog, dataSource, datasetType, pyspark_lineage_steps, pyspark_name, storage, subset,"
+        " symlinks"
+    ),
     "schema fields without an edge",
     "INDIRECT edges",
     "columns of columnLineage, the largest first",
@@ -104,13 +107,13 @@ def large_state(full_run):
     )
     names = [column.name for column in lineage.columns] + [f"unused{n}" for n in range(50)]
     target = Dataset(Identifier("file", "/data/out"), tuple(Field(name, "string") for name in names), type="FILE")
-    written = attrs.evolve(full_run[1].outputs[0], dataset=target, lineage=lineage)
+    written = attrs.evolve(full_run[1].outputs[0], dataset=target, lineage=lineage, replaced="rows")
     return attrs.evolve(
         full_run[1],
         job=attrs.evolve(full_run[1].job, sql="SELECT " + TEXT),
         inputs=(
             *full_run[1].inputs,
-            RunInput(attrs.evolve(source, locations=("/data/users/2026-01-01",))),
+            RunInput(attrs.evolve(source, locations=("/data/users/2026-01-01",), guessed=True)),
             *(RunInput(Dataset(Identifier("file", f"/{n}"), versions=VERSIONS)) for n in range(30)),
         ),
         outputs=(written, *(RunOutput(Dataset(Identifier("file", f"/out/{n}"))) for n in range(30))),
@@ -261,7 +264,8 @@ def test_schemas_keep_what_edges_name(stages):
     """The names of two fields hold dots, or lie below another: the whole column stays."""
     details, fields = (stages[name] for name in ORDER[7:9])
     assert facets_of(details, "inputs", 2).keys() == {"schema"}
-    assert facets_of(details, "outputs", 0).keys() == {"schema", "columnLineage", "lifecycleStateChange"}
+    kept = {"schema", "columnLineage", "lifecycleStateChange", "pyspark_replaced"}
+    assert facets_of(details, "outputs", 0).keys() == kept
     kept = facets_of(fields, "inputs", 2)["schema"]["fields"]
     assert [field["name"] for field in kept] == [*(f"f{n}" for n in range(10)), "deep"]
     assert "schema" not in facets_of(fields, "inputs", 0)

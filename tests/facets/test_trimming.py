@@ -209,3 +209,44 @@ def test_a_secret_in_a_part_of_a_dataset_is_hidden(full_run: tuple[RunState, Run
 
     (read,) = redacted(state, Redaction(known=("k9-known-value",))).inputs
     assert read.dataset.locations == ("/in/password=***", "/in/***/2026-01-01", "/in/day=1")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/in/2024-01-01.json", "/in"),
+        ("/in/20240101.csv.gz", "/in"),
+        ("/in/day=1/2024-01-01.json", "/in"),
+        ("/out/loyalty_snapshot_2024-01-01", "/out/loyalty_snapshot"),
+        ("/out/loyalty-20240101", "/out/loyalty"),
+        ("/out/loyalty_2024_01_01", "/out/loyalty"),
+        ("/in/sales_2024-01-01.csv", "/in/sales.csv"),
+        ("/in/sales_2024-01-01T10-30.csv.gz", "/in/sales.csv.gz"),
+        ("/in/sales.01.02.2024.csv", "/in/sales.csv"),
+        ("/in/order20240101", "/in/order20240101"),
+        ("/in/file_120240101", "/in/file_120240101"),
+        ("/in/file_20241501", "/in/file_20241501"),
+        ("/in/v_2024-01-01_final", "/in/v_2024-01-01_final"),
+        ("/in/monday.csv", "/in/monday.csv"),
+    ],
+)
+def test_files_and_folders_that_are_called_by_a_day_are_one_dataset(path: str, name: str) -> None:
+    dataset = Dataset(Identifier("file", path), type="FILE")
+    trimmed = Trimming().dataset(dataset)
+    assert trimmed.identifier.name == name
+    assert trimmed.locations == (() if name == path else (path,))
+    assert Trimming(()).dataset(dataset) is dataset
+
+
+def test_a_table_that_is_called_by_a_day_is_a_table_of_its_own() -> None:
+    table = Dataset(Identifier("file", "/wh/orders_2024-01-01"), type="TABLE")
+    assert Trimming().dataset(table) is table
+
+
+def test_the_job_of_a_folder_with_a_day_in_its_name_has_the_same_name_every_day() -> None:
+    assert Trimming().undated("/out/snapshot_2024-01-01/flights") == "/out/snapshot/flights"
+    found = [copied(files(f"file:/in/2025-07-{day}.json"), f"file:/out/all_2025-07-{day}") for day in ("21", "22")]
+    assert {each.inputs[0].identifier.name for each in found} == {"/in"}
+    assert len({output_label(each, Trimming()) for each in found}) == 1
+    (edge,) = found[0].outputs[0].lineage.columns[0].edges
+    assert edge.dataset.name == "/in"

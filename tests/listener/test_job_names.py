@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from openlineage_pyspark.listener.runs.open_run import application_name, job_name
+from openlineage_pyspark.facets.commands.target import label_of
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset
+from openlineage_pyspark.facets.datasets.kafka import topic_dataset
+from openlineage_pyspark.facets.datasets.tables import at_location
+from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Identifier, Symlink, Trimming
+from openlineage_pyspark.listener.runs.open_run import application_name, job_name, unique_label
 
 
 def test_a_job_is_named_after_the_application_the_command_and_its_target() -> None:
@@ -38,3 +43,45 @@ def test_the_name_of_a_parent_is_never_cut() -> None:
     name = job_name([application, "write", "x" * 300], replace_dots=False)
     assert name.startswith(application + ".write.x")
     assert len(name) == len(application) + 1 + 100
+
+
+def of_catalog(catalog: str, name: str, place: str = "/lake/t") -> Dataset:
+    links = (Symlink("file:///wh", name), Symlink(catalog, name))
+    return Dataset(Identifier("file", place), symlinks=links, catalog=Catalog("spark", "x", catalog), type="TABLE")
+
+
+def label(dataset: Dataset) -> str:
+    return unique_label(label_of(dataset), dataset, Trimming())
+
+
+@pytest.mark.parametrize(
+    ("name", "of_job"), [("default.orders", "default_orders"), ("sales.order_lines", "sales_order_lines")]
+)
+def test_a_table_of_sparks_own_catalog_has_its_plain_name_in_its_job(name: str, of_job: str) -> None:
+    assert label(of_catalog("spark_catalog", name)) == of_job
+    view = Dataset(Identifier("file:///wh", name), catalog=Catalog("spark", "x", "spark_catalog"), type="VIEW")
+    assert label(view) == of_job
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (of_catalog("i1", "db.t"), of_catalog("i2", "db.t")),
+        (of_catalog("i1", "db.t"), of_catalog("spark_catalog", "db.t")),
+        (of_catalog("spark_catalog", "a_b.c"), of_catalog("spark_catalog", "a.b_c")),
+        (of_catalog("spark_catalog", "a.b.c"), of_catalog("spark_catalog", "a.b_c")),
+        (jdbc_dataset("jdbc:derby:memory:a", "o"), jdbc_dataset("jdbc:sqlite:/b", "o")),
+        (jdbc_dataset("jdbc:mysql://h/shop", "o"), jdbc_dataset("jdbc:mysql://g/shop", "o")),
+        (topic_dataset("a:9092", "clicks"), topic_dataset("b:9092", "clicks")),
+        (at_location("/a_b/c"), at_location("/a/b_c")),
+        (at_location("/x/a/b"), at_location("/y/a/b")),
+    ],
+)
+def test_outputs_whose_short_names_agree_have_two_jobs(one: Dataset, other: Dataset) -> None:
+    assert label(one) != label(other)
+
+
+def test_a_table_has_one_job_before_and_after_its_location_is_known() -> None:
+    first = Dataset(Identifier("i1", "db.t"), catalog=Catalog("iceberg", "hive", "i1"), type="TABLE")
+    assert label(first) == label(of_catalog("i1", "db.t")) == label(of_catalog("i1", "db.t", "/elsewhere"))
+    assert re.fullmatch(r"db_t_[0-9a-f]{6}", label(first))

@@ -252,3 +252,25 @@ def test_a_statement_whose_inserts_are_one_execution_is_over_with_it() -> None:
     own = {**part(FROM_T, "/a"), "command": False}
 
     assert [s.event_type for s in fed(runs(), start(1, **own), end(1))] == ["START", "COMPLETE"]
+
+
+def test_a_statement_whose_inner_part_can_not_be_analyzed_fails_once() -> None:
+    error = {"class": "AnalysisException", "message": "refused", "stack": ""}
+    inner = {"unresolved": "org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand"}
+    states = fed(runs(), start(1, **save("/a")), start(2, 1), end(2, error=error, **inner), end(1, error=error))
+
+    assert told(states) == [("START", "BATCH", ["/a"]), ("FAIL", "BATCH", ["/a"])]
+
+
+def test_a_table_that_is_made_without_columns_has_those_that_spark_finds() -> None:
+    schema = '{"type":"struct","fields":[{"name":"a","type":"integer","nullable":true,"metadata":{}}]}'
+    create = plan("org.apache.spark.sql.execution.command.CreateDataSourceTableCommand")
+    table = {"o": "org.apache.spark.sql.catalyst.catalog.CatalogTable", "locationUri": "file:/in", "kind": "EXTERNAL"}
+    name = {"o": "org.apache.spark.sql.catalyst.TableIdentifier", "table": "t", "database": "d"}
+    encoded = create["plan"]
+    encoded["classes"][0][2] = ["table"]
+    encoded["nodes"] = [[0, [], [{**table, "identifier": name}]]]
+    states = fed(runs(), start(1, **create), end(1, schema=schema))
+
+    fields = [[(f.name, f.type) for f in state.outputs[0].dataset.fields] for state in states]
+    assert (fields, [state.outputs[0].lifecycle for state in states]) == ([[], [("a", "int")]], [None, None])

@@ -120,7 +120,7 @@ def test_a_job_of_rdds_has_inputs_an_output_and_what_was_counted() -> None:
         ("file", "/data"),
         ("file", "/logs"),
         ("kafka://h:1", "clicks"),
-        ("derby:memory:d", "T"),
+        ("derby:memory:d", "APP.T"),
     ]
     (output,) = state.outputs
     assert (output.dataset.identifier.name, output.dataset.file_format, output.lineage) == ("/data/out", "text", None)

@@ -54,7 +54,6 @@ def test_the_nearest_key_is_written_as_in_the_place_of_the_unknown_one(tmp_path:
     "name",
     [
         "dataset.extraTrimmers",
-        "dataset.namespaceResolvers.kafka.type",
         "circuitBreaker.type",
         "circuitBreaker.memoryThreshold",
         "metrics.type",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -157,7 +158,7 @@ def test_a_query_that_another_ones_micro_batch_starts_counts_for_itself() -> Non
 def test_a_job_that_is_named_by_what_it_writes_has_no_options_in_its_name() -> None:
     state = last(start(1, 1, to_table("Orders(rate=5, cores=8)")), end(1))
 
-    assert state.job.name == "app.streaming_query.OrdersTable"
+    assert re.fullmatch(r"app\.streaming_query\.Orders_[0-9a-f]{6}", state.job.name)
 
 
 def test_a_query_without_a_name_is_named_by_what_it_writes_also_in_foreach_batch() -> None:
@@ -185,3 +186,37 @@ def test_a_job_that_is_named_by_what_it_reads_has_no_options_in_its_name(namespa
     assert output_label(part, DEFAULT_TRIMMING) == stream_label(None, [part], DEFAULT_TRIMMING) == label
     written = PlanLineage(outputs=(WrittenDataset(Write(Dataset(Identifier("file", "/x")), label="x"), None),))
     assert stream_label(None, [part, written], DEFAULT_TRIMMING) == "x"
+
+
+@pytest.mark.parametrize(
+    "folder", ["/data/out/{}", "/data/out/batch_{}", "/data/out/batchId={}", "/data/out/epoch-00{}", "/data/out/{}.csv"]
+)
+def test_folders_of_the_number_of_a_batch_are_one_output_and_one_job(folder: str) -> None:
+    def run(first: int) -> tuple[str, list[str]]:
+        found = Assembled()
+        batches = (first, first + 1)
+        for at, batch in enumerate(batches):
+            outer, inner = 10 * at + 1, 10 * at + 2
+            around = {**to_foreach(), "batch": {"id": batch, "query": "q"}}
+            for record in (start(outer, outer, around), start(inner, outer, save(folder.format(batch)))):
+                found.feed(record)
+            found.feed(end(inner, write(2)))
+            found.feed(end(outer))
+        (state,) = found.feed(END)
+        return state.job.name, [output.dataset.identifier.name for output in state.outputs]
+
+    assert run(0) == run(7) == ("app.streaming_query.data_out", ["/data/out"])
+
+
+@pytest.mark.parametrize("folder", ["/data/v7", "/data/part_7", "/data/8", "/data/7/all", "/7"])
+def test_a_folder_that_only_has_a_number_is_an_output_of_its_own(folder: str) -> None:
+    found = Assembled()
+    for record in (
+        start(1, 1, {**to_foreach(), "batch": {"id": 7, "query": "q"}}),
+        start(2, 1, save(folder)),
+        end(2),
+        end(1),
+    ):
+        found.feed(record)
+    (state,) = found.feed(END)
+    assert [output.dataset.identifier.name for output in state.outputs] == [folder]

@@ -255,7 +255,7 @@ def names(states: list[Any]) -> list[tuple[str, list[str], list[str]]]:
     ]
 
 
-LINKS = ["file:///warehouse default.t", "ice default.t"]
+LINKS = ["ice default.t"]
 
 
 @pytest.mark.parametrize("command", ["CreateTableAsSelect", "ReplaceTableAsSelect"])
