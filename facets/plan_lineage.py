@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import attrs
 from openlineage_pyspark.facets.commands import inserts
 from openlineage_pyspark.facets.commands.registry import is_command, job_word, sinks_of, write_of
-from openlineage_pyspark.facets.commands.target import Scoped, UnnamedTarget, Write, trimmed
+from openlineage_pyspark.facets.commands.target import Scoped, Target, UnnamedTarget, Write, trimmed
 from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.built_in import SOURCES, relation_of
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Relation, Session
@@ -43,6 +43,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.model.run import PATHS, Gap
+from openlineage_pyspark.facets.model.variables import VariableName, VariableWrite, variable_of, variable_writes
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, called_codes, known_type
 from openlineage_pyspark.facets.trace.operators import RULES
@@ -76,6 +77,22 @@ class WrittenDataset:
 
 
 @attrs.frozen
+class VariableValue:
+    """
+    What a variable of SQL was set to.
+
+    Args:
+        datasets: the datasets that its value was computed from.
+        sources: the source columns of its value, with those that decided which row it is from.
+        wording: what the expressions say that it was computed by.
+    """
+
+    datasets: tuple[Dataset, ...] = ()
+    sources: RememberedKinds = attrs.Factory(dict)
+    wording: Wording = attrs.Factory(Wording)
+
+
+@attrs.frozen
 class PlanLineage:
     """
     What a plan reads and writes, and the lineage between them.
@@ -92,11 +109,13 @@ class PlanLineage:
         columns: the lineage of the plan's own output; None unless it is a query.
         gaps: operators, commands and relations without a rule, and parts that were cut.
         operators: the number of operators in the plan.
-        command: the command's part of the job's name; None for a query, or if the target is not known.
+        command: the command's part of the job's name; None for a query.
+        unnamed: whether it is a command whose target is not known.
         quiet: whether the plan is a command that writes no dataset, or reads files only to infer their schema.
         code: kind of code that can't be read (`trace.expressions.Code`) -> how often the plan has it.
         streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or
             generates its rows, or has no new data in this micro-batch.
+        variables: the variables of SQL that it sets, declares or drops, with what they now hold.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -109,9 +128,11 @@ class PlanLineage:
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
     command: str | None = None
+    unnamed: bool = False
     quiet: bool = False
     code: Mapping[str, int] = attrs.Factory(dict)
     streamed: tuple[tuple[Identifier, ...], ...] = ()
+    variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
 
 
 @attrs.frozen
@@ -125,6 +146,7 @@ class EarlierPlans:
         rows: exprId -> the influences on all rows of its plan.
         texts: exprId -> its composed text.
         wordings: exprId -> what the expressions of its plan say.
+        variables: variable of SQL -> what an earlier statement has set it to.
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
@@ -132,6 +154,7 @@ class EarlierPlans:
     rows: Mapping[int, RememberedKinds] = attrs.Factory(dict)
     texts: Mapping[int, str] = attrs.Factory(dict)
     wordings: Mapping[int, Wording] = attrs.Factory(dict)
+    variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
 
 
 def lineage_of_plan(
@@ -205,6 +228,11 @@ class _Leaves:
             self.unread.add(at)
             self.remark(operator, found.opaque)
         self.relations[at] = found
+        rows: dict[SourceField, dict[Kind, list[Way]]] = {}
+        for column in found.rows:
+            rows.setdefault((column.dataset, column.name), {})[column.kind] = [Way()]
+        if rows:
+            self.remembered_rows[at] = rows
         return found
 
     def add(self, dataset: Dataset) -> None:
@@ -231,7 +259,7 @@ class _Leaves:
         if origin.id in self._remembered_texts:
             return self._remembered_texts[origin.id]
         columns = relation.columns.get(origin.id, ())
-        if len(columns) != 1 or not columns[0].identity:
+        if len(columns) != 1 or columns[0].kind is not Kind.IDENTITY:
             known = self._plan.attributes.get(origin.id)
             return quoted_name(known.name) if known is not None else "?"
         dataset, name = columns[0].dataset, quoted_name(columns[0].name)
@@ -244,6 +272,9 @@ class _Leaves:
 
     def _from_memory(self, operator: Operator) -> Relation | None:
         """Return the relation of a leaf whose rows an earlier plan computed; None for any other leaf."""
+        variable = variable_of(self._plan, operator)
+        if variable is not None:
+            return self._of_variable(operator, variable)
         ids = self._remembered_ids(operator)
         if not ids:
             return None
@@ -254,10 +285,22 @@ class _Leaves:
                 self._remembered_texts[output.id] = self._memory.texts[id_]
             rows = self._memory.rows.get(id_, {})
             # All columns of an earlier plan have the same influences on their rows.
-            self.remembered_rows[id(rows)] = rows
+            self.remembered_rows[-1 - id(rows)] = rows
         for wording in {id(found): found for i in ids if (found := self._memory.wordings.get(i))}.values():
             self.remembered_wording = self.remembered_wording.joined(wording)
         return Relation(tuple(datasets.values()))
+
+    def _of_variable(self, operator: Operator, variable: VariableName) -> Relation:
+        """Return the relation of the use of a variable: what the statement reads that has set it."""
+        value = self._memory.variables.get(variable)
+        if value is None:
+            what = f"the variable {'.'.join(variable.parts)}: what its value was computed from is not known"
+            self.remark(operator, what)
+            return NO_DATASETS
+        for output in operator.output:
+            self.remembered[output.id] = value.sources
+        self.remembered_wording = self.remembered_wording.joined(value.wording)
+        return Relation(value.datasets)
 
     def _remembered_ids(self, operator: Operator) -> list[int]:
         """Return the exprIds under which an earlier plan computed an operator's output, in order; none if none did."""
@@ -295,34 +338,21 @@ class _Analysis:
             for each in write.each
         ]
         writes = tuple(write for _, write in written)
-        unknown = False
-        for at, target in zip(sinks, found, strict=True):
-            if isinstance(target, UnnamedTarget) and target.target is not None:
-                unknown = True
-                self.leaves.remark(plan.operators[at], f"{target.target}: what it writes is not known")
-            elif isinstance(target, Write) and target.remark is not None:
-                self.leaves.remark(plan.operators[at], target.remark)
+        unknown = self._remark_targets(sinks, found)
         query = None if sinks else plan.root
         streamed = inserts.streamed_query(plan)
         if streamed is not None:
             tops = {streamed}
         else:
             tops = {plan.root} if query is not None else {read for target in found for read in target.reads}
-        if writes:
-            tops.update(top for at in sinks for top in self.trace.subqueries(at))
-            # The values of an UPDATE that Spark has rewritten may be anywhere in the query.
-            parts = [part for write in writes for column in write.columns for part in column.values]
-            tops.update(at for part in parts for at in part.scope)
-            tops.update(self.trace.subqueries_in(part.value for part in parts))
-        reached = sorted({at for top in tops for at in self.trace.reachable(top)})
+        tops |= self._held(sinks, writes) if writes else set()
+        variables = variable_writes(plan)
+        holding = {each.query for each in variables if each.query is not None}
+        holding.update(self.trace.subqueries_in(each.value for each in variables))
+        reached = sorted({at for top in (*tops, *holding) for at in self.trace.reachable(top)})
         self._read(reached)
         outputs = tuple(self._written(write, at) for at, write in written)
-        if plan.cut:
-            self.leaves.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
-        for broken in plan.broken:
-            name, _, problem = broken.partition(": ")
-            said = f"could not be read ({problem}): what comes through it is not known"
-            self.leaves.remarks[Gap(name, said)] = None
+        self._remark_missing()
         results = self._results(query if streamed is None else streamed)
         texts = self._texts(query if streamed is None else streamed)
         columns = self._query_lineage(query, results) if query is not None else None
@@ -337,12 +367,55 @@ class _Analysis:
             columns=columns,
             gaps=tuple(self.leaves.remarks),
             operators=len(plan.operators),
-            command=job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
+            command=job_word(plan.operators[sinks[0]]) if sinks else None,
+            unnamed=unknown and not writes,
             quiet=(bool(sinks) and not tops and not writes and not unknown)
             or any(infers_schema(plan.operators[at]) for at in reached if not sinks),
             code=self._code(reached),
             streamed=self._streamed(streamed) if streamed is not None else (),
+            variables={each.name: self._variable(each) for each in variables},
         )
+
+    def _remark_targets(self, sinks: Sequence[int], found: Sequence[Target]) -> bool:
+        """Add what is not known of the targets of commands, and return whether one of them has no name."""
+        unknown = False
+        for at, target in zip(sinks, found, strict=True):
+            if isinstance(target, UnnamedTarget) and target.target is not None:
+                unknown = True
+                self.leaves.remark(self.plan.operators[at], f"{target.target}: what it writes is not known")
+            elif isinstance(target, Write) and target.remark is not None:
+                self.leaves.remark(self.plan.operators[at], target.remark)
+        return unknown
+
+    def _held(self, sinks: Sequence[int], writes: Sequence[Write]) -> set[int]:
+        """Return the tops of the queries that commands hold in their own expressions."""
+        tops = {top for at in sinks for top in self.trace.subqueries(at)}
+        # The values of an UPDATE that Spark has rewritten may be anywhere in the query.
+        parts = [part for write in writes for column in write.columns for part in column.values]
+        tops.update(at for part in parts for at in part.scope)
+        tops.update(self.trace.subqueries_in(part.value for part in parts))
+        return tops
+
+    def _remark_missing(self) -> None:
+        """Add a remark if a part of the plan was cut, and for each that could not be read."""
+        if self.plan.cut:
+            self.leaves.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
+        for broken in self.plan.broken:
+            name, _, problem = broken.partition(": ")
+            said = f"could not be read ({problem}): what comes through it is not known"
+            self.leaves.remarks[Gap(name, said)] = None
+
+    def _variable(self, write: VariableWrite) -> VariableValue:
+        """Return what a variable holds after a statement: a column of one row, or what an expression computes."""
+        found: SourceKinds = {}
+        if write.query is not None:
+            found = self._found(Origin(write.query, write.id))
+            for field, kinds in self._rows((write.query,)).items():
+                for kind, ways in kinds.items():
+                    self._add(found, field, kind, ways)
+        elif write.value is not None:
+            self._join(found, self.trace.expression((self.plan.root,), write.value, Kind.IDENTITY, self.plan.root))
+        return VariableValue(tuple(self.leaves.datasets.values()), found, self._wording)
 
     def _code(self, reached: list[int]) -> dict[str, int]:
         """Return how often the plan has each kind of code that can't be read, as metrics name the kinds."""
@@ -558,7 +631,7 @@ class _Analysis:
             for kind, paths in kinds.items():
                 ways = self._ways(kind, paths, origin, opaque=bool(relation.opaque))
                 for column in columns:
-                    here = kind if column.identity else compose(kind, Kind.TRANSFORMATION)
+                    here = compose(kind, column.kind)
                     self._add(found, (column.dataset, column.name), here, ways)
                 for field, earlier in remembered.items():
                     for inner, before in earlier.items():

@@ -18,14 +18,17 @@ from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Dataset, 
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Wording
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.plan_lineage import EarlierPlans, PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.model.variables import VariableName
+from openlineage_pyspark.facets.plan_lineage import EarlierPlans, PlanLineage, VariableValue, lineage_of_plan
 from openlineage_pyspark.facets.trace.solve import ROWS
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnded, ExecutionStarted, QueryExecution
 from openlineage_pyspark.listener.runs.assemble import ExecutionAnalyzed, RecordStep
+from openlineage_pyspark.listener.runs.models import saved_model
 
 _MOST_REMEMBERED = 50_000
 _MOST_TABLES = 2_000
+_MOST_VARIABLES = 2_000
 
 
 def session_settings_of(
@@ -86,12 +89,14 @@ class Analyses:
         self._guard = guard
         # Only for executions that have not ended.
         self._open: dict[int, PlanLineage] = {}
+        self._models: set[int] = set()
         self._datasets: dict[int, tuple[Dataset, ...]] = {}
         self._sources: dict[int, Any] = {}
         self._rows: dict[int, Any] = {}
         self._texts: dict[int, str] = {}
         self._wordings: dict[int, Wording] = {}
         self._tables: dict[str, Dataset] = {}
+        self._variables: dict[VariableName, VariableValue] = {}
 
     def of(self, step: RecordStep, *, wanted: bool) -> PlanLineage | None:
         """
@@ -110,13 +115,17 @@ class Analyses:
         """
         if isinstance(step, ExecutionEnded):
             done = self._open.pop(step.id, None)
+            self._models.discard(step.id)
             if done is not None and step.failure is None:
                 self._learn(done)
         if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)):
             return None
+        if isinstance(step, ExecutionStarted) and step.model:
+            self._models.add(step.id)
         found = None
         if wanted:
-            found = self._open[step.id] = self._analysis(step.query)
+            found = self._analysis(step.query)
+            found = self._open[step.id] = saved_model(found) if step.id in self._models else found
         outlives_plan = step.is_checkpoint if isinstance(step, ExecutionAnalyzed) else False
         if step.id in self._open and (outlives_plan or (found is not None and step.query.stream is not None)):
             self._remember(self._open[step.id])
@@ -135,13 +144,23 @@ class Analyses:
 
     def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
         plan = encoded.decode(self._place)
-        memory = EarlierPlans(self._datasets, self._sources, self._rows, self._texts, self._wordings)
+        memory = EarlierPlans(self._datasets, self._sources, self._rows, self._texts, self._wordings, self._variables)
         session = session_settings_of(plan, self._metastore, self._trimming, views=self._views)
         session = attrs.evolve(session, tables=self._tables)
         return lineage_of_plan(plan, session, memory, is_command=is_command, paths=self._paths, composed=self._composed)
 
     def _learn(self, plan_lineage: PlanLineage) -> None:
-        """Remember the tables that a plan has used: a catalog may have forgotten them when it is asked."""
+        """
+        Remember what a statement has done that later ones need.
+
+        That is the tables that it has used, since a catalog may have forgotten them when it is asked; and the variables
+        that it has set.
+        """
+        for name, value in plan_lineage.variables.items():
+            self._variables.pop(name, None)
+            self._variables[name] = value
+        while len(self._variables) > _MOST_VARIABLES:
+            del self._variables[next(iter(self._variables))]
         for dataset in plan_lineage.inputs:
             self._put(dataset)
         for output in plan_lineage.outputs:

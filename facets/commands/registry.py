@@ -6,7 +6,7 @@ The commands of this package: the import of their modules registers them, so tha
 
 from __future__ import annotations
 
-from openlineage_pyspark.facets.commands import delta, hudi, inserts, row_level, tables
+from openlineage_pyspark.facets.commands import delta, hudi, iceberg, inserts, row_level, tables
 from openlineage_pyspark.facets.commands.target import (
     COMMAND,
     DATASOURCES,
@@ -27,7 +27,7 @@ from openlineage_pyspark.facets.model.plan import Operator, Plan
 
 __all__ = ["BUILT_IN", "QUIET", "WRITES", "is_command", "is_known", "job_word", "namesake", "sinks_of", "write_of"]
 
-BUILT_IN = (inserts, tables, row_level, delta, hudi)
+BUILT_IN = (inserts, tables, row_level, delta, iceberg, hudi)
 """The modules whose import registers their commands."""
 
 
@@ -65,9 +65,8 @@ BUILT_IN = (inserts, tables, row_level, delta, hudi)
             UncacheTable UnsetViewProperties""",
         DATASOURCES: "CreateTempViewUsing RefreshResource",
         "org.apache.spark.sql.delta.commands": """
-            DescribeDeltaDetailCommand DescribeDeltaHistoryCommand OptimizeTableCommand""",
+            DescribeDeltaDetailCommand DescribeDeltaHistoryCommand""",
         "org.apache.spark.sql.delta.skipping.clustering.temp": "AlterTableClusterBy",
-        "io.delta.tables.execution": "VacuumTableCommand",
     }
 )
 def _nothing(_plan: Plan, _operator: Operator, _session: Session) -> Target:

@@ -28,18 +28,23 @@ from openlineage_pyspark.facets.model.plan import (
 )
 
 
-def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], operator: Operator) -> Write:
+def changed(plan: Plan, found: Write, target: int, assigned: Iterable[tuple[str, Value]], operator: Operator) -> Write:
     """
     Return the write of a DELETE or an UPDATE.
 
+    Rows that the condition does not choose stay untouched, and in these the columns that are set keep their values.
+
     Args:
+        plan: the plan.
         found: the write of the target.
         target: the index of the target's operator.
         assigned: the columns with the expressions that they are set to; empty for a DELETE.
         operator: the command, whose `condition` chooses the rows.
     """
     columns = tuple(Assigned(name, (Scoped(value, (target,)),)) for name, value in assigned)
-    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), changes=target)
+    chosen = _chosen(operator, target)
+    keeps = _leaves_rows(plan, operator)
+    return attrs.evolve(found, reads=(target,), columns=columns, influences=chosen, changes=target, keeps_rows=keeps)
 
 
 @command({LOGICAL: "DeleteFromTable UpdateTable"})
@@ -49,7 +54,7 @@ def row_level(plan: Plan, operator: Operator, session: Session) -> Target:
     found = write_to_relation(plan, target, None, session, None)
     if target is None or not isinstance(found, Write):
         return found
-    return changed(found, target, _assigned(plan, operator.sequence("assignments")), operator)
+    return changed(plan, found, target, _assigned(plan, operator.sequence("assignments")), operator)
 
 
 @attrs.frozen
@@ -134,7 +139,7 @@ def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
         return found
     was = _command(plan, operator)
     if was == "DELETE":
-        return changed(found, target, (), operator)
+        return changed(plan, found, target, (), operator)
     written = _written(plan, operator, query)
     names = [column.name for column in plan.operators[target].output]
     if was != "UPDATE":
@@ -144,7 +149,9 @@ def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
         )
         return attrs.evolve(found, columns=columns, changes=target, keeps_rows=True)
     columns = tuple(Assigned(name, _updated(plan, query, at)) for name, at in zip(names, written, strict=False))
-    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), changes=target)
+    chosen = _chosen(operator, target)
+    keeps = _leaves_rows(plan, operator)
+    return attrs.evolve(found, reads=(target,), columns=columns, influences=chosen, changes=target, keeps_rows=keeps)
 
 
 @reads({"org.apache.spark.sql.connector.write.RowLevelOperationTable": {"command": "operation.command"}})
@@ -153,6 +160,13 @@ def _command(plan: Plan, operator: Operator) -> str | None:
     around = operator.operator("table")
     table = plan.operators[around].described("table") if around is not None else None
     return table.text("command") if table is not None else None
+
+
+def _leaves_rows(plan: Plan, operator: Operator) -> bool:
+    """Return whether rows may stay untouched: Spark writes the condition of an UPDATE of all rows as `true`."""
+    condition = operator.arguments.get("condition")
+    literal = next(plan.expressions_of((condition,)), None)
+    return condition is not None and (literal is None or literal.arguments.get("value") is not True)
 
 
 def _chosen(operator: Operator, target: int) -> tuple[Scoped, ...]:

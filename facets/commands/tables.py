@@ -455,7 +455,7 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
     if name is None:
         return unnamed(None, query)
     fields = named_fields(plan, query, ()) or _columns(plan, operator)
-    dataset = _resolved(plan, plan.operators[name], session, fields, _spec(plan, operator, "location"))
+    dataset = resolved_table(plan, plan.operators[name], session, fields, _spec(plan, operator, "location"))
     if dataset is None:
         return unnamed(None, query)
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
@@ -506,7 +506,7 @@ _V2_CHANGES: dict[str, Lifecycle] = {
 def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Target:
     """DROP, TRUNCATE, ALTER and RENAME of a table in a DataSource V2 catalog."""
     resolved = next((plan.operators[below] for below in operator.children), None)
-    dataset = _resolved(plan, resolved, session) if resolved is not None else None
+    dataset = resolved_table(plan, resolved, session) if resolved is not None else None
     if resolved is None or dataset is None:
         return unnamed(None, None)
     lifecycle = _V2_CHANGES.get(operator.name, "ALTER")
@@ -590,10 +590,22 @@ def _last_part(name: str, new: str) -> str:
         }
     }
 )
-def _resolved(
+def resolved_table(
     plan: Plan, operator: Operator, session: Session, fields: tuple[Field, ...] = (), location: str | None = None
 ) -> Dataset | None:
-    """Return the dataset of a ResolvedIdentifier or ResolvedTable, as the session catalog has it if it is there."""
+    """
+    Return the dataset of a ResolvedIdentifier or ResolvedTable, as the session catalog has it if it is there.
+
+    Args:
+        plan: the plan.
+        operator: the ResolvedIdentifier or ResolvedTable.
+        session: the session's settings.
+        fields: its schema; empty to use that of the operator.
+        location: where it will be, if a command says so.
+
+    Returns:
+        None if it has no name.
+    """
     table, path = operator.described("tableMetadata"), operator.text("tablePath")
     if table is None and path is not None:
         known = {"identifier": _session_identifier(operator), "locationUri": location, "defaultPath": path}

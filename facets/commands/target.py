@@ -440,5 +440,8 @@ def write_of(plan: Plan, operator: Operator, session: Session) -> Target:
 
 def job_word(operator: Operator) -> str:
     """Return the command's part of a job's name, as in the Java integration, from the analyzed command."""
+    procedure = operator.described("procedure")
+    if procedure is not None:
+        return f"call_{naming.snake_case(procedure.simple_name.removesuffix('Procedure'))}"
     word = naming.snake_case(_SAME_JOB.get(operator.name, operator.name))
     return f"execute_{word}" if word.endswith("_command") else word

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import attrs
 import sqlglot
 from openlineage_pyspark.facets.datasets.sql_tables import NO_TABLES
+from openlineage_pyspark.facets.model.lineage import Kind, compose
 from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -27,6 +28,11 @@ SourceColumn: TypeAlias = tuple[str, str]
 """The names of a table and of a column in it."""
 SourceColumns: TypeAlias = Mapping[SourceColumn, bool]
 """Source column -> whether its value arrives unchanged."""
+SourceKinds: TypeAlias = Mapping[SourceColumn, frozenset[Kind]]
+"""Source column -> how it arrives."""
+_SAME = frozenset((Kind.IDENTITY,))
+_MADE = frozenset((Kind.TRANSFORMATION,))
+_OF_ROWS = frozenset((Kind.FILTER, Kind.JOIN, Kind.GROUP_BY, Kind.SORT))
 
 # The base class of all nodes has another name in newer versions, where SetOperation is new too.
 _Node: Any = getattr(exp, "Expr", exp.Expression)
@@ -69,6 +75,20 @@ _LOOK_UPS = ("dictget", "dicthas", "dictisin", "joinget")
 _LOOK_UP_KEYS = ("dicthas", "dictisin", "dictgethierarchy", "dictgetchildren", "dictgetdescendants")
 
 
+# Where a SELECT decides about its rows, and how.
+_CLAUSES = {
+    "where": Kind.FILTER,
+    "group": Kind.GROUP_BY,
+    "having": Kind.FILTER,
+    "qualify": Kind.FILTER,
+    "order": Kind.SORT,
+}
+# Functions whose argument can't be read back.
+_MASKING = frozenset({"md5", "md5digest", "sha", "sha1", "sha2", "crc32", "xxhash64"})
+# What sqlglot calls aggregates, and takes the value of one row.
+_OF_ONE_ROW = frozenset({"lag", "lead", "firstvalue", "lastvalue", "nthvalue"})
+
+
 class TooLargeError(Exception):
     """The query is longer, or has more sources, than is read."""
 
@@ -84,13 +104,20 @@ class ResultColumn:
 
     Args:
         name: the name of the column, as the database spells it; None for all columns of `table`.
-        sources: the source columns; None if they are not known.
+        kinds: the source columns, and how they arrive; None if they are not known.
         table: the table whose columns these are, under their own names; None if this is one column.
     """
 
     name: str | None
-    sources: SourceColumns | None = None
+    kinds: SourceKinds | None = None
     table: str | None = None
+
+    @property
+    def sources(self) -> SourceColumns | None:
+        """The source columns, without those that only decide about the rows of a subquery; None if not known."""
+        if self.kinds is None:
+            return None
+        return {source: Kind.IDENTITY in kinds for source, kinds in self.kinds.items() if kinds - _OF_ROWS}
 
 
 @attrs.frozen
@@ -102,15 +129,19 @@ class Query:
         tables: the names of its tables, as they are written, each once.
         items: its columns, in order.
         whole: whether it has no other columns.
+        rows: the source columns that decide about its rows, and how.
+        rows_known: whether these are all.
     """
 
     tables: tuple[str, ...]
     items: tuple[ResultColumn, ...]
     whole: bool
+    rows: SourceKinds = attrs.field(factory=dict)
+    rows_known: bool = True
 
-    def sources(self, names: tuple[str, ...]) -> list[SourceColumns | None]:
+    def sources(self, names: tuple[str, ...]) -> list[SourceKinds | None]:
         """
-        Return the source columns of each column of the result.
+        Return the source columns of each column of the result, and how they arrive.
 
         Args:
             names: the names of all its columns, as the database tells them.
@@ -122,16 +153,16 @@ class Query:
         wild = [at for at, item in enumerate(items) if item.table is not None]
         fits = len(names) >= len(items) - 1 if wild else len(names) == len(items)
         if not self.whole or len(wild) > 1 or not fits:
-            by_name = {item.name.lower(): item.sources for item in items if item.name is not None}
+            by_name = {item.name.lower(): item.kinds for item in items if item.name is not None}
             return [by_name.get(name.lower()) for name in names]
         before = wild[0] if wild else len(items)
         after = len(items) - before - len(wild)
         found = []
         for at, name in enumerate(names):
             if at < before or at >= len(names) - after:
-                found.append(items[at if at < before else at - len(names)].sources)
+                found.append(items[at if at < before else at - len(names)].kinds)
             else:
-                found.append({(str(items[before].table), name): True})
+                found.append({(str(items[before].table), name): _SAME})
         return found
 
 
@@ -175,7 +206,8 @@ def read_parsed(query: Any, dialect: str | None) -> Query:
         result = reader.query(query, None, {})
     except (SqlglotError, RecursionError) as problem:
         raise UnreadableError from problem
-    return Query(tuple(reader.tables), tuple(result.items), whole=result.every is _ABSENT)
+    known = result.rows is not None
+    return Query(tuple(reader.tables), tuple(result.items), result.every is _ABSENT, result.rows or {}, known)
 
 
 _ABSENT: Any = object()
@@ -191,10 +223,12 @@ class _Rows:
         items: its columns.
         every: the sources of each column that is not among the items; None if they are not known, and `_ABSENT` if
             there are no others.
+        rows: the sources that decide about its rows, and how; None if not all are known.
     """
 
     items: list[ResultColumn]
     every: Any = _ABSENT
+    rows: SourceKinds | None = attrs.Factory(dict)
 
     def columns(self, key: str, keyed: Any) -> list[ResultColumn]:
         """Return the columns with a name."""
@@ -214,14 +248,15 @@ class _Scope:
     ctes: dict[str, _Rows]
     rows: list[_Rows] = attrs.Factory(list)
     named: dict[str, _Rows] = attrs.Factory(dict)
-    arrays: dict[str, SourceColumns | None] = attrs.Factory(dict)
+    arrays: dict[str, SourceKinds | None] = attrs.Factory(dict)
     aliases: dict[str, Any] = attrs.Factory(dict)
     earlier: dict[str, Any] = attrs.Factory(dict)
     scalars: dict[str, Any] = attrs.Factory(dict)
     windows: dict[str, Any] = attrs.Factory(dict)
     using: dict[str, list[_Rows]] = attrs.Factory(dict)
+    decides: list[SourceKinds | None] = attrs.Factory(list)
     solving: set[str] = attrs.Factory(set)
-    solved: dict[str, SourceColumns | None] = attrs.Factory(dict)
+    solved: dict[str, SourceKinds | None] = attrs.Factory(dict)
 
 
 class _NameResolver:
@@ -250,11 +285,39 @@ class _NameResolver:
             if isinstance(inside, _QUERIES) and not query.args.get("pivots"):
                 return self.query(inside, outer, scope.ctes)
             self._from(query, scope)
-            return self._star(scope, None, query)
+            return attrs.evolve(self._star(scope, None, query), rows=self._all(scope.decides))
         self._froms(query, scope)
         found = self._select(query, scope)
+        self._clauses(query, scope, found)
         self._conditions([v for k, v in query.args.items() if k not in ("expressions", "with", "with_")], scope)
         return found
+
+    def _clauses(self, select: Any, scope: _Scope, found: _Rows) -> None:
+        """Read what decides about the rows of a SELECT, into what is found of it."""
+        named = {self._key(name): value for name, value in map(self._projection, select.expressions) if name}
+        for key, kind in _CLAUSES.items():
+            clause = select.args.get(key)
+            for part in () if clause is None else clause.expressions or [clause.this]:
+                scope.decides.append(_by_rows(self._clause(part, select, named, scope), kind))
+        if select.args.get("distinct") is not None:
+            scope.decides += [_by_rows(item.kinds, Kind.GROUP_BY) for item in found.items if item.table is None]
+        found.rows = self._all(scope.decides)
+
+    def _clause(self, part: Any, select: Any, named: dict[str, Any], scope: _Scope) -> SourceKinds | None:
+        """Return the sources of a part of a clause, which may be the place or the name of a column of the SELECT."""
+        inside = part.this if isinstance(part, exp.Ordered) else part
+        if isinstance(inside, exp.Literal) and not inside.is_string and inside.name.isdigit():
+            place = int(inside.name) - 1
+            inside = self._projection(select.expressions[place])[1] if place < len(select.expressions) else inside
+        sources = self._value(inside, scope)
+        if sources is None and isinstance(inside, exp.Column) and not inside.table:
+            called = named.get(self._key(inside.name))
+            return self._value(called, scope) if called is not None and called is not inside else None
+        return sources
+
+    def _all(self, parts: Iterable[SourceKinds | None]) -> SourceKinds | None:
+        """Return the union of sources as they arrive; None if one of them is not known."""
+        return self._joined(parts, Kind.IDENTITY)
 
     def _conditions(self, values: Iterable[Any], scope: _Scope) -> None:
         """Read the queries in conditions: what they read is no source of a column, but their tables are inputs."""
@@ -295,10 +358,21 @@ class _NameResolver:
         found = self.query(left, scope.outer, scope.ctes)
         for operation, right in reversed(rights):
             other = self.query(right, scope.outer, scope.ctes)
+            rows = self._rows_of_both(operation, found, other)
             if isinstance(operation, exp.Except):
+                found = attrs.evolve(found, rows=rows)
                 continue
             found = self._united_by_name(found, other) if operation.args.get("by_name") else self._united(found, other)
+            found = attrs.evolve(found, rows=rows)
         return found
+
+    def _rows_of_both(self, operation: Any, left: _Rows, right: _Rows) -> SourceKinds | None:
+        """Return what decides about the rows of UNION, INTERSECT or EXCEPT."""
+        kind = Kind.GROUP_BY if isinstance(operation, exp.Union) else Kind.JOIN
+        whole = kind is Kind.JOIN or operation.args.get("distinct") is True
+        items = [*left.items, *right.items] if whole else []
+        parts = [_by_rows(item.kinds, kind) for item in items if item.table is None]
+        return self._all([left.rows, right.rows, *parts])
 
     def _united(self, left: _Rows, right: _Rows) -> _Rows:
         if left.items == right.items and left.every == right.every:
@@ -307,7 +381,7 @@ class _NameResolver:
         if open_ or len(left.items) != len(right.items):
             return _Rows([], None)
         pairs = zip(left.items, right.items, strict=True)
-        return _Rows([ResultColumn(a.name, self._joined([a.sources, b.sources], same=True)) for a, b in pairs])
+        return _Rows([ResultColumn(a.name, self._all([a.kinds, b.kinds])) for a, b in pairs])
 
     def _united_by_name(self, left: _Rows, right: _Rows) -> _Rows:
         """Return the columns of UNION BY NAME: those of the left side, then what the right side alone has."""
@@ -320,7 +394,7 @@ class _NameResolver:
         made = []
         for key in dict.fromkeys([*named[0], *named[1]]):
             found = [items[key] for items in named if key in items]
-            made.append(ResultColumn(found[0].name, self._joined([each.sources for each in found], same=True)))
+            made.append(ResultColumn(found[0].name, self._all([each.kinds for each in found])))
         return _Rows(made)
 
     def _froms(self, select: Any, scope: _Scope) -> None:
@@ -344,6 +418,9 @@ class _NameResolver:
                 continue
             before = list(scope.rows)
             self._from(join.this, scope)
+            on = join.args.get("on")
+            if on is not None:
+                scope.decides.append(_by_rows(self._value(on, scope), Kind.JOIN))
             if not isinstance(node, exp.Select):
                 # In brackets, which the search through the SELECT does not enter.
                 self._conditions([join.args.get("on")], scope)
@@ -355,6 +432,8 @@ class _NameResolver:
                 # Which of several tables on the left has the column is not known.
                 left = list(before) if len(before) == 1 else [_Rows([], None)]
                 scope.using.setdefault(key, left).extend(right)
+                sides = [self._named(rows, self._spelled(name)) for rows in scope.using[key]]
+                scope.decides.append(_by_rows(self._all(sides), Kind.JOIN))
 
     def _array(self, array: Any, scope: _Scope) -> None:
         """Read an array of ARRAY JOIN: under its name there are its elements."""
@@ -366,7 +445,7 @@ class _NameResolver:
             value = exp.Column(this=parts[0], table=parts[1], db=parts[2]) if is_name else parts[0]
         sources = self._value(value, scope)
         if name:
-            scope.arrays[self._key(name)] = None if sources is None else dict.fromkeys(sources, False)
+            scope.arrays[self._key(name)] = self._joined([sources], Kind.TRANSFORMATION)
 
     def _from(self, node: Any, scope: _Scope) -> None:
         """Read one item of FROM, with the joins inside it."""
@@ -382,9 +461,11 @@ class _NameResolver:
             self._from(node.this, inner)
             self._joins(node, inner)
             if inner is not scope:
+                scope.decides += inner.decides
                 self._name(node, _Rows([], None) if node.args.get("pivots") else self._star(inner, None, node), scope)
             return
         rows = self._rows(node, scope)
+        scope.decides.append(rows.rows)
         self._name(node, _Rows([], None) if node.args.get("pivots") else self._renamed(rows, node), scope)
         self._joins(node, scope)
 
@@ -432,9 +513,9 @@ class _NameResolver:
         if not names or (rows.every is not _ABSENT and not rows.items):
             return rows
         if rows.tables or rows.every is not _ABSENT or len(names) > len(rows.items):
-            return _Rows([], None)
-        items = [ResultColumn(name, item.sources) for name, item in zip(names, rows.items, strict=False)]
-        return _Rows([*items, *rows.items[len(names) :]])
+            return _Rows([], None, rows.rows)
+        items = [ResultColumn(name, item.kinds) for name, item in zip(names, rows.items, strict=False)]
+        return _Rows([*items, *rows.items[len(names) :]], rows=rows.rows)
 
     def _select(self, select: Any, scope: _Scope) -> _Rows:
         """Return the columns of a SELECT."""
@@ -514,28 +595,49 @@ class _NameResolver:
             scope = scope.outer
         return None
 
-    def _value(self, value: Any, scope: _Scope) -> SourceColumns | None:
-        """Return the sources of an expression."""
+    def _value(self, value: Any, scope: _Scope) -> SourceKinds | None:
+        """Return the sources of an expression, and how they arrive in it."""
         while isinstance(value, exp.Paren):
             value = value.this
         if isinstance(value, exp.Column):
             return self._column(value, scope)
-        parts: list[SourceColumns | None] = []
-        for node in self._walk([value]):
+        parts: list[SourceKinds | None] = []
+        for node, kind in self._parts(value):
             if isinstance(node, exp.Column):
-                parts.append({} if self._names_dictionary(node) else self._column(node, scope))
+                parts.append({} if self._names_dictionary(node) else self._as(self._column(node, scope), kind))
             elif isinstance(node, _QUERIES):
                 rows = self.query(node, scope, scope.ctes)
-                parts += [item.sources for item in rows.items]
+                parts += [self._as(item.kinds, kind) for item in rows.items]
                 parts += [None] if rows.tables or rows.every is None else []
+                parts.append(self._as(rows.rows or {}, kind))
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 parts.append(None)
             elif isinstance(node, exp.Window) and self._key(node.alias) in scope.windows:
                 # A name instead of, or before, what stands in the brackets of OVER.
-                parts.append(self._value(scope.windows[self._key(node.alias)], scope))
+                parts.append(self._as(self._value(scope.windows[self._key(node.alias)], scope), Kind.WINDOW))
             elif self._dialect == "clickhouse":
-                parts.append(self._dictionary(node))
-        return self._joined(parts, same=False)
+                parts.append(self._as(self._dictionary(node), kind))
+        return self._all(parts)
+
+    def _as(self, sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
+        """Return sources as they arrive through what uses them in this way."""
+        return self._joined([sources], kind)
+
+    def _parts(self, value: Any) -> Iterator[tuple[Any, Kind]]:
+        """Yield the nodes of an expression, each with how its value gets into the expression's; no query is entered."""
+        waiting: list[Iterator[tuple[Any, Kind]]] = [iter([(value, Kind.IDENTITY)])]
+        while waiting:
+            node, kind = next(waiting[-1], (_ABSENT, Kind.IDENTITY))
+            if node is _ABSENT:
+                waiting.pop()
+            elif isinstance(node, list):
+                waiting.append(iter([(each, kind) for each in node]))
+            elif isinstance(node, _Node):
+                self._count(1)
+                yield node, kind
+                # The parts of a name are no names.
+                if not isinstance(node, _QUERIES) and not isinstance(node, exp.Column):
+                    waiting.append(iter([(part, compose(kind, _use(node, key))) for key, part in node.args.items()]))
 
     def _names_dictionary(self, column: Any) -> bool:
         """Return whether a name is the dictionary's in dictGet(dictionary, ...), and no column's."""
@@ -543,7 +645,7 @@ class _NameResolver:
         looks_up = self._dialect == "clickhouse" and _function_name(call).startswith(_LOOK_UPS)
         return looks_up and bool(call.expressions) and call.expressions[0] is column
 
-    def _dictionary(self, node: Any) -> SourceColumns | None:
+    def _dictionary(self, node: Any) -> SourceKinds | None:
         """Return the columns that ClickHouse's dictGet and joinGet look up in another table; none for other nodes."""
         name = _function_name(node)
         if not name.startswith(_LOOK_UPS):
@@ -555,9 +657,9 @@ class _NameResolver:
         self.tables[table] = None
         wanted = given[1] if len(given) > 1 and not name.startswith(_LOOK_UP_KEYS) else None
         columns = [_text([each]) for each in (wanted.expressions if isinstance(wanted, exp.Tuple) else [wanted])]
-        return {(table, column): False for column in columns if column}
+        return {(table, column): _MADE for column in columns if column}
 
-    def _column(self, column: Any, scope: _Scope) -> SourceColumns | None:
+    def _column(self, column: Any, scope: _Scope) -> SourceKinds | None:
         """Return the sources of a column's name; None if it could be in more than one place."""
         if not isinstance(column.this, exp.Identifier):
             return {} if isinstance(column.parent, exp.Count) else None
@@ -573,23 +675,23 @@ class _NameResolver:
                 return self._of_rows(rows, names[at + 1 :])
         return self._field(parts, names, scope)
 
-    def _of_rows(self, rows: _Rows, names: list[str]) -> SourceColumns | None:
+    def _of_rows(self, rows: _Rows, names: list[str]) -> SourceKinds | None:
         """Return the sources of a column of one table, perhaps with a field of it."""
         name = ".".join(names) if self._dialect == "clickhouse" else names[0]
         found = self._named(rows, name)
         if found is _ABSENT or found is None:
             return None
-        return found if len(names) == 1 or self._dialect == "clickhouse" else dict.fromkeys(found, False)
+        return found if len(names) == 1 or self._dialect == "clickhouse" else self._as(found, Kind.TRANSFORMATION)
 
-    def _field(self, parts: list[Any], names: list[str], scope: _Scope) -> SourceColumns | None:
+    def _field(self, parts: list[Any], names: list[str], scope: _Scope) -> SourceKinds | None:
         """Return the sources of `column.field`."""
         found = self._bare(parts[0], scope) if self._dialect in _HAS_FIELDS else None
         if found is None or self._dialect != "clickhouse":
-            return None if found is None else dict.fromkeys(found, False)
+            return self._as(found, Kind.TRANSFORMATION)
         # Each field of a nested table is a column of its own.
-        return {(table, ".".join([column, *names[1:]])): False for table, column in found}
+        return {(table, ".".join([column, *names[1:]])): _MADE for table, column in found}
 
-    def _bare(self, identifier: Any, scope: _Scope | None) -> SourceColumns | None:
+    def _bare(self, identifier: Any, scope: _Scope | None) -> SourceKinds | None:
         """Return the sources of a name without a table."""
         name = self._spelled(identifier)
         plain = not identifier.args.get("quoted") and name.lower()
@@ -612,7 +714,7 @@ class _NameResolver:
         explicit = [rows for rows in scope.rows if rows.columns(key, self._key)]
         others = [rows for rows in scope.rows if rows.tables or rows.every is not _ABSENT]
         if key in scope.using:
-            return self._joined([self._named(rows, name) for rows in scope.using[key]], same=False)
+            return self._joined([self._named(rows, name) for rows in scope.using[key]], Kind.TRANSFORMATION)
         if explicit:
             return self._named(explicit[0], name) if len(explicit) == 1 else None
         if key in scope.aliases and key not in scope.solving:
@@ -627,7 +729,7 @@ class _NameResolver:
             return _ABSENT
         return self._named(others[0], name) if len(others) == 1 else None
 
-    def _alias(self, scope: _Scope, key: str, expression: Any) -> SourceColumns | None:
+    def _alias(self, scope: _Scope, key: str, expression: Any) -> SourceKinds | None:
         """Return the sources of another expression of the same SELECT, which is solved once."""
         if key not in scope.solved:
             scope.solving.add(key)
@@ -640,20 +742,21 @@ class _NameResolver:
         found = rows.columns(self._key(name), self._key)
         self._count(1)
         if found:
-            return found[0].sources if len(found) == 1 else None
+            return found[0].kinds if len(found) == 1 else None
         if rows.every is not _ABSENT or not rows.tables:
             return rows.every
-        return {(rows.tables[0], name): True} if len(rows.tables) == 1 else None
+        return {(rows.tables[0], name): _SAME} if len(rows.tables) == 1 else None
 
-    def _joined(self, parts: Iterable[Any], *, same: bool) -> SourceColumns | None:
-        """Return the union of sources; None if one is not known. `same`: whether values stay unchanged."""
-        found: dict[SourceColumn, bool] = {}
+    def _joined(self, parts: Iterable[Any], kind: Kind) -> SourceKinds | None:
+        """Return the union of sources, which are used in this way; None if one is not known."""
+        found: dict[SourceColumn, frozenset[Kind]] = {}
         for part in parts:
             if part is None or part is _ABSENT:
                 return None
             self._count(len(part))
-            for column, unchanged in part.items():
-                found[column] = found.get(column, False) or (unchanged and same)
+            for column, kinds in part.items():
+                used = kinds if kind is Kind.IDENTITY else frozenset([compose(kind, each) for each in kinds])
+                found[column] = found.get(column, used) | used
         return found
 
     def _walk(self, values: Iterable[Any]) -> Iterator[Any]:
@@ -687,6 +790,30 @@ class _NameResolver:
         if self._dialect in _UPPER:
             return identifier.name.upper()
         return identifier.name.lower() if self._dialect in _LOWER else identifier.name
+
+
+def _by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
+    """Return sources as what decides about rows in this way; what decides about rows already stays as it is."""
+    if sources is None:
+        return None
+    return {s: frozenset([each if each in _OF_ROWS else kind for each in kinds]) for s, kinds in sources.items()}
+
+
+def _use(node: Any, key: str) -> Kind:
+    """Return how an expression uses one of its arguments."""
+    if isinstance(node, (exp.Paren, exp.Alias)) or (isinstance(node, (exp.Window, exp.Filter)) and key == "this"):
+        return Kind.IDENTITY
+    if isinstance(node, exp.Window):
+        return Kind.WINDOW
+    decides = (isinstance(node, (exp.If, exp.Case)) and key == "this") or isinstance(node, exp.Filter)
+    if decides or (isinstance(node, exp.Nullif) and key == "expression"):
+        return Kind.CONDITIONAL
+    if isinstance(node, (exp.Count, exp.ApproxDistinct)):
+        return Kind.MASKED_AGGREGATION
+    name = _function_name(node)
+    if isinstance(node, exp.AggFunc) and name not in _OF_ONE_ROW:
+        return Kind.AGGREGATION
+    return Kind.MASKED_TRANSFORMATION if name in _MASKING else Kind.TRANSFORMATION
 
 
 def _arg(node: Any, name: str) -> Any:

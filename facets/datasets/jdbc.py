@@ -18,10 +18,11 @@ from openlineage_pyspark.facets.datasets.source import Column, Relation, Session
 from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
 from openlineage_pyspark.facets.datasets.tables import catalog_table, in_session_catalog
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
+from openlineage_pyspark.facets.model.lineage import Kind
 from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Plan
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.datasets.foreign_sql import Query
+    from openlineage_pyspark.facets.datasets.foreign_sql import Query, SourceKinds
 
 _V2 = "org.apache.spark.sql.execution.datasources.v2.jdbc"
 _DIALECTS = {
@@ -179,16 +180,22 @@ def _parsed(statement: str, dialect: str | None) -> Query | _Opaque:
 def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, ...]) -> Relation:
     """Return the relation of a query that was parsed."""
     told = query.sources(tuple(output.name for output in operator.output))
-    columns = {
-        output.id: tuple(
-            Column(jdbc_dataset(url, table).identifier, name, same) for (table, name), same in (sources or {}).items()
-        )
-        for output, sources in zip(operator.output, told, strict=True)
-    }
+    columns = {output.id: _columns(url, sources or {}) for output, sources in zip(operator.output, told, strict=True)}
     typed = tuple(_with_fields(dataset, columns, operator, fields) for dataset in _datasets(url, query.tables))
     unknown = sorted(output.name for output, sources in zip(operator.output, told, strict=True) if sources is None)
     opaque = f"the SQL text of the JDBC source doesn't tell the columns of {_listed(unknown)}" if unknown else None
-    return Relation(typed, {id_: found for id_, found in columns.items() if found}, opaque)
+    if opaque is None and not query.rows_known:
+        opaque = "the SQL text of the JDBC source doesn't tell all columns that decide about its rows"
+    return Relation(typed, {id_: found for id_, found in columns.items() if found}, opaque, _columns(url, query.rows))
+
+
+def _columns(url: str, sources: SourceKinds) -> tuple[Column, ...]:
+    """Return source columns, once for each way in which they arrive."""
+    return tuple(
+        Column(jdbc_dataset(url, table).identifier, name, kind)
+        for (table, name), kinds in sources.items()
+        for kind in sorted(kinds)
+    )
 
 
 def _listed(names: list[str]) -> str:
@@ -205,6 +212,6 @@ def _with_fields(
     for output in operator.output:
         for column in columns[output.id]:
             if column.dataset == dataset.identifier and column.name not in known:
-                same = types.get(output.name) if column.identity else None
+                same = types.get(output.name) if column.kind is Kind.IDENTITY else None
                 known[column.name] = attrs.evolve(same, name=column.name) if same else Field(column.name, "unknown")
     return attrs.evolve(dataset, fields=tuple(known.values()))

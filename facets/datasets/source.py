@@ -39,6 +39,7 @@ from openlineage_pyspark.facets.model.dataset import (
     TableVersions,
     Trimming,
 )
+from openlineage_pyspark.facets.model.lineage import Kind
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 
 
@@ -73,12 +74,12 @@ class Column(NamedTuple):
     Args:
         dataset: the dataset of the column.
         name: the name of the column.
-        identity: whether the attribute has the column's own value, and not one computed from it.
+        kind: how the attribute follows from it; IDENTITY if it has the column's own value.
     """
 
     dataset: Identifier
     name: str
-    identity: bool = True
+    kind: Kind = Kind.IDENTITY
 
 
 @attrs.frozen
@@ -90,11 +91,13 @@ class Relation:
         datasets: the datasets that it reads.
         columns: exprId -> the columns that the attribute is read from; attributes without columns are left out.
         opaque: why the columns are not known; None if they are known.
+        rows: the columns that decide about its rows, each with how it does.
     """
 
     datasets: tuple[Dataset, ...] = ()
     columns: Mapping[int, tuple[Column, ...]] = attrs.Factory(dict)
     opaque: str | None = None
+    rows: tuple[Column, ...] = ()
 
     def trimmed(self, trimming: Trimming) -> Relation:
         """Return the relation with trimmed names; datasets that have the same name then become one."""
@@ -111,7 +114,8 @@ class Relation:
             id_: tuple(dict.fromkeys(c._replace(dataset=names.get(c.dataset, c.dataset)) for c in columns))
             for id_, columns in self.columns.items()
         }
-        return Relation(tuple(datasets.values()), columns, self.opaque)
+        rows = tuple(dict.fromkeys(c._replace(dataset=names.get(c.dataset, c.dataset)) for c in self.rows))
+        return Relation(tuple(datasets.values()), columns, self.opaque, rows)
 
 
 NO_DATASETS = Relation()

@@ -26,7 +26,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.trace.expressions import Path, is_same_type_cast, path_in_branch, uses
-from openlineage_pyspark.facets.trace.operators import Definition, Passed, sql_of
+from openlineage_pyspark.facets.trace.operators import Computed, Definition, Passed, sql_of
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.texts import (
     CUT,
@@ -387,9 +387,27 @@ class Composer:
                         chooser = max(chooser, _BY_COLUMN)
             self._branches[operator, id_] = by_origin, chooser
         branches, chooser = self._branches[operator, id_]
-        self._chosen = max(self._chosen, chooser)
-        on_path = self._on_path(operator, id_, found, way) if chooser == _BY_PATH else None
-        return on_path or branches.get(way.origin, branches.get(way.origin.operator))
+        branch = branches.get(way.origin, branches.get(way.origin.operator))
+        if chooser == _BY_LEAF and branch is not None:
+            self._chosen = max(self._chosen, chooser)
+            return branch
+        # Another column of the union or of the list of rows may be the one that the path comes through.
+        self._chosen = _BY_PATH
+        return self._on_path(operator, id_, found, way) or branch or self._in_row(operator, id_, way)
+
+    def _in_row(self, operator: int, id_: int, way: _Path) -> _Text | None:
+        """Return the text of a column in the only row of an Expand in which a path begins; None for no or many rows."""
+        node = self._plan.operators[operator]
+        rows = [row for row in node.sequence("projections") if isinstance(row, tuple)]
+        place = next((at for at, column in enumerate(node.output) if column.id == id_), -1)
+        found = []
+        for row in rows:
+            origins = (self._origins(operator, Computed(value)) for value in row)
+            if 0 <= place < len(row) and any(way.origin in each for each in origins):
+                found.append(row[place])
+        if len(found) != 1:
+            return None
+        return self._computed(Computation(operator, id_, self._trace.scope(operator), found[0]))
 
     def _on_path(self, operator: int, id_: int, found: Mapping[_Text, Definition], way: _Path) -> _Text | None:
         """Return the text of the definition that lies on a path; None if none does, or if that can't be told."""

@@ -30,6 +30,7 @@ from openlineage_pyspark.facets.model.plan import (
     common_id,
     references,
 )
+from openlineage_pyspark.facets.model.variables import VARIABLE_READINGS, VARIABLE_USE
 
 Path = tuple[str, ...]
 
@@ -61,6 +62,9 @@ HOLDING = {
 }
 """Expression class -> the arguments whose structs it returns, alone or in an array, or takes out of an array."""
 
+
+UPDATING = "UpdateFields"
+"""The expression class of `withField` and `dropFields`."""
 
 ACCESSING = frozenset(("GetStructField", "GetArrayStructFields"))
 """The expression classes that take a field from a struct, or from each struct in an array."""
@@ -105,7 +109,7 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
     if expression.name == "ArraysZip":
         chosen = _zipped_field(expression, path[0])
         return ((chosen, Kind.TRANSFORMATION, path[1:]),) if chosen is not None else ()
-    if expression.name == "UpdateFields":
+    if expression.name == UPDATING:
         return tuple((value, Kind.IDENTITY, rest) for value, rest in _updated_field(plan, expression, path))
     if expression.name in ("Cast", "AnsiCast"):
         child = expression.arguments.get("child")
@@ -185,6 +189,46 @@ def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[t
             yield change.arguments.get("valExpr"), path[1:]
             return
     yield expression.arguments.get("structExpr"), path
+
+
+def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, Path]]:
+    """
+    Yield what the struct is made of that `withField` and `dropFields` (UpdateFields) give.
+
+    Args:
+        plan: the plan.
+        expression: the UpdateFields.
+
+    Yields:
+        The fields of the original struct that are left, or all of it if its fields are not known; then the values of
+        those that are set. What is set or dropped again by a later change is left out.
+    """
+    struct, last = expression.arguments.get("structExpr"), dict[str, Value]()
+    for change in plan.expressions_of(expression.sequence("fieldOps")):
+        last[str(change.arguments.get("name")).casefold()] = change.arguments.get("valExpr")
+    names = _names_in(plan, struct)
+    if names:
+        yield from ((struct, (name,)) for name in names if name not in last)
+    else:
+        yield struct, ()
+    yield from ((value, ()) for value in last.values() if value is not None)
+
+
+def _names_in(plan: Plan, struct: Value) -> tuple[str, ...]:
+    """Return the names of a struct's fields, in lower case; none if they are not known."""
+    taken: list[str] = []
+    while (expression := next(plan.expressions_of((struct,)), None)) is not None:
+        if expression.name != "GetStructField" or known_type(plan, struct) is not None:
+            break
+        taken.append((accessed(expression) or "").casefold())
+        struct = expression.arguments.get("child")
+    fields = _fields(known_type(plan, struct))
+    for name in reversed(taken):
+        inner = next((type_ for field, type_ in fields if field == name), None)
+        fields = _fields(json.dumps(inner)) if isinstance(inner, dict) and inner.get("type") == "struct" else ()
+    names = tuple(name for name, _ in fields)
+    # Of two fields with one name, a path can't tell which it is.
+    return names if len(set(names)) == len(names) else ()
 
 
 LAMBDA = "LambdaFunction"
@@ -328,6 +372,7 @@ ExpressionRule = Callable[[Plan, Expression], "list[Influence]"]
 READINGS = {
     "org.apache.spark.sql.catalyst.expressions.CommonExpressionId": {"id": "id"},
     **STRUCT_READINGS,
+    **VARIABLE_READINGS,
 }
 """Class -> what the probe reads from its values."""
 
@@ -518,6 +563,9 @@ def _as_sure(uses_here: list[ExpressionUse], sure: Certainty) -> list[Expression
 _HANDLED = frozenset(("plan", "replacement", "functionName"))
 """The arguments of expressions that are not read as those of a function are."""
 
+_ONE_VALUE = ("ScalarSubquery", VARIABLE_USE)
+"""The expressions whose value is the only one of a subquery."""
+
 
 @functools.lru_cache(maxsize=1024)
 def _plain_kind(name: str) -> Kind | None:
@@ -560,6 +608,8 @@ def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> list[
         return [(expression.arguments.get("function"), how, inside)]
     if name in UNCHANGED or _checks_length(expression):
         return [(_only(expression), how, inside)]
+    if name == UPDATING and not inside:
+        return [(value, compose(how, Kind.TRANSFORMATION), rest) for value, rest in kept_and_set(plan, expression)]
     if "replacement" in expression.arguments:
         return [(expression.arguments["replacement"], compose(how, _function_kind(name)), inside)]
     if inside and (chosen := selected(plan, expression, inside)):
@@ -716,7 +766,7 @@ COMPARING = frozenset(("Max", "Min", "ArrayMax", "ArrayMin", "SortArray"))
 
 CASTS = frozenset(("Cast", "AnsiCast", "UpCast"))
 
-_WITH_A_WAY_OF_THEIR_OWN = frozenset(("CommonExpressionRef", "OuterReference", "Invoke", "StaticInvoke"))
+_WITH_A_WAY_OF_THEIR_OWN = frozenset(("CommonExpressionRef", "OuterReference", "Invoke", "StaticInvoke", UPDATING))
 
 CHOOSING = frozenset(("If", "CaseWhen", "Coalesce", "NullIfResult"))
 """Expressions that choose one of several values: a field of the result is that field of one of the values."""
@@ -776,11 +826,11 @@ def _subquery(
     top = expression.arguments.get("plan")
     if not isinstance(top, OperatorRef):
         return None
-    kind = how if expression.name in ("ScalarSubquery", "ListQuery") else compose(how, Kind.TRANSFORMATION)
+    kind = how if expression.name in (*_ONE_VALUE, "ListQuery") else compose(how, Kind.TRANSFORMATION)
     found = [ExpressionUse(UseTarget.ROWS, how, operator=top.index)]
     if expression.name != "Exists":
         output = plan.operators[top.index].output
-        if expression.name == "ScalarSubquery":
+        if expression.name in _ONE_VALUE:
             output = output[:1]
         else:
             inside = ()

@@ -118,6 +118,8 @@ class OperatorLineage(NamedTuple):
         known: whether there is a rule for the operator.
         certainty: how sure its definitions are.
         rows_certainty: how sure its influences are.
+        rows_from: the indices of the operators whose influences on their rows are also on its own; None for those of
+            `inputs`.
         code: the kind of code that it runs and that can't be read; None if it runs none.
     """
 
@@ -128,6 +130,7 @@ class OperatorLineage(NamedTuple):
     known: bool = True
     certainty: Certainty = Certainty.EXACT
     rows_certainty: Certainty = Certainty.EXACT
+    rows_from: tuple[int, ...] | None = None
     code: OpaqueCode | None = None
 
 
@@ -279,7 +282,27 @@ def _aggregate(plan: Plan, operator: Operator) -> OperatorLineage:
         _named(plan, operator.sequence("aggregateExpressions")),
         operator.children,
         ((operator.arguments.get("groupingExpressions"), Kind.GROUP_BY),),
+        rows_from=_below_pivot(plan, operator),
     )
+
+
+def _below_pivot(plan: Plan, operator: Operator) -> tuple[int, ...] | None:
+    """
+    Return what is below both of the aggregates that Spark may make of one PIVOT; None for any other aggregate.
+
+    The lower one groups by the pivoted column too, but its groups are no rows of the result.
+    """
+    values = operator.sequence("aggregateExpressions")
+    if not any(_collects_pivot(plan, value) for value in values) or len(operator.children) != 1:
+        return None
+    lower = plan.operators[operator.children[0]]
+    return lower.children if lower.class_name == operator.class_name else None
+
+
+def _collects_pivot(plan: Plan, value: Value) -> bool:
+    alias = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
+    name = alias.column if alias is not None else None
+    return name is not None and name.startswith(_NAME) and is_of_pivot(plan, value)
 
 
 @rule({_LOGICAL: "Distinct"}, output="child")
@@ -533,8 +556,10 @@ def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
         for value in operator.sequence(name)
     )
     cogrouped: list[Value] = []
-    for length, child in zip(("leftGroupingLen", "rightGroupingLen"), operator.children, strict=False):
-        count = operator.arguments.get(length)
+    # transformWithState has its rows on the left, and those of its first state on the right.
+    lengths = (("leftGroupingLen", "groupingAttributesLen"), ("rightGroupingLen", "initGroupingAttrsLen"))
+    for names, child in zip(lengths, operator.children, strict=False):
+        count = next((operator.arguments[name] for name in names if name in operator.arguments), None)
         if isinstance(count, int):
             cogrouped += [AttributeRef(column.id) for column in plan.operators[child].output[:count]]
     rows = tuple((keys, Kind.GROUP_BY) for keys in (grouping, tuple(cogrouped)) if keys)
@@ -548,6 +573,8 @@ _CODE = {
     "SerializeFromObject": None,
 }
 """Simple name of an operator of `_opaque` -> the code that it runs, unless that is a function over objects."""
+_GROUPING = frozenset(("TransformWithState", "FlatMapGroupsWithState", "MapGroups"))
+"""Those of `_opaque` that call code once for each group."""
 
 
 @rule(
@@ -566,8 +593,12 @@ def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
         for column in plan.operators[child].output
     )
     code = _CODE.get(operator.name, OpaqueCode.TYPED_OPERATION)
+    keys = operator.sequence("groupingAttributes") if operator.name in _GROUPING else ()
     return OperatorLineage(
-        computes={column.id: everything for column in operator.output}, certainty=Certainty.OPAQUE, code=code
+        computes={column.id: everything for column in operator.output},
+        influences=((keys, Kind.GROUP_BY),) if keys else (),
+        certainty=Certainty.OPAQUE,
+        code=code,
     )
 
 

@@ -560,7 +560,8 @@ class Trace:
                         if here.rows_certainty is not Certainty.EXACT:
                             made = [hop._replace(certainty=min(hop.certainty, here.rows_certainty)) for hop in made]
                         hops += made
-            stack += reversed(here.inputs if here.inputs is not None else scope)
+            inputs = here.inputs if here.inputs is not None else scope
+            stack += reversed(inputs if here.rows_from is None else here.rows_from)
         return hops
 
     def _use(

@@ -29,6 +29,8 @@ final class Chain {
     if (chain.equals("#text")) return o.toString();
     if (chain.startsWith("#long:")) return read(o, argument(chain), session);
     if (chain.equals("#sinkPath")) return sinkPath(o);
+    if (chain.equals("#calledTable")) return IcebergTables.called(o);
+    if (chain.equals("#variables")) return variables(session);
     if (chain.equals("#database")) return database(o, session);
     if (chain.startsWith("#pathOf:")) return Paths.qualified(read(o, argument(chain), session), session);
     if (chain.startsWith("#localPathOf:")) return Paths.qualifiedLocal(read(o, argument(chain), session), session);
@@ -76,6 +78,12 @@ final class Chain {
     Object conf = Reflection.call(sink, "hadoopConf");
     if (!(path instanceof Path) || !(conf instanceof Configuration)) return null;
     return Paths.qualified((Path) path, (Configuration) conf);
+  }
+
+  /** Returns a number that tells the variables of one session from those of another. */
+  private static Object variables(Object session) {
+    Object known = follow(session, "sessionState.catalogManager.tempVariableManager");
+    return known == null ? null : Integer.valueOf(System.identityHashCode(known));
   }
 
   /** Returns the value of a key, ignoring case. */

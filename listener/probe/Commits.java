@@ -2,8 +2,10 @@ package openlineage.pyspark;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.execution.QueryExecution;
 
@@ -13,6 +15,12 @@ import org.apache.spark.sql.execution.QueryExecution;
  */
 final class Commits {
   private static final int MOST = 100;
+  // Delta Lake's commands that commit, and may do so without a task that writes rows.
+  private static final List WRITING =
+      Arrays.asList(
+          new String[] {
+            "RestoreTableCommand", "CreateDeltaTableCommand", "ConvertToDeltaCommand", "OptimizeTableCommand"
+          });
   // The streaming query and its batch; null for any other execution.
   private final Object query;
   private final Object batch;
@@ -40,7 +48,9 @@ final class Commits {
     Commits found = new Commits(execution, began, ended);
     String application = String.valueOf(Chain.read(execution, "sparkSession.sparkContext.applicationId", null));
     for (int i = 0; i < nodes.size(); i++) found.iceberg(nodes.get(i), application);
-    found.delta(wrote);
+    Object plan = Reflection.call(execution, "analyzed");
+    found.call(plan);
+    found.delta(wrote || (plan != null && WRITING.contains(plan.getClass().getSimpleName())));
     return found.count == 0 ? null : found.end();
   }
 
@@ -81,6 +91,29 @@ final class Commits {
       commits.writeWholeField("bytes", Chain.lookUp(summary, "added-files-size"));
       commits.writeEndObject();
     }
+  }
+
+  /** Writes the snapshot that a CALL has made current: it may be an older one, to which the table goes back. */
+  private void call(Object plan) throws IOException {
+    if (plan == null || !plan.getClass().getSimpleName().equals("Call")) return;
+    Object metadata = IcebergTables.called(plan);
+    Object[] log = metadata == null ? new Object[0] : IcebergTables.log(metadata);
+    if (log.length == 0) return;
+    Object last = log[log.length - 1];
+    Object time = Reflection.call(last, "timestampMillis");
+    if (!(time instanceof Long) || ((Long) time).longValue() < began || ((Long) time).longValue() > ended) return;
+    Object id = Reflection.call(last, "snapshotId");
+    Object snapshot = IcebergTables.snapshot(metadata, id);
+    Object made = Reflection.call(snapshot, "timestampMillis");
+    boolean older = made instanceof Long && ((Long) made).longValue() < began;
+    boolean again = false;
+    for (int i = 0; older && i < log.length - 1; i++) again = again || same(id, Reflection.call(log[i], "snapshotId"));
+    Object before = log.length < 2 ? null : Reflection.call(log[log.length - 2], "snapshotId");
+    begin("iceberg", Reflection.field(metadata, "location"), id, before);
+    commits.writeTextField("id", Reflection.field(metadata, "uuid"));
+    commits.writeTextField("operation", again ? "rollback" : Reflection.call(snapshot, "operation"));
+    commits.writeWholeField("time", time);
+    commits.writeEndObject();
   }
 
   private static boolean same(Object one, Object other) {

@@ -44,10 +44,17 @@ final class Executions {
     begun.put(Long.valueOf(id), new long[] {event.time(), root(event)});
     record.writeNumberField("time", event.time());
     callSite(record, event);
+    if (savesModel(event.details())) record.writeBooleanField("model", true);
     // If there is no plan, the analysis may have failed: see `unresolved`.
     if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, false, execution);
     if (execution != null) session(record, event, execution);
     return record.end();
+  }
+
+  /** Returns whether Spark ML, in whose stack a write or a job began, saves a model. */
+  static boolean savesModel(String stack) {
+    int writer = stack == null ? -1 : stack.indexOf("org.apache.spark.ml.util.MLWriter.save");
+    return writer >= 0 || (stack != null && stack.indexOf("org.apache.spark.ml.util.DefaultParamsWriter") >= 0);
   }
 
   /** Writes the settings of the session: a fault in this costs them alone. */

@@ -2,6 +2,8 @@ package openlineage.pyspark;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 
 /** Reads what Iceberg keeps in memory of a table: never more, so no getter that may load metadata is called. */
@@ -131,6 +133,45 @@ final class IcebergTables {
     }
     Collections.reverse(found);
     return found;
+  }
+
+  /** Returns the metadata of the table that a CALL of Iceberg's procedures names, if its catalog has it; or null. */
+  static Object called(Object call) {
+    Object procedure = own(Reflection.call(call, "procedure"));
+    Object catalog = Reflection.field(procedure, "tableCatalog");
+    Object parameters = Reflection.call(procedure, "parameters");
+    Object args = Reflection.call(call, "args");
+    if (!(parameters instanceof Object[]) || !(args instanceof scala.collection.Seq)) return null;
+    for (int i = 0; i < ((Object[]) parameters).length && i < ((scala.collection.Seq) args).size(); i++) {
+      if (!"table".equals(Reflection.call(((Object[]) parameters)[i], "name"))) continue;
+      Object value = Reflection.call(((scala.collection.Seq) args).apply(i), "value");
+      return value == null ? null : metadata(cached(catalog, value.toString().replace("`", "")));
+    }
+    return null;
+  }
+
+  /** Returns the table of a name that one of Iceberg's catalogs for Spark has in memory; null if it has none. */
+  private static Object cached(Object catalog, String name) {
+    String own = String.valueOf(Reflection.call(catalog, "name")) + ".";
+    String wanted = name.startsWith(own) ? name.substring(own.length()) : name;
+    Object inner = Reflection.field(catalog, "icebergCatalog");
+    // The session's catalog has one that is only Iceberg's.
+    Object innermost = Reflection.field(inner, "icebergCatalog");
+    Object cache = Reflection.field(innermost == null ? inner : innermost, "tableCache");
+    Object tables = Reflection.call(cache, "asMap");
+    if (!(tables instanceof Map)) return null;
+    Iterator it = ((Map) tables).entrySet().iterator();
+    while (it.hasNext()) {
+      Map.Entry entry = (Map.Entry) it.next();
+      if (wanted.equalsIgnoreCase(String.valueOf(entry.getKey()))) return entry.getValue();
+    }
+    return null;
+  }
+
+  /** Returns the entries of a table's log of current snapshots; none if they are not in memory. */
+  static Object[] log(Object metadata) {
+    Object log = Reflection.field(metadata, "snapshotLog");
+    return log instanceof List ? ((List) log).toArray() : new Object[0];
   }
 
   private static long time(Object snapshot) {

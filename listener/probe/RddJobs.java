@@ -46,6 +46,7 @@ final class RddJobs {
     record.writeNumberField("job", event.jobId());
     record.writeNumberField("time", event.time());
     record.writeBooleanField("write", writes);
+    if (Executions.savesModel(last.details())) record.writeBooleanField("model", true);
     record.writeStringField("path", path(write));
     record.writeStringField("format", format(write));
     record.writeFieldName("sources");

@@ -375,8 +375,9 @@ def context_of(spark: Any) -> Any:
     context = getattr(spark, "_sc", None)
     if context is None or getattr(context, "_gateway", None) is None:
         raise ProbeError(
-            "a Spark Connect session has no driver JVM: use a session on the driver itself, "
-            "or configure the listener on the Connect server"
+            "a Spark Connect session has no driver JVM: use a session on the driver itself, or put "
+            "spark.openlineage.transport.type and its options where the Connect server starts, such as its "
+            "spark-defaults.conf (docs/limits.md says which servers)"
         )
     if context._jsc is None:
         raise ProbeError("this session is stopped: create a new one with SparkSession.builder.getOrCreate()")

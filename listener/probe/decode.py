@@ -34,6 +34,7 @@ from openlineage_pyspark.facets.model.plan import (
     references,
     simple_name,
 )
+from openlineage_pyspark.facets.model.variables import VARIABLE_CLASS, with_variables
 
 _MISSING = Expression("Missing", {})
 _NOTHING: Mapping[str, Any] = FrozenMap()
@@ -130,7 +131,7 @@ class _Decoding:
             _operator((simple, name, arguments, output, children, held))
             for (simple, name, arguments, held, children, _), output in zip(decoded, _outputs(decoded), strict=True)
         ]
-        return Plan(
+        plan = Plan(
             operators=tuple(operators),
             expressions=tuple(found),
             attributes=self._attributes,
@@ -141,6 +142,7 @@ class _Decoding:
             ctes=_ctes(operators),
             common={common_id(e): e.arguments.get("child") for e in found if e.name == "CommonExpressionDef"},
         )
+        return with_variables(plan) if any(each[0] == VARIABLE_CLASS for each in self._classes) else plan
 
     def _arguments(
         self, class_: int, given: list[Any], further: Mapping[str, Any]

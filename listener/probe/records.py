@@ -216,6 +216,7 @@ class ExecutionStarted:
         time: when it started (timezone-aware).
         query: what is known about its query by then.
         call_site: the line of Python that runs it; None if it is not known.
+        model: whether it is a part of saving a model of Spark ML.
         session: the settings of its session; None if they are not known.
     """
 
@@ -224,6 +225,7 @@ class ExecutionStarted:
     time: datetime.datetime
     query: QueryExecution = QueryExecution()
     call_site: CallSite | None = None
+    model: bool = False
     session: StatementSession | None = None
 
 
@@ -359,6 +361,7 @@ class RddJobStarted:
         path: directory that it writes to; None if it is not known.
         format: full JVM name of the Hadoop output format; None if it is not known.
         sources: where its rows come from.
+        model: whether it is a part of saving a model of Spark ML.
     """
 
     job: int
@@ -367,6 +370,7 @@ class RddJobStarted:
     path: str | None = None
     format: str | None = None
     sources: tuple[RddSource, ...] = ()
+    model: bool = False
 
 
 @attrs.frozen
@@ -557,7 +561,9 @@ class _Members:
 
 def _execution_started(raw: _Members) -> ExecutionStarted:
     site = call_site(raw.optional_text("site") or "")
-    return ExecutionStarted(raw.number("id"), raw.number("root"), raw.time(), _query(raw), site, _session(raw))
+    return ExecutionStarted(
+        raw.number("id"), raw.number("root"), raw.time(), _query(raw), site, raw.flag("model"), _session(raw)
+    )
 
 
 def _session(raw: _Members) -> StatementSession | None:
@@ -656,7 +662,9 @@ def _rdd_job_started(raw: _Members) -> RddJobStarted:
         else:
             sources.append("?..." if source is None else _text(source))
     path, output_format = raw.optional_text("path"), raw.optional_text("format")
-    return RddJobStarted(raw.number("job"), raw.time(), raw.flag("write"), path, output_format, tuple(sources))
+    return RddJobStarted(
+        raw.number("job"), raw.time(), raw.flag("write"), path, output_format, tuple(sources), raw.flag("model")
+    )
 
 
 def _text(raw: Any) -> str:

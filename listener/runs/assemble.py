@@ -406,8 +406,8 @@ class Runs:
             return True
         if plan_lineage.quiet or top == "CommandResult":
             return False
-        if plan_lineage.command is None and plan_lineage.columns is None:
-            return True  # a command without a rule
+        if plan_lineage.unnamed or (plan_lineage.command is None and plan_lineage.columns is None):
+            return True  # a command without a rule, or a plan that could not be read
         return self._application.reads and not nested
 
     def _open(self, execution: Execution, plan_lineage: PlanLineage) -> OpenRun:
@@ -615,7 +615,7 @@ class Runs:
         return self._begin(run, execution)
 
     def _begin(self, run: OpenRun, execution: Execution) -> list[RunState]:
-        unknown = run.plan_lineage.command is None and run.plan_lineage.columns is None
+        unknown = run.plan_lineage.unnamed or (run.plan_lineage.command is None and run.plan_lineage.columns is None)
         if run.started or not (run.plan_lineage.outputs or run.nested or unknown):
             return []
         run.started = True

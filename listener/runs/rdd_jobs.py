@@ -17,6 +17,7 @@ from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode
 from openlineage_pyspark.listener.probe.records import RddJobStarted
+from openlineage_pyspark.listener.runs.models import saved_model
 
 _NO_DIRECTORY = "an output format without a directory: what it writes is not known"
 _OF_QUERY = "the rows come from a query: the tables that it reads by a broadcast join or a subquery are not known"
@@ -46,4 +47,5 @@ def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> Pla
         dataset = trimming.dataset(at_location(path, (), short or None))
         outputs = (WrittenDataset(Write(dataset, label=dataset.identifier.path_label), None),)
     word = "save_rdd" if record.writes else "read_rdd"
-    return PlanLineage(inputs, outputs, command=word, gaps=tuple(remarks), operators=1, code={OpaqueCode.RDD.value: 1})
+    made = PlanLineage(inputs, outputs, command=word, gaps=tuple(remarks), operators=1, code={OpaqueCode.RDD.value: 1})
+    return saved_model(made) if record.model else made

@@ -165,8 +165,18 @@ def outputs_of(parts: Iterable[PlanLineage], counted: RunStatistics, *, complete
         written = counted.total if len(found) == 1 else counted.written.get(identifier, OutputStatistics())
         # The rows of an RDD have no columns, and so no column lineage.
         if made.lineage is not None or any(written.by_tasks):
-            found[identifier] = attrs.evolve(made, statistics=written.statistics)
+            counts = written.statistics
+            # Hudi's commands have Spark's counters of files, and write through a client of its own, which counts none.
+            if counts is not None and made.dataset.storage_layer == "hudi":
+                counts = _without_zeros(counts)
+            found[identifier] = attrs.evolve(made, statistics=counts)
     return tuple(found.values())
+
+
+def _without_zeros(counts: Statistics) -> Statistics | None:
+    """Return counts without those that stayed at zero; None if none is left."""
+    left = Statistics(counts.rows or None, counts.bytes or None, counts.files or None)
+    return None if left == Statistics() else left
 
 
 def _add(sums: list[int | None], more: Statistics) -> None:

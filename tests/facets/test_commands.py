@@ -22,7 +22,7 @@ FULL = {name.rpartition(".")[2]: name for registry in (SOURCES, RULES, QUIET, WR
 
 SALES = Described("HadoopFsRelation", {"rootPaths": ("file:/data/sales",)})
 SCHEMA = '{"type":"struct","fields":[{"name":"a","type":"integer","nullable":true,"metadata":{}}]}'
-RESTORE = "org.apache.spark.sql.delta.commands.RestoreTableCommand"
+UNHEARD = "org.apache.spark.sql.delta.commands.UnheardCommand"
 
 
 def node(name, arguments, output=()):
@@ -54,10 +54,10 @@ def saved(provider, **options):
 
 
 def test_a_command_of_a_connector_is_a_run_that_names_it_though_it_puts_out_columns():
-    found = understood(RESTORE, {"isCommand": "RestoreTableCommand"}, (7, 8), below="source")
-    remark = f"{RESTORE}: a command without a rule: what it writes is not known"
+    found = understood(UNHEARD, {"isCommand": "UnheardCommand"}, (7, 8), below="source")
+    remark = f"{UNHEARD}: a command without a rule: what it writes is not known"
     assert told(found) == ([], ["/data/sales"], [remark])
-    assert (found.command, found.columns, found.quiet) == (None, None, False)
+    assert (found.command, found.unnamed, found.columns, found.quiet) == ("execute_unheard_command", True, None, False)
 
 
 def test_what_is_appended_goes_into_the_columns_of_the_table_in_whatever_case():
@@ -90,7 +90,7 @@ def test_a_command_that_only_the_record_calls_so_is_one_too():
     plan = Plan((Operator("Optimize", "io.Optimize", {}, (Output(1, "path"),)),), (), {1: Attribute("path", "string")})
     found = lineage_of_plan(plan, Session(), is_command=True)
     assert told(found) == ([], [], ["io.Optimize: a command without a rule: what it writes is not known"])
-    assert (found.command, found.columns, found.quiet) == (None, None, False)
+    assert (found.command, found.unnamed, found.columns, found.quiet) == ("optimize", True, None, False)
 
 
 def test_a_query_of_the_same_shape_is_a_query():
@@ -103,7 +103,7 @@ def test_a_source_that_names_no_dataset_is_named_itself():
     found = saved("net.snowflake.spark.snowflake.DefaultSource", dbtable="SALES")
     target = "net.snowflake.spark.snowflake.DefaultSource: what it writes is not known"
     assert told(found) == ([], ["/data/sales"], [f"{FULL['SaveIntoDataSourceCommand']}: {target}"])
-    assert (found.command, found.quiet) == (None, False)
+    assert (found.command, found.unnamed, found.quiet) == ("execute_save_into_data_source_command", True, False)
 
 
 def test_what_is_no_path_is_not_taken_for_one():

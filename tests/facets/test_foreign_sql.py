@@ -11,11 +11,25 @@ import sqlglot
 from openlineage_pyspark.facets.datasets import jdbc
 from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS, UnreadableError, read_query
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset, jdbc_relation, jdbc_tables
-from openlineage_pyspark.facets.datasets.source import Column
+from openlineage_pyspark.facets.datasets.source import Column, Session
 from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
-from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Output
+from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.plan import (
+    Attribute,
+    AttributeRef,
+    CutText,
+    Described,
+    Operator,
+    OperatorRef,
+    Output,
+    Plan,
+)
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 
+LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+SOURCES = "org.apache.spark.sql.execution.datasources"
+JDBC = f"{SOURCES}.jdbc"
 POSTGRES = "jdbc:postgresql://db:5432/shop?password=s3cr3t"
 ORDERS = Identifier("postgres://db:5432", "shop.public.orders")
 BUYERS = Identifier("postgres://db:5432", "shop.public.buyers")
@@ -52,7 +66,7 @@ def test_a_query_has_the_columns_of_its_tables():
     """A renamed column is its source's; an expression is no copy."""
     found = read("(SELECT id AS k, amount * 2 AS twice FROM public.orders WHERE paid) q", "k", "twice")
     assert names(found) == [ORDERS]
-    assert found.columns == {0: (Column(ORDERS, "id"),), 1: (Column(ORDERS, "amount", identity=False),)}
+    assert found.columns == {0: (Column(ORDERS, "id"),), 1: (Column(ORDERS, "amount", Kind.TRANSFORMATION),)}
     assert found.opaque is None
 
 
@@ -75,8 +89,8 @@ def test_a_join_has_both_tables():
 def test_a_column_of_two_tables_comes_from_both():
     found = read("(SELECT o.amount + b.credit AS x FROM public.orders o JOIN public.buyers b ON o.buyer = b.id) q", "x")
     assert set(found.columns[0]) == {
-        Column(ORDERS, "amount", identity=False),
-        Column(BUYERS, "credit", identity=False),
+        Column(ORDERS, "amount", Kind.TRANSFORMATION),
+        Column(BUYERS, "credit", Kind.TRANSFORMATION),
     }
 
 
@@ -198,10 +212,87 @@ def told(url, query, *columns):
     found = read(f"({query}) q", *columns, url=url)
     assert found.opaque is None
     names = {output: found.columns.get(at, ()) for at, output in enumerate(columns)}
-    return {
-        name: sorted(f"{c.dataset.name}.{c.name}" + ("" if c.identity else " changed") for c in sources)
-        for name, sources in names.items()
-    }
+    return {name: sorted(_marked(sources)) for name, sources in names.items()}
+
+
+def _marked(sources):
+    """Yield each source of a value once; those that only decide about the rows of a subquery are left out."""
+    kinds = {}
+    for each in sources:
+        kinds.setdefault(f"{each.dataset.name}.{each.name}", set()).add(each.kind)
+    for name, found in kinds.items():
+        if found - {Kind.FILTER, Kind.JOIN, Kind.GROUP_BY, Kind.SORT}:
+            yield name if Kind.IDENTITY in found else f"{name} changed"
+
+
+def kinds(query, *columns, url="jdbc:postgresql://db/shop"):
+    """Return how the sources of each column of a query arrive, and what decides about its rows."""
+    found = read(f"({query}) q", *columns, url=url)
+    assert found.opaque is None
+
+    def words(sources):
+        return sorted(f"{c.name} {c.kind.subtype}{' masked' if c.kind.masking else ''}" for c in sources)
+
+    return {name: words(found.columns.get(at, ())) for at, name in enumerate(columns)}, words(found.rows)
+
+
+@pytest.mark.parametrize(
+    ("query", "columns", "rows"),
+    [
+        (
+            """
+            SELECT c.city, sum(o.amount) AS s, count(o.id) AS n FROM o JOIN c ON o.cid = c.id WHERE o.ship > 0
+            GROUP BY c.city HAVING sum(o.amount) > 5 ORDER BY s
+            """,
+            {"city": ["city IDENTITY"], "s": ["amount AGGREGATION"], "n": ["id AGGREGATION masked"]},
+            ["amount FILTER", "amount SORT", "cid JOIN", "city GROUP_BY", "id JOIN", "ship FILTER"],
+        ),
+        (
+            "SELECT row_number() OVER (PARTITION BY a ORDER BY b) AS r, sum(c) OVER (PARTITION BY a) AS t FROM o",
+            {"r": ["a WINDOW", "b WINDOW"], "t": ["a WINDOW", "c AGGREGATION"]},
+            [],
+        ),
+        (
+            "SELECT CASE WHEN a > 1 THEN b ELSE c END AS x, sum(b) FILTER (WHERE a > 2) AS y, md5(c) AS z FROM o",
+            {
+                "x": ["a CONDITIONAL", "b TRANSFORMATION", "c TRANSFORMATION"],
+                "y": ["a CONDITIONAL", "b AGGREGATION"],
+                "z": ["c TRANSFORMATION masked"],
+            },
+            [],
+        ),
+        (
+            "SELECT k + 1 AS k2 FROM (SELECT max(a) AS k, b FROM o WHERE d = 1 GROUP BY b) i WHERE k > 3",
+            {"k2": ["a AGGREGATION"]},
+            ["a FILTER", "b GROUP_BY", "d FILTER"],
+        ),
+        (
+            "WITH c AS (SELECT a, b FROM o WHERE d = 1) SELECT c.a FROM c JOIN p USING (b)",
+            {"a": ["a IDENTITY"]},
+            ["b JOIN", "b JOIN", "d FILTER"],
+        ),
+        (
+            "SELECT a AS x, b FROM o GROUP BY 1, 2",
+            {"x": ["a IDENTITY"], "b": ["b IDENTITY"]},
+            ["a GROUP_BY", "b GROUP_BY"],
+        ),
+        ("SELECT DISTINCT a, b + 1 AS c FROM o", {"a": ["a IDENTITY"]}, ["a GROUP_BY", "b GROUP_BY"]),
+        (
+            "SELECT a, (SELECT max(z) FROM u WHERE u.k = o.b) AS m FROM o WHERE EXISTS (SELECT 1 FROM v WHERE w = o.a)",
+            {"a": ["a IDENTITY"], "m": ["b FILTER", "k FILTER", "z AGGREGATION"]},
+            ["a FILTER", "w FILTER"],
+        ),
+        (
+            "SELECT a FROM o WHERE b > 1 UNION SELECT c FROM p",
+            {"a": ["a IDENTITY", "c IDENTITY"]},
+            ["a GROUP_BY", "b FILTER", "c GROUP_BY"],
+        ),
+        ("SELECT a FROM o EXCEPT SELECT c FROM p WHERE d = 1", {"a": ["a IDENTITY"]}, ["a JOIN", "c JOIN", "d FILTER"]),
+    ],
+)
+def test_how_a_column_arrives_and_what_decides_about_the_rows_is_as_in_sparks_own_sql(query, columns, rows):
+    found, decides = kinds(query, *columns)
+    assert (found, decides) == (columns, rows)
 
 
 CLICKHOUSE = "jdbc:clickhouse://db/shop"
@@ -471,3 +562,29 @@ def test_what_a_window_reads_counts_wherever_it_is_defined(windows: str, expecte
 def test_windows_that_name_each_other_are_refused() -> None:
     with pytest.raises(UnreadableError):
         read_query("SELECT sum(x) OVER a FROM t WINDOW a AS (b), b AS (a)", "postgres")
+
+
+def test_a_query_over_jdbc_passes_on_what_its_text_does():
+    """What Spark computes of its columns comes on top, and what decides about its rows decides about the result's."""
+    text = "(SELECT c, sum(a) AS s FROM o WHERE d = 1 GROUP BY c) q"
+    relation = Described(f"{JDBC}.JDBCRelation", {"url": "jdbc:postgresql://db/shop", "table": text})
+    leaf = Operator(
+        "LogicalRelation", f"{SOURCES}.LogicalRelation", {"relation": relation}, (Output(1, "c"), Output(2, "s"))
+    )
+    kept = Operator("Filter", f"{LOGICAL}.Filter", {"condition": AttributeRef(2), "child": OperatorRef(1)}, leaf.output)
+    plan = Plan((kept, leaf), (), {1: Attribute("c", "string"), 2: Attribute("s", "int")})
+    found = lineage_of_plan(plan, Session("file:/warehouse"))
+
+    def words(edges):
+        return sorted(f"{e.dataset.name}.{e.field} {t.subtype}" for e in edges for t in e.transformations)
+
+    assert {column.name: words(column.edges) for column in found.columns.columns} == {
+        "c": ["shop.public.o.c IDENTITY"],
+        "s": ["shop.public.o.a AGGREGATION"],
+    }
+    assert words(found.columns.dataset) == [
+        "shop.public.o.a FILTER",
+        "shop.public.o.c GROUP_BY",
+        "shop.public.o.d FILTER",
+    ]
+    assert found.gaps == ()

@@ -146,3 +146,21 @@ def test_a_python_function_that_spark_may_replace_by_expressions_stays_one() -> 
     found = Trace(attrs.evolve(plan, operators=(top, plan.operators[1]))).column(0, 2)
     sure = {kind: [step.least for step in paths if step] for kind, paths in found[Origin(1, 1)].items()}
     assert sure == {Kind.TRANSFORMATION: [Certainty.OPAQUE]}
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("TransformWithStateInPySpark", {"groupingAttributesLen": 1}),
+        ("TransformWithStateInPandas", {"groupingAttributesLen": 1}),
+        ("FlatMapGroupsInPandasWithState", {"groupingAttributes": (AttributeRef(1),)}),
+        ("TransformWithState", {"groupingAttributes": (AttributeRef(1),)}),
+        ("FlatMapGroupsWithState", {"groupingAttributes": (AttributeRef(1),)}),
+    ],
+)
+def test_code_that_keeps_a_state_for_each_key_groups_the_rows_by_it(name, keys):
+    leaf = Operator("LocalRelation", f"{LOGICAL}LocalRelation", {}, (A, B))
+    top = Operator(name, f"{LOGICAL}{name}", {"child": OperatorRef(1), **keys}, (Output(3, "c"),))
+    trace = Trace(Plan((top, leaf), (), {1: Attribute("a", "string"), 2: Attribute("b", "string")}))
+    assert {origin: list(kinds) for origin, kinds in trace.rows(0).items()} == {Origin(1, 1): [Kind.GROUP_BY]}
+    assert set(trace.column(0, 3)) == {Origin(1, 1), Origin(1, 2)}

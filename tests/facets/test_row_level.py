@@ -41,10 +41,14 @@ STATEMENTS = {
     # DELETE FROM t WHERE pay > 3 AND id IN (SELECT id FROM s)
     "delete": ({}, ["s.id FILTER", "t.id FILTER", "t.pay FILTER"], ["s", "t"]),
     # UPDATE t SET pay = pay * 2, name = 'x' WHERE id > 1
-    "update": ({"name": [], "pay": ["t.pay TRANSFORMATION"]}, ["t.id FILTER"], ["t"]),
+    "update": (
+        {"name": ["t.name IDENTITY"], "pay": ["t.pay IDENTITY", "t.pay TRANSFORMATION"]},
+        ["t.id FILTER"],
+        ["t"],
+    ),
     # UPDATE t SET pay = pay * 2, name = 'x' WHERE id IN (SELECT id FROM s)
     "update by subquery": (
-        {"name": [], "pay": ["t.pay TRANSFORMATION"]},
+        {"name": ["t.name IDENTITY"], "pay": ["t.pay IDENTITY", "t.pay TRANSFORMATION"]},
         ["s.id FILTER", "t.id FILTER"],
         ["s", "t"],
     ),
@@ -71,8 +75,8 @@ def test_it_has_the_edges_of_the_statement_whichever_way_spark_rewrites_it(spark
     """
     What is assigned and what decides.
 
-    A column that a MERGE sets keeps its value in the rows that no action touches; one that nothing sets has no edge,
-    and row ids are no columns.
+    A column that a MERGE or an UPDATE sets keeps its value in the rows that nothing touches; one that nothing sets has
+    no edge, and row ids are no columns.
     """
     columns, rows, reads = STATEMENTS[statement]
     found = understood(f"{spark} {table} {statement}")

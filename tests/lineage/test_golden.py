@@ -11,6 +11,7 @@ The cases stand in cases/*.yaml, one list a theme, over the tables of tables.yam
   rows: the edges that decide about all rows
   texts: the composed texts of columns, and of "(every row)"; those of the steps are not told
   reads: datasets that are read without an edge
+  remarks: what is not known
   output: the dataset that is written; absent for a query
   outputs: in place of columns, rows and output: several datasets that are written, each with its columns and rows
   min_spark: the first Spark version that knows the syntax

@@ -16,7 +16,11 @@ CASES = pytest.mark.parametrize(
     ("session", "message"),
     [
         pytest.param(
-            CONNECT, r"^a Spark Connect session has no driver JVM: use a session on the driver itself, ", id="connect"
+            CONNECT,
+            r"^a Spark Connect session has no driver JVM: use a session on the driver itself, or put "
+            r"spark\.openlineage\.transport\.type and its options where the Connect server starts, such as its "
+            r"spark-defaults\.conf \(docs/limits\.md says which servers\)$",
+            id="connect",
         ),
         pytest.param(
             STOPPED,

@@ -98,9 +98,11 @@ def test_rows_that_tasks_read_count_for_the_only_input() -> None:
     assert read(JOIN, metrics) == [("/orders", None), ("/rates", None)]
 
 
-def written(*metrics: ExecutionMetrics, lineage: ColumnLineage | None = NO_COLUMNS) -> Statistics | None:
+def written(
+    *metrics: ExecutionMetrics, lineage: ColumnLineage | None = NO_COLUMNS, dataset: Dataset = TOTALS
+) -> Statistics | None:
     """Give what was written to the only output."""
-    part, counted = PlanLineage(outputs=(WrittenDataset(Write(TOTALS, label="totals"), lineage),)), RunStatistics()
+    part, counted = PlanLineage(outputs=(WrittenDataset(Write(dataset, label="totals"), lineage),)), RunStatistics()
     for each in metrics:
         counted.add(each, [part])
     (output,) = outputs_of([part], counted, completed=True)
@@ -114,6 +116,13 @@ def test_what_writes_count_goes_before_what_tasks_count() -> None:
         3, 40, 1
     )
     assert written(ExecutionMetrics()) is None
+
+
+def test_what_a_writer_of_hudi_did_not_count_is_not_nothing() -> None:
+    hudi = attrs.evolve(TOTALS, storage_layer="hudi")
+    assert written(ExecutionMetrics(writes=(Statistics(0, 0, 0),)), dataset=hudi) is None
+    assert written(ExecutionMetrics(writes=(Statistics(2, 0, 0),)), dataset=hudi) == Statistics(2)
+    assert written(ExecutionMetrics(writes=(Statistics(0, 0, 0),))) == Statistics(0, 0, 0)
 
 
 def test_rows_of_an_rdd_are_counted_where_there_are_any() -> None:

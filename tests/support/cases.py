@@ -73,7 +73,7 @@ class Case:
                 for name, output in outputs.items()
             },
             "inputs": sorted(named | set(self.content.get("reads", []))),
-            "gaps": [],
+            "gaps": self.content.get("remarks", []),
         }
 
     def _outputs(self) -> dict[str | None, dict[str, Any]]:

@@ -14,8 +14,9 @@ Plan = dict[str, Any]
 
 FOLDER = Path(__file__).parents[1] / "lineage" / "plans"
 WAREHOUSE = "file:/warehouse"
-# Fields that hold a number of a counter -> the counter; Spark counts on through all that a JVM does.
-_COUNTERS = {"id": "id", "cteId": "id", "loopId": "id", "dataframeId": "dataframe"}
+# Fields that hold a number of a counter -> the counter; Spark counts on through all that a JVM does. The JVM gives the
+# scope of a session's variables its number.
+_COUNTERS = {"id": "id", "cteId": "id", "loopId": "id", "dataframeId": "dataframe", "scope": "scope"}
 # The exprId of an attribute, in the texts of what Spark has no SQL for.
 _MENTION = re.compile(r"(?<=#)\d+")
 # A variable of a lambda function, which PySpark counts on through all that a JVM does.

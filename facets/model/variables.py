@@ -1,0 +1,135 @@
+"""
+The variables of SQL: what a statement sets them to, and where a plan reads them.
+
+A plan reads a variable as if it were a subquery of one value: `with_variables` gives each use a leaf of its own. What
+that leaf reads is known from the statement that set the variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import attrs
+from openlineage_pyspark.facets.model.plan import (
+    Attribute,
+    Described,
+    Expression,
+    Operator,
+    OperatorRef,
+    Output,
+    Plan,
+    Value,
+)
+
+VARIABLE_USE = "VariableReference"
+"""The expression class of the use of a variable."""
+VARIABLE_CLASS = f"org.apache.spark.sql.catalyst.expressions.{VARIABLE_USE}"
+"""The full name of that class; the leaves that `with_variables` adds have it too."""
+
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
+VARIABLE_READINGS = {
+    VARIABLE_CLASS: {"scope": "#variables"},
+    f"{_LOGICAL}CreateVariable": {"scope": "#variables"},
+    f"{_LOGICAL}DropVariable": {"scope": "#variables"},
+}
+"""Class -> what the probe reads of it: which session's variables are meant."""
+
+
+class VariableName(NamedTuple):
+    """
+    A variable.
+
+    Args:
+        scope: which session has it.
+        parts: where it is and how it is called, such as `session.q`; a script's block has a name of its own.
+    """
+
+    scope: int
+    parts: tuple[str, ...]
+
+
+class VariableWrite(NamedTuple):
+    """
+    What a statement does to one variable.
+
+    Args:
+        name: the variable.
+        query: the index of the operator whose column it is set to; None if it is set to an expression.
+        id: the exprId of that column.
+        value: the expression; None for a variable that has no default, or is dropped.
+    """
+
+    name: VariableName
+    query: int | None = None
+    id: int = 0
+    value: Value = None
+
+
+def variable_name(plan: Plan, described: Value, scope: Value) -> VariableName | None:
+    """Return the name of a variable by its described Identifier; None if that is not known."""
+    last = described.text("name") if isinstance(described, Described) else None
+    if not isinstance(described, Described) or last is None:
+        return None
+    namespace = described.values.get("namespace")
+    parts = [str(part) for part in (*(namespace if isinstance(namespace, tuple) else ()), last)]
+    known = parts if plan.case_sensitive else [part.casefold() for part in parts]
+    return VariableName(scope if isinstance(scope, int) else 0, tuple(known))
+
+
+def variable_of(plan: Plan, operator: Operator) -> VariableName | None:
+    """Return which variable a leaf that `with_variables` has added stands for; None for any other operator."""
+    if operator.class_name != VARIABLE_CLASS:
+        return None
+    return variable_name(plan, operator.arguments.get("identifier"), operator.arguments.get("scope"))
+
+
+def variable_writes(plan: Plan) -> tuple[VariableWrite, ...]:
+    """Return what a plan does to variables; nothing unless it is a SET, a DECLARE or a DROP of them."""
+    top = plan.top
+    if not top.class_name.startswith(_LOGICAL):
+        return ()
+    if top.name == "SetVariable":
+        return _set(plan, top)
+    if top.name not in ("CreateVariable", "DropVariable"):
+        return ()
+    default = next(plan.expressions_of((top.arguments.get("defaultExpr"),)), None)
+    value = default.arguments.get("child") if default is not None else None
+    named = (plan.operators[below].arguments.get("identifier") for below in top.children)
+    names = (variable_name(plan, identifier, top.arguments.get("scope")) for identifier in named)
+    return tuple(VariableWrite(name, value=value) for name in names if name is not None)
+
+
+def _set(plan: Plan, top: Operator) -> tuple[VariableWrite, ...]:
+    query = top.operator("sourceQuery")
+    if query is None:
+        return ()
+    found = []
+    targets = plan.expressions_of(top.sequence("targetVariables"))
+    for target, column in zip(targets, plan.operators[query].output, strict=False):
+        name = variable_name(plan, target.arguments.get("identifier"), target.arguments.get("scope"))
+        if name is not None:
+            found.append(VariableWrite(name, query, column.id))
+    return tuple(found)
+
+
+def with_variables(plan: Plan) -> Plan:
+    """Return a plan in which each use of a variable is that of a subquery, which is a leaf with the variable's name."""
+    operators, expressions = list(plan.operators), list(plan.expressions)
+    attributes = dict(plan.attributes)
+    for at, expression in enumerate(expressions):
+        if expression.name != VARIABLE_USE:
+            continue
+        # No exprId of Spark's is negative, and -1 is taken.
+        id_, name = -2 - at, _shown(expression.arguments)
+        attributes[id_] = Attribute(name, "")
+        leaf = Operator("Variable", VARIABLE_CLASS, expression.arguments, (Output(id_, name),), ())
+        arguments = {**expression.arguments, "plan": OperatorRef(len(operators))}
+        expressions[at] = Expression(VARIABLE_USE, arguments, call_site=expression.call_site)
+        operators.append(leaf)
+    return attrs.evolve(plan, operators=tuple(operators), expressions=tuple(expressions), attributes=attributes)
+
+
+def _shown(arguments: Mapping[str, Value]) -> str:
+    identifier = arguments.get("identifier")
+    return (identifier.text("name") if isinstance(identifier, Described) else None) or "?"
