@@ -148,8 +148,8 @@ def test_a_run_has_the_session_of_its_statement() -> None:
     told = (("b", "x"), ("spark.sql.session.timeZone", "Europe/Rome"))
     assert run.session == SessionOfRun(told, "ice", "mart")
     assert [each.message for each in run.diagnostics] == ["a setting is no text; it is left out"]
-    assert of_run(pyspark_session={"settings": {}}).run.session == SessionOfRun()  # type: ignore[union-attr]
-    assert of_run().run.session is None  # type: ignore[union-attr]
+    assert of_run(pyspark_session={"settings": {}}).run.session == SessionOfRun()
+    assert of_run().run.session is None
 
 
 def test_a_job_has_its_statement_and_its_kind() -> None:
