@@ -227,7 +227,10 @@ class Specification:
             *("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics"),
             *("pyspark_micro_batches", "pyspark_submission", "pyspark_call_site", "pyspark_session"),
         )
-    ) | {("DatasetFacet", "pyspark_snapshot"), ("DatasetFacet", "pyspark_lineage_steps")}
+    ) | {
+        ("DatasetFacet", name)
+        for name in ("pyspark_snapshot", "pyspark_lineage_steps", "pyspark_name", "pyspark_replaced")
+    }
 
     def __init__(self) -> None:
         self.schemas = Schemas(SPECIFICATION)
