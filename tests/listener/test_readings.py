@@ -15,7 +15,11 @@ from openlineage_pyspark.listener.probe import readings
 SINCE = {
     "4.0": """org.apache.spark.sql.catalyst.expressions.CommonExpressionId
         org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2Relation.options
-        org.apache.spark.sql.catalyst.util.ReplaceDataProjections""",
+        org.apache.spark.sql.catalyst.util.ReplaceDataProjections
+        org.apache.spark.sql.catalyst.expressions.VariableReference
+        org.apache.spark.sql.catalyst.plans.logical.Call
+        org.apache.spark.sql.catalyst.plans.logical.CreateVariable
+        org.apache.spark.sql.catalyst.plans.logical.DropVariable""",
     "4.1": """org.apache.spark.sql.execution.command.SaveAsV1TableCommand
         org.apache.spark.sql.execution.streaming.runtime.FileStreamSource
         org.apache.spark.sql.execution.streaming.sinks.FileStreamSink""",
@@ -28,8 +32,16 @@ UNTIL = {
 CONNECTORS = {
     "org.apache.spark.sql.delta.sources.DeltaSink": "Delta Lake's",
     "org.apache.spark.sql.delta.files.TahoeFileIndex": "Delta Lake's",
+    "org.apache.spark.sql.delta.commands.CloneTableCommand": "Delta Lake's",
+    "org.apache.spark.sql.delta.commands.ConvertToDeltaCommand": "Delta Lake's",
+    "org.apache.spark.sql.delta.commands.RestoreTableCommand": "Delta Lake's",
+    "org.apache.iceberg.TableMetadata": "Iceberg's",
+    "org.apache.iceberg.spark.procedures.BaseProcedure": "Iceberg's",
+    "org.apache.iceberg.spark.source.SparkChangelogTable": "Iceberg's",
     "org.apache.iceberg.spark.source.SparkScan": "Iceberg's",
     "org.apache.iceberg.spark.source.SparkTable": "Iceberg's",
+    "org.apache.spark.sql.connector.iceberg.catalog.Procedure": "Iceberg's",
+    "org.apache.spark.sql.connector.iceberg.catalog.ProcedureParameter": "Iceberg's",
     "org.apache.spark.sql.kafka010.KafkaRelation": "Kafka's",
     "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaScan": "Kafka's",
     "org.apache.spark.sql.kafka010.KafkaSourceOffset": "Kafka's",
@@ -51,6 +63,13 @@ WORDS = {
     "#defaultPath": ("identifier", "storage.locationUri", "tableType.name"),
     "#schema": ("schema",),
     "#sinkPath": ("basePath", "hadoopConf"),
+    "#database": ("database",),
+    "#tableLocation": ("storage.locationUri", "identifier"),
+    "#calledTable": ("procedure", "args"),
+    "#rootFiles": ("rootPaths",),
+    # Of the session, and of whatever field holds options.
+    "#variables": (),
+    "#whereOf": (),
 }
 SESSION_WORDS = dict.fromkeys(("#sessionTable", "#sessionPath"), ("catalog.name", "identifier.name"))
 
@@ -77,6 +96,9 @@ class Reflection:
 
     def missing(self, class_name, chain):
         """Give the first step of a chain that its class does not have; None if it has them all."""
+        if "#conf:" in chain or "#catalog:" in chain:
+            # A setting of the session.
+            return None
         for getters in WORDS.get(chain) or SESSION_WORDS.get(chain) or (re.sub(r"^#\w+:", "", chain),):
             here = self.type(BEARERS.get(class_name, class_name))
             for step in "" if getters in WORDS else re.sub(r"\[.*", "", getters).split("."):
