@@ -19,7 +19,7 @@ KNOWN = Dataset(
     catalog=Catalog("iceberg", "hadoop", "ice", None),
 )
 SESSION = Session("file:/warehouse", tables={"ice.db.t": KNOWN})
-USERS = {
+USERS: dict[str, Any] = {
     "identifier": Described("TableIdentifier", {"table": "users", "database": "shop"}),
     "locationUri": "file:/w/users",
 }
@@ -131,7 +131,7 @@ def test_a_clone_reads_the_version_of_the_table_that_it_copies(identifier, opera
         "CatalogTable", {"identifier": Described("TableIdentifier", identifier), "locationUri": "file:/w/copy"}
     )
     mode = Described(f"{DELTA}TableCreationModes${operation}$", {})
-    source = {"sourceMetadata": Described("CatalogTable", USERS), "sourceVersion": 7}
+    source: dict[str, Any] = {"sourceMetadata": Described("CatalogTable", USERS), "sourceVersion": 7}
     clone = Operator("CloneTableCommand", f"{DELTA}CloneTableCommand", source)
     found = delta("CreateDeltaTableCommand", {"table": table, "operation": mode, "query": OperatorRef(1)}, clone)
     assert told(found)[:2] == (["file /w/users@7"], [written])
