@@ -36,6 +36,7 @@ WHERE = frozenset(
 """The options, in lower case, that say where a source is, and which part of it is meant."""
 
 _LONGEST_VALUE = 200
+_QUERY = re.compile(r"\s*(?:\(|(?:SELECT|WITH)\s)", re.IGNORECASE)
 
 Options = Mapping[str, str]
 """Names of options, in lower case -> their values."""
@@ -76,6 +77,9 @@ def placed(
 
 
 def _shown(value: str) -> str:
+    if _QUERY.match(value):
+        # Its literals belong in no name.
+        return f"query_{hashlib.sha256(value.encode()).hexdigest()[:6]}"
     value = without_credentials(value).rstrip("/") or "/"
     if len(value) <= _LONGEST_VALUE:
         return value
@@ -107,7 +111,7 @@ def _bigquery(options: Options) -> Identifier | None:
 
 def _snowflake(options: Options) -> Identifier | None:
     url, table = _first(options, "sfurl", "sfaccount"), options.get("dbtable")
-    if not url or not table:
+    if not url or not table or _QUERY.match(table):
         return None
     account = _host(url).partition(":")[0].removesuffix(".snowflakecomputing.com")
     around = [options.get("sfdatabase"), options.get("sfschema")]
@@ -157,7 +161,7 @@ def _clickhouse(options: Options) -> Identifier | None:
 
 def _redshift(options: Options) -> Identifier | None:
     url, table = options.get("url"), options.get("dbtable")
-    if not url or not table:
+    if not url or not table or _QUERY.match(table):
         return None
     return Identifier(naming.jdbc_namespace(url), naming.jdbc_table(url, table))
 

@@ -73,6 +73,22 @@ def test_a_python_data_source_is_one_dataset_read_written_and_streamed():
     assert named(written(node("WriteToMicroBatchDataSource", stream, ()))) == OF_CRM
 
 
+@pytest.mark.parametrize("source", ["acme", "snowflake", "redshift", "bigquery"])
+@pytest.mark.parametrize(
+    "query", ["(SELECT 'top secret' AS a) q", "select 'top secret' from t", "\nWITH x AS (SELECT 1)"]
+)
+def test_a_query_in_the_place_of_a_table_is_told_from_others_and_shows_no_literal(source, query):
+    options = {"url": "jdbc:redshift://host:5439/db", "sfurl": "a.snowflakecomputing.com"}
+    first, other = (
+        placed(source, f"com.{source}.Relation", {**options, key: text}, ())
+        for key in [{"bigquery": "table"}.get(source, "dbtable")]
+        for text in (query, f"{query} ")
+    )
+    assert first.identifier != other.identifier
+    assert "secret" not in f"{first.identifier}{other.identifier}".lower()
+    assert first.guessed
+
+
 def test_two_places_are_two_datasets_and_the_order_of_options_does_not_matter():
     crm, erp = (read(relation(**CRM)), read(relation(table="invoices", endpoint="https://erp.acme.com")))
     again = read(relation(Table="invoices", endpoint=CRM["endpoint"]))
