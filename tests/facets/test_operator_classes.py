@@ -46,7 +46,7 @@ SINCE = {
         DescribeRelationJsonCommand CreateSQLFunctionCommand AlterViewSchemaBinding DropVariable SetVariable
         AlterTableCollation CompoundBody ShowTablePartition ShowTablesExtended CreateUserDefinedFunction
         logical.AlterTableClusterBy CreateVariable SQLScalarFunction CommonExpressionDef With ListAgg
-        CollationAwareMurmur3Hash CollationAwareXxHash64 TryReflect""",
+        CollationAwareMurmur3Hash CollationAwareXxHash64 TryReflect logical.Call""",
     "4.1": """LimitAll TransformWithStateInPySpark PythonWorkerLogs streaming.runtime.StreamingRelation
         streaming.runtime.StreamingExecutionRelation SaveAsV1TableCommand DescribeProcedureCommand
         ShowNamespacesCommand ShowProceduresCommand SetNamespaceCollationCommand AddCheckConstraint DropConstraint
@@ -63,7 +63,9 @@ UNTIL = {
         execution.streaming.MemoryStream""",
 }
 OF_CONNECTORS = r"""org\.apache\.spark\.sql\.kafka010\..*
-    |org\.apache\.spark\.sql\.delta\..*|io\.delta\..*|org\.apache\.spark\.sql\.hudi\..*|.*\.AlterTable(Add|Drop)Constraint"""
+    |org\.apache\.spark\.sql\.delta\..*|io\.delta\..*|org\.apache\.spark\.sql\.hudi\..*|.*\.AlterTable(Add|Drop)Constraint
+    |.*\.(Add|Drop|Replace)PartitionField|.*\.(Set|Drop)IdentifierFields|.*\.(CreateOrReplace|Drop)(Branch|Tag)
+    |.*\.SetWriteDistributionAndOrdering"""
 
 
 # The types of fields that hold code which is not Spark's own, and those that hold them without running it on columns.
