@@ -105,7 +105,8 @@ def test_update_and_delete_tell_what_they_set_and_what_decides(runs, said):
     (update,) = runs["execute_update_command", "default_staff"]
     (delete,) = runs["execute_delete_command", "default_staff"]
 
-    assert said(update) == (["staff"], {"pay": ["staff.pay TRANSFORMATION"]}, ["staff.id FILTER"])
+    # The rows that it does not choose keep their value.
+    assert said(update) == (["staff"], {"pay": ["staff.pay IDENTITY", "staff.pay TRANSFORMATION"]}, ["staff.id FILTER"])
     assert said(delete) == (["staff"], {}, ["staff.name FILTER", "staff.pay FILTER"])
 
 
@@ -131,15 +132,22 @@ def test_partitions_that_are_overwritten_are_those_of_the_output(runs, said):
 
     assert [said(event) for event in overwritten] == [(["news"], ALL, [])] * 2
     for event in overwritten:
-        assert event["outputs"][0]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "OVERWRITE"
+        facets = event["outputs"][0]["facets"]
+        assert "lifecycleStateChange" not in facets
+        assert facets["pyspark_replaced"]["part"] == "partitions"
 
 
-def test_what_looks_after_a_table_makes_no_run_and_what_is_not_known_is_named(job, runs, violations):
+def test_what_tidies_up_or_restores_a_table_is_a_run_and_nothing_is_unknown(job, runs, violations):
     assert violations(job.events()) == []
-    unknown = {name: events for name, events in runs.items() if "extractionError" in events[0]["run"]["facets"]}
-    (restore,) = unknown.pop(("delta", "command"))
-    (error,) = restore["run"]["facets"]["extractionError"]["errors"]
-
-    assert unknown == {}
-    assert error["task"] == "org.apache.spark.sql.delta.commands.RestoreTableCommand"
-    assert len(runs) == 14
+    assert [name for name, events in runs.items() if "extractionError" in events[0]["run"]["facets"]] == []
+    tidied = {
+        command: [
+            (Path(read["name"]).name, Path(to["name"]).name) for read in event["inputs"] for to in event["outputs"]
+        ]
+        for (command, _), (event, *_) in runs.items()
+        if any(word in command for word in ("optimize", "vacuum", "restore"))
+    }
+    assert tidied == {
+        f"execute_{word}_table_command": [("staff", "staff")] for word in ("optimize", "vacuum", "restore")
+    }
+    assert len(runs) == 16

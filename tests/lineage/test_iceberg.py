@@ -44,7 +44,9 @@ def test_merge_update_and_delete_tell_what_they_assign_and_what_decides(job, vio
         },
         sorted([f"{table}.id JOIN", "news.id JOIN", "news.op FILTER"]),
     )
-    assert said(update) == ([table], {"pay": [f"{table}.pay TRANSFORMATION"]}, [f"{table}.id FILTER"])
+    # The rows that it does not choose keep their value.
+    kept = [f"{table}.pay IDENTITY", f"{table}.pay TRANSFORMATION"]
+    assert said(update) == ([table], {"pay": kept}, [f"{table}.id FILTER"])
     assert said(delete) == ([table], {}, sorted([f"{table}.name FILTER", f"{table}.pay FILTER"]))
     assert said(taken) == (sorted(["news", table]), {"name": ["news.op AGGREGATION", "news.pay FILTER"]}, [])
     for event in done:
@@ -71,8 +73,8 @@ def test_an_update_tells_how_it_makes_what_it_sets_also_the_fields_of_structs(jo
     ]
     pay, whole = f"(({table}.pay * 2) + {table}.box.a)", f"named_struct('a', {table}.box.a, 'b', upper({table}.box.b))"
     assert first == {
-        "pay": [f"{table}.box TRANSFORMATION {pay}", f"{table}.pay TRANSFORMATION {pay}"],
-        "box": [f"{table}.box TRANSFORMATION {whole}"],
+        "pay": [f"{table}.box TRANSFORMATION {pay}", f"{table}.pay IDENTITY ", f"{table}.pay TRANSFORMATION {pay}"],
+        "box": [f"{table}.box IDENTITY ", f"{table}.box TRANSFORMATION {whole}"],
     }
     whole = f"named_struct('a', {table}.pay, 'b', {table}.box.b)"
     assert second == {
