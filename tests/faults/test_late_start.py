@@ -41,6 +41,7 @@ def test_a_job_that_ends_before_its_listener_is_prepared_is_as_it_is_and_says_so
     assert job.events() == []
 
 
+@pytest.mark.long
 def test_a_call_to_the_jvm_that_fails_at_the_start_is_made_again_and_nothing_is_missing(faults: Any) -> None:
     job = faults.run("start_fails.py", "2")
 

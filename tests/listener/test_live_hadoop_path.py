@@ -61,6 +61,7 @@ def told(lake: Path) -> list[tuple[str, str]]:
 WHOLE_JOB = [("START", "APPLICATION"), ("START", "SQL_JOB"), ("COMPLETE", "SQL_JOB"), ("COMPLETE", "APPLICATION")]
 
 
+@pytest.mark.long
 def test_at_the_end_of_a_script_one_object_of_the_application_holds_its_events(
     jobs: Any, lake: Path, conf: dict[str, str], specification: Any, violations: Callable[[list[dict]], list[str]]
 ) -> None:

@@ -9,7 +9,10 @@ import pytest
 from support import browser
 from support.notebooks import execute, texts
 
-pytestmark = [pytest.mark.any_spark, pytest.mark.browser, pytest.mark.usefixtures("real_spark")]
+pytestmark = [
+    *(pytest.mark.any_spark, pytest.mark.browser, pytest.mark.long),
+    pytest.mark.usefixtures("real_spark"),
+]
 
 SUM = "SELECT country, sum(amount) AS total FROM orders WHERE id > 0 GROUP BY country"
 CELLS = {

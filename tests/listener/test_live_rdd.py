@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.any_spark
+
 FILES = {"in/a.txt": "b\na\n", "in/b.txt": "c\n", "more/d.txt": "d\n"}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.marquez
+pytestmark = [pytest.mark.marquez, pytest.mark.long]
 
 COLUMNS = ["plain", "with space", "with.dot", "größe 数量 🚀"]
 LONG = "long" * 75
