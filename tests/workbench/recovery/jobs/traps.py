@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.errors import Error
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry
 from openlineage_pyspark.workbench.recovery.live import LiveSession
@@ -67,7 +67,7 @@ def applied(name, steps, *watched, ask=None, consent=None, begun=(), on=""):
     said = []
     try:
         outcome = PlanApplication(plan, live, journal, said.append, ask, consent or Consent()).apply()
-    except StoreError as problem:
+    except Error as problem:
         outcome = f"{type(problem).__name__}: {problem}"
     rows = {}
     for each in watched:
