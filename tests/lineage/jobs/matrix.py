@@ -80,9 +80,9 @@ def days():
     into("days", "pattern", spark.read.schema(SCHEMA).json("things/days/2024-*"))
     into("days", "one part", spark.read.schema(SCHEMA).json(part("things/days/2024-01-02/part-*")))
     Path("things/days_of_files").mkdir(parents=True)
-    for day in ("2024-01-01", "2024-01-02"):
+    for way, day in {"one day": "2024-01-01", "another day": "2024-01-02"}.items():
         os.link(part(f"things/days/{day}/part-*"), f"{LAKE}/things/days_of_files/{day}.json")
-        into("days_of_files", day, spark.read.schema(SCHEMA).json(f"things/days_of_files/{day}.json"))
+        into("days_of_files", way, spark.read.schema(SCHEMA).json(f"things/days_of_files/{day}.json"))
     into("days_of_files", "pattern", spark.read.schema(SCHEMA).json("things/days_of_files/*.json"))
     into("days_of_files", "folder", spark.read.schema(SCHEMA).json("things/days_of_files"))
 
@@ -232,4 +232,6 @@ KINDS = {
     **{each.__name__: each for each in (partitioned, days, rdd, table, outside, jdbc, python, delta, iceberg)},
 }
 for kind in ROWS:
-    KINDS[kind]()
+    # What `days` writes has two rows.
+    if kind != "days_of_files":
+        KINDS[kind]()
