@@ -124,7 +124,7 @@ DERBY = "jdbc:derby:memory:matrix;create=true"
 
 
 def jdbc():
-    driver = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
+    driver = f"org.apache.derby.{'iapi.' if spark.version >= '4' else ''}jdbc.AutoloadedDriver"
     spark.conf.set("spark.sql.catalog.derby", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
     spark.conf.set("spark.sql.catalog.derby.url", DERBY)
     spark.conf.set("spark.sql.catalog.derby.driver", driver)
@@ -202,7 +202,7 @@ def delta():
     rows.write.format("delta").save("things/delta")
     rows.write.format("delta").mode("append").save(f"{LAKE}//things/delta/")
     rows.write.format("delta").mode("append").save(f"{LAKE}/other/../things/delta")
-    by_paths("delta", "delta", "things/delta")
+    by_paths("delta", "delta", "things/delta", parts=False)
     spark.sql(f"CREATE TABLE by_name USING delta LOCATION '{LAKE}/things/delta'")
     spark.sql("INSERT INTO by_name SELECT * FROM by_name")
     into("delta", "table", spark.table("by_name"))
