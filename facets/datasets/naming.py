@@ -264,7 +264,8 @@ def roots(paths: list[str], given: str | None, files: Container[str] | None = No
     found = []
     for path in paths:
         is_file = path in files if files is not None else in_name and "." in _name(path)
-        found.append(naming.parent(path) if wild and is_file and whole(path) == path else whole(path))
+        around = whole(path)
+        found.append(naming.parent(path) if wild and is_file and around == path else around)
     return found
 
 

@@ -264,7 +264,7 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
         roots = _streamed(operator, known)
     else:
         files = index.values.get("files") if isinstance(index, Described) else None
-        names = [file for file in files if isinstance(file, str)] if isinstance(files, tuple) else None
+        names = {file for file in files if isinstance(file, str)} if isinstance(files, tuple) else None
         roots = naming.roots(known, relation.text("path"), names)
     fields, format_ = fields_of(plan, operator), format_of_class(relation.values.get("format"))
     datasets = {d.identifier: d for d in (at_location(path, fields, format_) for path in roots)}
