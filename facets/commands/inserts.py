@@ -53,8 +53,12 @@ def _is_dynamic(operator: Operator) -> bool:
     return mode.lower() == "dynamic"
 
 
-def _has_keys(value: Value) -> bool:
-    return isinstance(value, Keys) and bool(value.names)
+def _of_partitions(found: Target, named: Value) -> Target:
+    """Return an OVERWRITE that a statement has limited to the partitions that it names; any other write as it is."""
+    is_part = isinstance(named, Keys) and bool(named.names)
+    if is_part and isinstance(found, Write) and found.lifecycle == "OVERWRITE":
+        return attrs.evolve(found, replaced="partitions")
+    return found
 
 
 _MODES = {"overwriteMode": "options[partitionOverwriteMode]", "sessionMode": f"#conf:{_OVERWRITE_MODE}"}
@@ -70,8 +74,7 @@ def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Targ
     part: Replaced | None = "partitions" if dynamic else None
     if table is not None:
         found = replacing(write_to_table(plan, table, query, names, session, lifecycle), part)
-        static = lifecycle == "OVERWRITE" and _has_keys(operator.arguments.get("staticPartitions"))
-        return attrs.evolve(found, replaced="partitions") if static and isinstance(found, Write) else found
+        return _of_partitions(found, operator.arguments.get("staticPartitions"))
     format_ = operator.described("fileFormat")
     name = format_.simple_name.removesuffix("FileFormat").lower() if format_ is not None else None
     path = operator.text("outputPath")
@@ -126,8 +129,7 @@ def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Targe
     if table is None:
         return unnamed(None, query)
     found = write_to_table(plan, table, query, names, session, lifecycle)
-    part = lifecycle == "OVERWRITE" and _has_keys(operator.arguments.get("partition"))
-    return attrs.evolve(found, replaced="partitions") if part and isinstance(found, Write) else found
+    return _of_partitions(found, operator.arguments.get("partition"))
 
 
 @command({_HIVE: "InsertIntoHiveDirCommand", COMMAND: "InsertIntoDataSourceDirCommand"})
