@@ -101,7 +101,7 @@ def _text(sql: str | Sql | None) -> str | None:
     return re.sub(r"\\(.)", r"\1", whole[1:-1])
 
 
-def name_parts(name: str) -> tuple[str, ...]:
+def _name_parts(name: str) -> tuple[str, ...]:
     """Return the parts of the name of a table, without backticks."""
     return tuple(quoted.replace("``", "`") or plain for quoted, plain in _PARTS.findall(name))
 
@@ -116,7 +116,7 @@ def _table(name: str, catalog: str, session: Session, location: str | None = Non
         session: the session's settings.
         location: where it is, if that is known.
     """
-    parts = name_parts(name)
+    parts = _name_parts(name)
     if len(parts) > 1 and parts[0].casefold() == catalog.casefold():
         parts = parts[1:]
     return _known(catalog, ".".join(parts), session, location)
@@ -136,7 +136,7 @@ def _known(catalog: str, name: str, session: Session, location: str | None = Non
 
 def _copied(name: str, catalog: str, session: Session) -> Dataset:
     """Return the table or the files that another table gets: `parquet`.`/path`, or the name of a table."""
-    parts = name_parts(name)
+    parts = _name_parts(name)
     if len(parts) == 2 and naming.is_absolute(parts[1]):
         return at_location(parts[1], file_format=parts[0])
     if parts and parts[0].casefold() in (catalog.casefold(), "spark_catalog"):
@@ -155,13 +155,9 @@ def _copied(name: str, catalog: str, session: Session) -> Dataset:
 def _alter(_: Plan, operator: Operator, session: Session) -> Target:
     """ALTER TABLE in Iceberg's own forms: of its partitions, its order, its branches and its tags."""
     parts = text_values(operator.sequence("table"))
-    used = [
-        key
-        for key in session.tables or {}
-        if key == ".".join(parts).lower() or key.endswith(f".{'.'.join(parts)}".lower())
-    ]
+    name = ".".join(parts)
+    used = [table for key, table in (session.tables or {}).items() if f".{key}".endswith(f".{name}".lower())]
     if len(parts) > 2 or len(used) == 1:
-        known = (session.tables or {}).get(used[0]) if len(used) == 1 else None
-        table = known or _known(parts[0], ".".join(parts[1:]), session)
+        table = used[0] if len(used) == 1 else _known(parts[0], ".".join(parts[1:]), session)
         return Write(attrs.evolve(table, versions=None), lifecycle="ALTER", label=label_of(table))
-    return UnnamedTarget((), f"{'.'.join(parts) or 'a table'} in the current catalog")
+    return UnnamedTarget((), f"{name or 'a table'} in the current catalog")
