@@ -185,11 +185,11 @@ class _FactsReader:
         # Their statements say whether they have written anything.
         read = {each.dataset for each in reads}
         ids |= {version.run_id for each in read for version in self.versions.of(each) if version.change in _WORDED}
-        runs, about, branches = self._runs(ids)
+        runs, about, wrote = self._runs(ids)
         applications = self._applications({run.application for run in runs.values() if run.application})
         every = written | {read.dataset for read in reads}
         named = {dataset.id: dataset for dataset in self._datasets(every, about)}
-        histories = {each: tuple(self._made(named[each], runs, branches)) for each in every}
+        histories = {each: tuple(self._made(named[each], runs, wrote)) for each in every}
         if not histories[root]:
             histories[root] = (MadeVersion(root, "", NO_BATCH, "", begin),)
         beside = self._beside(applications)
@@ -237,7 +237,7 @@ class _FactsReader:
         return {read.version[0] for reads in self.versions.read_by(parts).values() for read in reads}
 
     def _made(
-        self, dataset: DatasetFacts, runs: Mapping[str, RunFacts], branches: Mapping[tuple[str, str], _Written]
+        self, dataset: DatasetFacts, runs: Mapping[str, RunFacts], wrote: Mapping[tuple[str, str], _Written]
     ) -> Iterator[MadeVersion]:
         was_there = False
         for version in self.versions.of(dataset.id):
@@ -245,6 +245,7 @@ class _FactsReader:
             sql = run.sql if run else ""
             did = effect(version.change, sql, run.job if run else "", dataset.format, was_there=was_there)
             was_there = version.change != "DROP"
+            written = wrote.get((version.run_id, version.id), _Written())
             yield MadeVersion(
                 dataset.id,
                 version.run_id,
@@ -256,9 +257,9 @@ class _FactsReader:
                 did.whole,
                 did.empties,
                 did.nothing,
-                branches.get((version.run_id, version.id), _Written()).branch,
+                written.branch,
                 version.rows,
-                branches.get((version.run_id, version.id), _Written()).table_id,
+                written.table_id,
             )
 
     def _runs(
@@ -267,7 +268,7 @@ class _FactsReader:
         """Return runs, how their events store each name of a dataset, and where each run wrote each version."""
         said: dict[str, list[EventFacts]] = {}
         about: dict[int, _Storage] = {}
-        branches: dict[tuple[str, str], _Written] = {}
+        wrote: dict[tuple[str, str], _Written] = {}
         stored: dict[int, list[tuple[int, _Storage, DatasetOfEvent]]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             said.setdefault(run_id, []).append(event)
@@ -282,7 +283,7 @@ class _FactsReader:
                     about[name_id] = storage if before is None else storage.or_else(before)
                 if dataset.branch is not None or dataset.table_id:
                     written = _Written(dataset.branch or "", dataset.table_id)
-                    branches |= {(run_id, version): written for version in dataset.versions}
+                    wrote |= {(run_id, version): written for version in dataset.versions}
         sql = (
             "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
             "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
@@ -305,7 +306,7 @@ class _FactsReader:
             found[run_id] = RunFacts(
                 run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects, session
             )
-        return found, about, branches
+        return found, about, wrote
 
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:
         return {run_id: _application(run_id, event) for run_id, event in self._events(ids, ("START",))}
