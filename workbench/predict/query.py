@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def lineage_of_query(query: EncodedQuery) -> Lineage:
-    """Return the lineage of an analyzed query. Nothing of Spark is needed for this."""
+def lineage_of_query(query: EncodedQuery, *, fields: bool = False) -> Lineage:
+    """
+    Return the lineage of an analyzed query. Nothing of Spark is needed for this.
+
+    Args:
+        query: the query.
+        fields: whether fields of stored structs are sources of their own, as `address.city`.
+    """
     with without_cycle_collection():
         plan = decode_plan(query.plan)
         session = session_settings_of(plan, query.metastore, query.trimming, views=query.views)
-        return lineage_of(lineage_of_plan(plan, session, paths=True, composed=query.composed), plan)
+        found = lineage_of_plan(plan, session, paths=True, composed=query.composed, fields=fields)
+        return lineage_of(found, plan)
 
 
 def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = True) -> Lineage:
@@ -73,7 +80,8 @@ def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = Tr
 
 
 def _lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
-    return lineage_of_query(encoded_query(spark, query if isinstance(query, str) else analyzed_plan(spark, query)))
+    encoded = encoded_query(spark, query if isinstance(query, str) else analyzed_plan(spark, query))
+    return lineage_of_query(encoded, fields=True)
 
 
 def _told_by_text(spark: SparkSession, statement: str, refusal: Refusal) -> Lineage | None:
