@@ -190,17 +190,30 @@ _Fields = tuple[tuple[str, Any], ...]
 
 
 def _type_of(plan: Plan, value: Value) -> _Fields:
-    """Return the fields of a value that is a struct, or a field of one; none if they are not known."""
-    taken: list[str] = []
+    """Return the fields of a struct that is stored, built, taken out of one or changed; none if they are not known."""
+    passed: list[Expression] = []
     while (expression := next(plan.expressions_of((value,)), None)) is not None:
-        if expression.name != "GetStructField" or known_type(plan, value) is not None:
+        if known_type(plan, value) is not None or expression.name not in ("GetStructField", UPDATING):
             break
-        taken.append((accessed(expression) or "").casefold())
-        value = expression.arguments.get("child")
+        passed.append(expression)
+        value = expression.arguments.get("structExpr" if expression.name == UPDATING else "child")
     fields = _fields(known_type(plan, value))
-    for name in reversed(taken):
-        fields = _fields_in(next((type_ for own, type_ in fields if own == name), None))
+    for expression in reversed(passed):
+        if expression.name == UPDATING:
+            fields = _changed_fields(plan, expression, fields) if fields else ()
+        else:
+            taken = (accessed(expression) or "").casefold()
+            fields = _fields_in(next((type_ for own, type_ in fields if own == taken), None))
     return fields
+
+
+def _changed_fields(plan: Plan, expression: Expression, before: _Fields) -> _Fields:
+    """Return the fields of a struct after `withField` and `dropFields`; the type of one that is set is not known."""
+    changes = plan.expressions_of(expression.sequence("fieldOps"))
+    last = {str(change.arguments.get("name")).casefold(): change.arguments.get("valExpr") for change in changes}
+    names = [name for name, _ in before]
+    kept = [(name, type_ if name not in last else None) for name, type_ in before if last.get(name, name) is not None]
+    return (*kept, *((name, None) for name, value in last.items() if value is not None and name not in names))
 
 
 def _fields(type_: Value) -> _Fields:

@@ -296,6 +296,7 @@ class Settings:
         default=_EVENT.struct_fields,
         text="Tells which fields of a struct are read, as `address.city`, and where each field of a written struct comes"
         " from; by default a field counts as its column, as in the Java integration.",
+        source=OURS,
     )
     steps: str = key(
         "columnLineage.steps",
