@@ -11,8 +11,8 @@ import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
-from openlineage_pyspark.facets.model.dataset import field_name
 from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Kind, compose
+from openlineage_pyspark.facets.sql_names import field_name
 from openlineage_pyspark.facets.trace.composed import Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.texts import quoted_name, readable_names

@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.built_in import SOURCES, relation_of
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Column, Relation, Session
 from openlineage_pyspark.facets.datasets.tables import infers_schema, permanent_view
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, field, field_name, inner_fields
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, field, inner_fields
 from openlineage_pyspark.facets.model.lineage import (
     MOST_PATHS,
     Certainty,
@@ -44,6 +44,7 @@ from openlineage_pyspark.facets.model.plan import (
 )
 from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.model.variables import VariableName, VariableWrite, variable_of, variable_writes
+from openlineage_pyspark.facets.sql_names import field_name
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, called_codes, known_type
 from openlineage_pyspark.facets.trace.operators import RULES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.facets.model.dataset import field_name, fields_of, inner_fields
+from openlineage_pyspark.facets.model.dataset import fields_of, inner_fields
 from openlineage_pyspark.facets.model.plan import (
     CTE_DEFINITION,
     SUBQUERY_ALIAS,
@@ -14,6 +14,7 @@ from openlineage_pyspark.facets.model.plan import (
     OperatorRef,
 )
 from openlineage_pyspark.facets.part_columns import PassingEdge
+from openlineage_pyspark.facets.sql_names import field_name
 from openlineage_pyspark.workbench.model.chains import Segment, paths_of
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,

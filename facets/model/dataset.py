@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -213,25 +213,6 @@ def inner_fields(field: Field) -> tuple[Field, ...]:
     while field.type == "array" and field.fields:
         field = field.fields[0]
     return field.fields if field.type == "struct" else ()
-
-
-def field_name(column: str, path: Sequence[str]) -> str:
-    """
-    Return the name of a field of a struct, such as `address.city`.
-
-    A part that has a dot or a backquote is in backquotes, as in Spark's SQL. The name of a column alone never is: a name
-    that a schema has is that column, whatever is in it.
-
-    Args:
-        column: the name of the column.
-        path: the names of the fields, outermost first; none for the column itself.
-    """
-    if not path:
-        return column
-    return ".".join(f"`{part.replace('`', '``')}`" if _QUOTED.search(part) else part for part in (column, *path))
-
-
-_QUOTED = re.compile(r"[.`]")
 
 
 def schema_fields(type_json: str | None) -> tuple[Field, ...]:

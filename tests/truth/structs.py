@@ -3,8 +3,8 @@ Prove the sources of struct fields by execution: random nested tables, and rando
 
     ./run truth structs --queries 200 --seed 1
 
-Each query is asked for its lineage, and is run: once on some rows, and once for each leaf of the schema with that leaf's
-values changed. What then differs in the result has that leaf among its sources. So nothing that differs may lack an
+Each query is asked for its lineage, and is run on some rows, and on the same with the values of a leaf of the schema
+changed, for each leaf. What then differs in the result has that leaf among its sources. So nothing that differs may lack an
 edge, and each edge of a value must name a field of which some leaf makes a difference. No expectation is written by hand.
 The exit code is 1 if something was found. A finding names its query, which `--first N --queries 1` asks again.
 """
@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import attrs
 from openlineage_pyspark import lineage
+from openlineage_pyspark.facets.sql_names import name_parts
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.report import Lineage
 
 TABLES = ("left", "right")
-KEY = "id"
+KEY, VARIANT = "id", "variant"
 ROWS = (1, 2)
+_OWN = (VARIANT, "key")
+"""The columns that tell apart which leaf was changed: no expression reads them."""
 _FIELDS = ("a", "b", "City", "zip.code", "x`y", "größe", "two words")
 _EVERY_ROW = "(every row)"
 Leaf = tuple[str, ...]
@@ -53,7 +56,7 @@ class Finding(NamedTuple):
 
 def schema(rng: random.Random) -> T.StructType:
     """Return a random schema: the key, a struct, an array of structs, a map and some columns of any type."""
-    columns = [T.StructField(KEY, T.IntegerType())]
+    columns = [T.StructField(VARIANT, T.IntegerType()), T.StructField(KEY, T.IntegerType())]
     made = [_struct(rng, 2), T.ArrayType(_struct(rng, 1)), T.MapType(T.StringType(), _struct(rng, 0))]
     made += [_type(rng, 2) for _ in range(rng.randint(0, 2))]
     names = rng.sample(("s", "lines", "marks", "n.m", "Other", "q"), len(made))
@@ -78,7 +81,7 @@ def _type(rng: random.Random, depth: int) -> T.DataType:
 def leaves(table: str, at: T.StructType) -> Iterator[Leaf]:
     """Yield the leaves of a table, but not its key: a map is one."""
     for field in at.fields:
-        if field.name != KEY:
+        if field.name not in (KEY, VARIANT):
             yield from _leaves((table, field.name), field.dataType)
 
 
@@ -92,6 +95,13 @@ def _leaves(path: Leaf, type_: T.DataType) -> Iterator[Leaf]:
         yield path
 
 
+def rows(table: str, at: T.StructType, changed: list[Leaf | None]) -> str:
+    """Return the rows of a table as SQL, which Spark reads without a job: those of each variant, by its number."""
+    found = [row for number, leaf in enumerate(changed) for row in Values(leaf).rows(table, at, number)]
+    names = ", ".join(_quoted(name) for name in at.fieldNames())
+    return f"SELECT * FROM VALUES {', '.join(f'({row})' for row in found)} AS rows({names})"
+
+
 class Values:
     """The values of a table: each is another one, and those of one leaf are changed."""
 
@@ -99,30 +109,33 @@ class Values:
         self._changed = changed
         self._next = 0
 
-    def rows(self, table: str, at: T.StructType) -> list[tuple[Any, ...]]:
-        """Return the rows of a table."""
-        return [
-            tuple(key if f.name == KEY else self._of(f.dataType, (table, f.name)) for f in at.fields) for key in ROWS
-        ]
+    def rows(self, table: str, at: T.StructType, variant: int) -> list[str]:
+        """Return the rows of a variant of a table as SQL."""
+        types = [(f.dataType, (table, f.name)) for f in at.fields if f.name not in (KEY, VARIANT)]
+        return [", ".join([str(variant), str(key), *[self._of(*each) for each in types]]) for key in ROWS]
 
-    def _of(self, type_: T.DataType, path: Leaf) -> Any:
+    def _of(self, type_: T.DataType, path: Leaf) -> str:
         if isinstance(type_, T.StructType):
-            return tuple(self._of(field.dataType, (*path, field.name)) for field in type_.fields)
+            return _struct_of([(f.name, self._of(f.dataType, (*path, f.name))) for f in type_.fields])
         if isinstance(type_, T.ArrayType):
-            return [self._of(type_.elementType, path) for _ in range(2)]
+            return f"array({self._of(type_.elementType, path)}, {self._of(type_.elementType, path)})"
         if isinstance(type_, T.MapType):
-            return {key: self._of_entry(type_.valueType, path) for key in ("k", "l")}
-        return self._atom(type_, path == self._changed)
+            return f"map('k', {self._of_entry(type_.valueType, path)}, 'l', {self._of_entry(type_.valueType, path)})"
+        return self._atom(type_, changed=path == self._changed)
 
-    def _of_entry(self, type_: T.DataType, path: Leaf) -> Any:
+    def _of_entry(self, type_: T.DataType, path: Leaf) -> str:
         assert isinstance(type_, T.StructType)
-        return tuple(self._atom(field.dataType, path == self._changed) for field in type_.fields)
+        return _struct_of([(f.name, self._atom(f.dataType, changed=path == self._changed)) for f in type_.fields])
 
-    def _atom(self, type_: T.DataType, changed: bool) -> Any:
+    def _atom(self, type_: T.DataType, *, changed: bool) -> str:
         self._next += 1
         if isinstance(type_, T.IntegerType):
-            return self._next + (100_000 if changed else 0)
-        return f"v{self._next}{'~' if changed else ''}"
+            return str(self._next + (100_000 if changed else 0))
+        return f"'v{self._next}{'~' if changed else ''}'"
+
+
+def _struct_of(fields: list[tuple[str, str]]) -> str:
+    return "named_struct(" + ", ".join(f"'{name}', {value}" for name, value in fields) + ")"
 
 
 # Queries.
@@ -151,7 +164,7 @@ class Query:
 
     def made(self) -> DataFrame:
         """Return the query: some steps over a table, each of which chooses among what the one before has."""
-        frame = self._selected(self.spark.table(TABLES[0]).withColumn("key", F.col(KEY).cast("string")))
+        frame = self._selected(self._keyed(TABLES[0], "key"))
         steps: list[Callable[[DataFrame], DataFrame]] = [
             self._selected, self._selected, self._exploded, self._filtered, self._united, self._grouped, self._joined,
             self._viewed, self._distinct, self._changed, self._windowed,
@@ -159,6 +172,9 @@ class Query:
         for step in self.rng.choices(steps, k=self.rng.randint(1, 4)):
             frame = step(frame)
         return self._selected(frame)
+
+    def _keyed(self, table: str, name: str) -> DataFrame:
+        return self.spark.table(table).withColumn(name, F.concat_ws("/", VARIANT, KEY))
 
     # Steps.
 
@@ -196,7 +212,7 @@ class Query:
 
     def _grouped(self, frame: DataFrame) -> DataFrame:
         made: list[Any] = []
-        for field in [f for f in frame.schema.fields if f.name != "key"][:4]:
+        for field in _readable(frame)[:4]:
             column = _col(field.name)
             is_ordered = not _has_map(field.dataType)
             ways = [F.first(column), F.last(column), F.collect_list(column)]
@@ -205,9 +221,11 @@ class Query:
         return frame.groupBy("key").agg(*made) if made else frame
 
     def _joined(self, frame: DataFrame) -> DataFrame:
-        other = self.spark.table(TABLES[1]).withColumn("other", F.col(KEY).cast("string"))
-        other = other.select("other", *[self._expression(other, 1).alias(self.name()) for _ in range(2)])
-        return frame.join(other, F.substring("key", 1, 1) == F.col("other")).drop("other")
+        key = self.name()
+        other = self._keyed(TABLES[1], key)
+        other = other.select(key, *[self._expression(other, 1).alias(self.name()) for _ in range(2)])
+        whole = F.regexp_extract("key", "^[0-9]+/[0-9]+", 0)
+        return frame.join(other, whole == F.col(key)).drop(key)
 
     def _viewed(self, frame: DataFrame) -> DataFrame:
         name = f"view_{self.name()}"
@@ -218,10 +236,12 @@ class Query:
         return frame if any(_has_map(f.dataType) for f in frame.schema.fields) else frame.dropDuplicates(["key"])
 
     def _windowed(self, frame: DataFrame) -> DataFrame:
-        field = self.rng.choice(frame.schema.fields)
+        if not _readable(frame):
+            return frame
+        field = self.rng.choice(_readable(frame))
         self.is_tight = False
         function = self.rng.choice(["lag", "lead", "first_value"])
-        made = F.expr(f"{function}({_quoted(field.name)}) OVER (ORDER BY key)")
+        made = F.expr(f"{function}({_quoted(field.name)}) OVER (PARTITION BY substring_index(key, '/', 1) ORDER BY key)")
         return frame.withColumn(self.name(), made)
 
     def _changed(self, frame: DataFrame) -> DataFrame:
@@ -254,7 +274,9 @@ class Query:
 
     def _read(self, frame: DataFrame) -> Any:
         """Return a column, or a field of one: of a struct, or of all structs in an array."""
-        field = self.rng.choice(frame.schema.fields)
+        if not _readable(frame):
+            return F.lit(1)
+        field = self.rng.choice(_readable(frame))
         column, type_ = _col(field.name), field.dataType
         while self.rng.random() < 0.75:
             if isinstance(type_, T.StructType):
@@ -274,7 +296,7 @@ class Query:
     def _leaf(self, frame: DataFrame, wanted: T.DataType) -> Any:
         """Return a field of a type, however deep; None if there is none."""
         found: list[Any] = []
-        pending = [(_col(f.name), f.dataType) for f in frame.schema.fields if f.name not in ("key",)]
+        pending = [(_col(f.name), f.dataType) for f in _readable(frame)]
         while pending:
             column, type_ = pending.pop()
             if type_ == wanted:
@@ -383,7 +405,11 @@ class Query:
 
 def _kept(frame: DataFrame, rng: random.Random) -> list[Any]:
     """Return some of a frame's columns, as they are."""
-    return [_col(f.name) for f in frame.schema.fields if f.name not in (KEY, "key") and rng.random() < 0.6]
+    return [_col(f.name) for f in _readable(frame) if f.name != KEY and rng.random() < 0.6]
+
+
+def _readable(frame: DataFrame) -> list[T.StructField]:
+    return [f for f in frame.schema.fields if f.name not in _OWN]
 
 
 def _renamed(type_: T.StructType) -> T.StructType:
@@ -426,23 +452,7 @@ def found_by(told: Lineage, columns: dict[str, set[str]]) -> dict[str, dict[Leaf
 
 def path_of(name: str, columns: set[str]) -> tuple[str, ...]:
     """Return the column and the fields that a name in lineage is made of, as docs/lineage.md says."""
-    if name in columns:
-        return (name,)
-    parts, at = [""], 0
-    quoted = False
-    while at < len(name):
-        character = name[at]
-        if character == "`" and quoted and name[at + 1 : at + 2] == "`":
-            parts[-1] += "`"
-            at += 1
-        elif character == "`":
-            quoted = not quoted
-        elif character == "." and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += character
-        at += 1
-    return tuple(parts)
+    return (name,) if name in columns else name_parts(name)
 
 
 def _covers(source: Leaf, leaf: Leaf) -> bool:
@@ -467,16 +477,20 @@ class Trial:
         query = Query(random.Random(self.seed), session)
         return query.made(), query.is_tight
 
-    def result(self, changed: Leaf | None) -> dict[str, tuple[Any, ...]]:
-        """Return the rows by key; the tables are temporary views of the session, which hide those of the catalog."""
-        values = Values(changed)
+    def results(self) -> list[dict[str, list[tuple[Any, ...]]]]:
+        """
+        Return the rows of each variant by key: the first has no changed leaf.
+
+        The tables are temporary views of the session, which hide those of the catalog.
+        """
         for table, at in self.schemas.items():
-            self.session.createDataFrame(values.rows(table, at), at).createOrReplaceTempView(table)
+            self.session.sql(rows(table, at, [None, *self.leaves])).createOrReplaceTempView(table)
         frame, _ = self.query(self.session)
-        rows: dict[str, list[tuple[Any, ...]]] = {}
+        found: list[dict[str, list[tuple[Any, ...]]]] = [{} for _ in (None, *self.leaves)]
         for row in frame.collect():
-            rows.setdefault(row["key"], []).append(tuple(row))
-        return {key: tuple(found) for key, found in rows.items()}
+            variant, _, key = row["key"].partition("/")
+            found[int(variant)].setdefault(key, []).append(tuple(row)[1:])
+        return found
 
     def findings(self) -> list[Finding]:
         """Return what is wrong with the lineage of the query."""
@@ -485,14 +499,13 @@ class Trial:
             self.asked.catalog.createTable(table, source="parquet", schema=at)
         frame, is_tight = self.query(self.asked)
         told = lineage(self.asked, frame)
-        names = frame.columns
+        names = frame.columns[1:]
         columns = {table: set(at.fieldNames()) for table, at in self.schemas.items()}
         edges = found_by(told, columns)
         problems = [f"a gap: {gap.message}" for gap in told.gaps]
-        before = self.result(None)
+        before, *changed = self.results()
         differs: dict[str, set[Leaf]] = {name: set() for name in (*names, _EVERY_ROW)}
-        for leaf in self.leaves:
-            after = self.result(leaf)
+        for leaf, after in zip(self.leaves, changed, strict=True):
             if after.keys() != before.keys() or any(len(before[k]) != len(after[k]) for k in before):
                 differs[_EVERY_ROW].add(leaf)
             same = [(before[key], after[key]) for key in before.keys() & after.keys()]
@@ -514,7 +527,7 @@ class Trial:
         for name, sources in edges.items():
             for source, types in sources.items():
                 below = [leaf for leaf in self.leaves if _covers(source, leaf)]
-                if "DIRECT" not in types or not below:
+                if "DIRECT" not in types or not below or name in _OWN:
                     continue
                 made = [leaf for leaf in below if leaf in differs[name]]
                 if not made:
