@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Kind, compose
-from openlineage_pyspark.facets.sql_names import field_name
+from openlineage_pyspark.facets.sql_names import field_name, quoted_name
 from openlineage_pyspark.facets.trace.composed import Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
-from openlineage_pyspark.facets.trace.texts import quoted_name, readable_names
+from openlineage_pyspark.facets.trace.texts import readable_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -44,12 +44,12 @@ from openlineage_pyspark.facets.model.plan import (
 )
 from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.model.variables import VariableName, VariableWrite, variable_of, variable_writes
-from openlineage_pyspark.facets.sql_names import field_name
+from openlineage_pyspark.facets.sql_names import field_name, quoted_name
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, called_codes, known_type
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Paths, Sources, Trace
-from openlineage_pyspark.facets.trace.texts import quoted_name, readable_names, whole_text
+from openlineage_pyspark.facets.trace.texts import readable_names, whole_text
 
 SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
@@ -236,7 +236,7 @@ class _Leaves:
         self.relations[at] = found
         rows: dict[SourceField, dict[Kind, list[Way]]] = {}
         for column in found.rows:
-            rows.setdefault((column.dataset, column.name), {})[column.kind] = [Way()]
+            rows.setdefault((column.dataset, column.name), {})[column.kind] = [Way(certainty=found.certainty)]
         if rows:
             self.remembered_rows[at] = rows
         return found
@@ -287,8 +287,9 @@ class _Leaves:
     def source_name(self, origin: Origin) -> str:
         """Return the text for a column of a leaf: the name of its table and its own name."""
         relation = self.relation(origin.operator)
-        if origin.id in self._remembered_texts:
-            return self._remembered_texts[origin.id]
+        made = self._remembered_texts.get(origin.id) or relation.texts.get(origin.id)
+        if made:
+            return made
         columns = relation.columns.get(origin.id, ())
         if len(columns) != 1 or columns[0].kind is not Kind.IDENTITY:
             known = self._plan.attributes.get(origin.id)
@@ -664,7 +665,7 @@ class _Analysis:
             columns = relation.columns.get(origin.id, ())
             remembered = leaves.remembered.get(origin.id, {})
             for kind, paths in kinds.items():
-                ways = self._ways(kind, paths, origin, opaque=bool(relation.opaque))
+                ways = self._ways(kind, paths, origin, relation)
                 for column in columns:
                     name, inner = leaves.field(column, origin) if origin.path else (column.name, column.kind)
                     self._add(found, (column.dataset, name), compose(kind, inner), ways)
@@ -677,15 +678,16 @@ class _Analysis:
                     self._left_out |= dict.fromkeys((column.dataset, column.name) for column in columns)
                     self._left_out |= dict.fromkeys(remembered)
 
-    def _ways(self, kind: Kind, paths: Paths, origin: Origin, *, opaque: bool) -> list[Way]:
-        """Return the ways of some paths, as far as they are kept."""
+    def _ways(self, kind: Kind, paths: Paths, origin: Origin, relation: Relation) -> list[Way]:
+        """Return the ways of some paths from a column of a relation, as far as they are kept."""
         found = []
+        least = min(relation.certainty, Certainty.OPAQUE) if relation.opaque else relation.certainty
         for last in paths[:MOST_PATHS]:
-            certainty = last.least if last is not None else Certainty.EXACT
-            if opaque:
-                certainty = min(certainty, Certainty.OPAQUE)
+            certainty = min(last.least, least) if last is not None else least
             wanted = self.paths or certainty is not Certainty.EXACT
             text = self._text(kind, last, origin)
+            if text == "":
+                text = relation.texts.get(origin.id, "")
             operators = self.trace.path(origin, last) if wanted else ()
             found.append(Way(operators, last, certainty, text))
         return found

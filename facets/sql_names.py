@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 
@@ -38,3 +39,10 @@ def field_name(column: str, path: Sequence[str]) -> str:
     if not path:
         return column
     return ".".join(f"`{part.replace('`', '``')}`" if _QUOTED.search(part) else part for part in (column, *path))
+
+
+@functools.lru_cache(maxsize=8192)
+def quoted_name(name: str) -> str:
+    """Return a name as SQL writes it: in backticks if it is no plain identifier."""
+    is_plain = name.isascii() and name.replace("_", "a").isalnum() and not name.isdigit()
+    return name if is_plain or not name else "`" + name.replace("`", "``") + "`"

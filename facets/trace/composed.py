@@ -25,6 +25,7 @@ from openlineage_pyspark.facets.model.plan import (
     StructSql,
     Value,
 )
+from openlineage_pyspark.facets.sql_names import quoted_name
 from openlineage_pyspark.facets.trace.expressions import Path, is_same_type_cast, path_in_branch, uses
 from openlineage_pyspark.facets.trace.operators import Computed, Definition, Passed, sql_of
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
@@ -32,7 +33,6 @@ from openlineage_pyspark.facets.trace.texts import (
     CUT,
     attribute_text,
     field_text,
-    quoted_name,
     shown_text,
     with_subqueries,
     without_literals,

@@ -24,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import attrs
 from openlineage_pyspark import lineage
 from openlineage_pyspark.facets.sql_names import name_parts
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
@@ -40,6 +42,7 @@ _OWN = (VARIANT, "key")
 """The columns that tell apart which leaf was changed: no expression reads them."""
 _FIELDS = ("a", "b", "City", "zip.code", "x`y", "größe", "two words")
 _EVERY_ROW = "(every row)"
+_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 Leaf = tuple[str, ...]
 """A table, a column, then the fields below it."""
 
@@ -548,6 +551,8 @@ def session() -> SparkSession:
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.ansi.enabled", "false")
+        # It breaks plans of unions of structs with other names.
+        .config("spark.sql.optimizer.excludedRules", f"{_OPTIMIZER}.PushProjectionThroughUnion")
         .config("spark.sql.legacy.createHiveTableByDefault", "false")
         .getOrCreate()
     )
@@ -565,17 +570,23 @@ def main() -> int:
     options = parser.parse_args()
     spark = session()
     found: list[Finding] = []
+    refused = 0
     for number in range(options.first, options.first + options.queries):
         trial = Trial(spark, options.seed, number)
-        problems = trial.findings()
+        try:
+            problems = trial.findings()
+        except (Py4JJavaError, PySparkException) as problem:
+            refused += 1
+            print(f"query {number}: Spark does not run it: {str(problem)[:200]}", flush=True)
+            continue
         found += problems
         for problem in problems:
             print(f"query {problem.query}: {problem.what}", flush=True)
         if options.show:
             print(lineage(trial.asked, trial.query(trial.asked)[0]))
             print(*trial.coarse, sep="\n", flush=True)
-    print(f"{options.queries} queries, {len(found)} findings")
-    return int(bool(found))
+    print(f"{options.queries} queries, {refused} of them not run by Spark, {len(found)} findings")
+    return int(bool(found) or refused > options.queries / 5)
 
 
 if __name__ == "__main__":
