@@ -835,7 +835,7 @@ def _ordered(_: Plan, expression: Expression) -> list[Influence]:
     return [*((value, Kind.TRANSFORMATION) for value in values), (order, Kind.CONDITIONAL)]
 
 
-COMPARING = frozenset(("Max", "Min", "ArrayMax", "ArrayMin", "SortArray"))
+COMPARING = frozenset(("Max", "Min", "ArrayMax", "ArrayMin", "SortArray", "ArrayDistinct", "CollectSet"))
 """Expressions that compare structs as a whole."""
 
 CASTS = frozenset(("Cast", "AnsiCast", "UpCast"))

@@ -202,7 +202,8 @@ class Query:
 
     def _filtered(self, frame: DataFrame) -> DataFrame:
         number = self._leaf(frame, T.IntegerType())
-        return frame if number is None else frame.where(number < 100_000)
+        # The first row stays in any case, so that what is read of it can be seen.
+        return frame if number is None else frame.where((number < 100_000) | F.col("key").contains("/1"))
 
     def _united(self, frame: DataFrame) -> DataFrame:
         other = frame.withColumn("key", F.concat("key", F.lit("+")))
@@ -225,8 +226,9 @@ class Query:
 
     def _joined(self, frame: DataFrame) -> DataFrame:
         key = self.name()
-        other = self._keyed(TABLES[1], key)
-        other = other.select(key, *[self._expression(other, 1).alias(self.name()) for _ in range(2)])
+        other = self._keyed(TABLES[1], "key")
+        made = [self._expression(other, 1).alias(self.name()) for _ in range(2)]
+        other = other.select(F.col("key").alias(key), *made)
         whole = F.regexp_extract("key", "^[0-9]+/[0-9]+", 0)
         return frame.join(other, whole == F.col(key)).drop(key)
 
@@ -403,7 +405,10 @@ class Query:
         if not maps:
             return None
         column = _col(self.rng.choice(maps).name)
-        return self.rng.choice([column.getItem("k"), F.map_values(column), F.map_keys(column)])
+        made = self.rng.choice((F.map_values, F.map_keys, lambda map_: map_.getItem("k")))
+        # A map counts as a whole, and its keys stay.
+        self.is_tight = self.is_tight and made is not F.map_keys
+        return made(column)
 
 
 def _kept(frame: DataFrame, rng: random.Random) -> list[Any]:
