@@ -17,7 +17,8 @@ from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.built_in import SOURCES, relation_of
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Column, Relation, Session
 from openlineage_pyspark.facets.datasets.tables import infers_schema, permanent_view
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, field, inner_fields
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, inner_fields
+from openlineage_pyspark.facets.model.dataset import field as field_of_type
 from openlineage_pyspark.facets.model.lineage import (
     MOST_PATHS,
     Certainty,
@@ -549,13 +550,13 @@ class _Analysis:
         return rows
 
     def _nested(self, name: str, values: tuple[Scoped, ...], command: int) -> list[OutputColumn]:
-        """Return an output column for each field of a struct: of one that the plan builds, or of any if all are told."""
+        """Return an output column for each field of a struct: one that the plan builds, or any if all are told."""
         if len(values) != 1 or len(values[0].scope) != 1:
             return []
         type_ = known_type(self.plan, values[0].value)
         if not isinstance(type_, str) or not type_.startswith("{"):
             return []
-        return list(self._fields(field(name, type_), functools.partial(self._found_in, values[0], command), ()))
+        return list(self._fields(field_of_type(name, type_), functools.partial(self._found_in, values[0], command), ()))
 
     def _fields(
         self, column: Field, found_in: Callable[[Path], SourceKinds], path: Path, at: Field | None = None

@@ -294,7 +294,7 @@ class Settings:
         "columnLineage.structFields",
         BOOLEAN,
         default=_EVENT.struct_fields,
-        text="Tells which fields of a struct are read, as `address.city`, and where each field of a written struct comes"
+        text="Tells which fields of a struct are read, as `address.city`, and where each field of a written one comes"
         " from; by default a field counts as its column, as in the Java integration.",
         source=OURS,
     )

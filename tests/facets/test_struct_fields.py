@@ -139,11 +139,17 @@ def test_what_opaque_code_makes_of_a_struct_has_all_that_it_was_given() -> None:
         Expression("GetStructField", {"child": AttributeRef(4), "field": "city"}),
     )
     pack = Operator(
-        "Project", f"{logical}Project", {"projectList": (ExpressionRef(0),), "child": OperatorRef(3)}, (Output(3, "address"),)
+        "Project",
+        f"{logical}Project",
+        {"projectList": (ExpressionRef(0),), "child": OperatorRef(3)},
+        (Output(3, "address"),),
     )
     code = Operator("MapInPandas", f"{logical}MapInPandas", {"child": OperatorRef(2)}, (Output(4, "address"),))
     take = Operator(
-        "Project", f"{logical}Project", {"projectList": (ExpressionRef(2),), "child": OperatorRef(1)}, (Output(5, "got"),)
+        "Project",
+        f"{logical}Project",
+        {"projectList": (ExpressionRef(2),), "child": OperatorRef(1)},
+        (Output(5, "got"),),
     )
     attributes = {
         1: Attribute("city", "string"), 2: Attribute("n", "string"), 3: Attribute("address", ADDRESS),

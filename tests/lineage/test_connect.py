@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(SPARK_VERSION < "4", reason="the server of Spark 3.5 is no part of pyspark"),
-    pytest.mark.skipif(importlib.util.find_spec("grpc") is None, reason="it needs grpcio: pip install pyspark[connect]"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("grpc") is None, reason="it needs grpcio: pip install pyspark[connect]"
+    ),
 ]
 SHARED = Path(__file__).parents[3] / "shared" / "conformance" / "cases"
 MOST = 20
@@ -49,9 +51,7 @@ def ended(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> dict[st
         "spark.openlineage.reads.enabled": "true",
     }
     files = {"cases.json": json.dumps(cases())}
-    done = {
-        how: jobs.run("connect.py", how, conf=conf, files=files, submit=False) for how in ("classic", "remote")
-    }
+    done = {how: jobs.run("connect.py", how, conf=conf, files=files, submit=False) for how in ("classic", "remote")}
     assert [each.code for each in done.values()] == [0, 0], done["remote"].stderr[-3000:]
     return done
 

@@ -27,12 +27,12 @@ PLAIN = [name for name in ROWS if name not in (*LAKES, *SERVED) and not (name ==
 MISSING = """
 ## What is not in the table
 
-- **Hive's metastore over thrift**: the row of Hive has the metastore within the driver. Over thrift the names are the same,
+- **Hive's metastore over thrift**: the row of Hive has the metastore within the driver. Over thrift names are the same,
   and the symlink is `hive://HOST:PORT`; tests without a Spark hold it (tests/facets/test_naming.py).
 - **`CREATE TABLE` in Iceberg's `hive` and `rest` catalogs** needs their services; tests without a Spark hold its names
   (tests/listener/test_tables_of_catalogs.py), and [limits.md](limits.md) says what they are.
-- **BigQuery, Snowflake, MongoDB, Cassandra, Elasticsearch, ClickHouse, Redshift, Cosmos DB, Kusto**: their connectors ask
-  their service for the schema before there is a plan. Tests without a Spark hold their names (tests/facets/test_placed.py).
+- **BigQuery, Snowflake, MongoDB, Cassandra, Elasticsearch, ClickHouse, Redshift, Cosmos DB, Kusto** were not tried on
+  their connectors. Tests without a Spark hold their names (tests/facets/test_placed.py).
 - **Streams of Hudi** have the folders of the files that they read, and no columns ([limits.md](limits.md)).
 - **rate, rate-micro-batch, state stores**: what they read is no dataset, or has no other way to be read.
 """
@@ -133,8 +133,10 @@ def served(
         if row == "s3":
             server = request.getfixturevalue("s3_server")
             client = s3.CLIENT[SPARK_VERSION[:3]]
-            jars = fetched_with_all(f"s3a/{SPARK_VERSION[:3]}", client, tmp_path_factory.mktemp("m"), without=s3.NOT_NEEDED)
-            return Ran(jobs, [row], {**server.conf, "spark.jars": ",".join(map(str, jars.iterdir()))})
+            folder = fetched_with_all(
+                f"s3a/{SPARK_VERSION[:3]}", client, tmp_path_factory.mktemp("m"), without=s3.NOT_NEEDED
+            )
+            return Ran(jobs, [row], {**server.conf, "spark.jars": ",".join(map(str, folder.iterdir()))})
         if row == "hudi":
             conf = {
                 "spark.jars": packaged(HUDI),
@@ -144,10 +146,10 @@ def served(
                 "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
             }
             return Ran(jobs, [row], conf)
-        folder = tmp_path_factory.mktemp("metastore")
+        metastore = tmp_path_factory.mktemp("metastore") / "metastore"
         conf = {
             "spark.sql.catalogImplementation": "hive",
-            "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore;create=true",
+            "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={metastore};create=true",
         }
         return Ran(jobs, [row], conf)
 

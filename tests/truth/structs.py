@@ -4,8 +4,9 @@ Prove the sources of struct fields by execution: random nested tables, and rando
     ./run truth structs --queries 200 --seed 1
 
 Each query is asked for its lineage, and is run on some rows, and on the same with the values of a leaf of the schema
-changed, for each leaf. What then differs in the result has that leaf among its sources. So nothing that differs may lack an
-edge, and each edge of a value must name a field of which some leaf makes a difference. No expectation is written by hand.
+changed, for each leaf. What then differs in the result has that leaf among its sources: nothing that differs may
+lack an edge, and each edge of a value must name a field of which some leaf makes a difference. No expectation is written
+by hand.
 The exit code is 1 if something was found. A finding names its query, which `--first N --queries 1` asks again.
 """
 
@@ -246,7 +247,9 @@ class Query:
         field = self.rng.choice(_readable(frame))
         self.is_tight = False
         function = self.rng.choice(["lag", "lead", "first_value"])
-        made = F.expr(f"{function}({_quoted(field.name)}) OVER (PARTITION BY substring_index(key, '/', 1) ORDER BY key)")
+        made = F.expr(
+            f"{function}({_quoted(field.name)}) OVER (PARTITION BY substring_index(key, '/', 1) ORDER BY key)"
+        )
         return frame.withColumn(self.name(), made)
 
     def _changed(self, frame: DataFrame) -> DataFrame:
@@ -390,7 +393,9 @@ class Query:
             lambda: F.element_at(array, 1).getField(field),
             lambda: F.arrays_zip(part.alias("p"), array.alias("q")).getField("p"),
             lambda: F.flatten(F.array(array, array)).getField(field),
-            lambda: F.zip_with(array, array, lambda x, y: F.struct(x.getField(field).alias("p"), y.alias("q"))).getField("p"),
+            lambda: F.zip_with(
+                array, array, lambda x, y: F.struct(x.getField(field).alias("p"), y.alias("q"))
+            ).getField("p"),
         ]
         if not _has_map(type_):
             ways += [
@@ -474,7 +479,7 @@ class Trial:
         self.number = number
         self.session = spark.newSession()
         self.asked = spark.newSession()
-        rng = random.Random(f"{seed}/{number}")
+        rng = random.Random(f"{seed}/{number}")  # noqa: S311 (a query is no secret)
         self.schemas = {table: schema(rng) for table in TABLES}
         self.leaves = [leaf for table, at in self.schemas.items() for leaf in leaves(table, at)]
         self.seed = rng.random()
@@ -482,7 +487,7 @@ class Trial:
 
     def query(self, session: SparkSession) -> tuple[DataFrame, bool]:
         """Return the query on a session's tables, and whether all that it reads makes a difference."""
-        query = Query(random.Random(self.seed), session)
+        query = Query(random.Random(self.seed), session)  # noqa: S311
         return query.made(), query.is_tight
 
     def results(self) -> list[dict[str, list[tuple[Any, ...]]]]:
@@ -523,9 +528,8 @@ class Trial:
         everywhere = edges[_EVERY_ROW]
         for name in (*names, _EVERY_ROW):
             here = {**everywhere, **edges.get(name, {})}
-            for leaf in sorted(differs[name]):
-                if not any(_covers(source, leaf) for source in here):
-                    problems.append(f"{name} differs with {leaf}, and has no such source: {sorted(here)}")
+            missing = [leaf for leaf in sorted(differs[name]) if not any(_covers(source, leaf) for source in here)]
+            problems += [f"{name} differs with {leaf}, and has no such source: {sorted(here)}" for leaf in missing]
         if is_tight:
             problems += self._loose(edges, differs)
         return [Finding(self.number, each) for each in problems]
@@ -585,8 +589,7 @@ def main() -> int:
             print(f"query {number}: Spark does not run it: {str(problem)[:200]}", flush=True)
             continue
         found += problems
-        for problem in problems:
-            print(f"query {problem.query}: {problem.what}", flush=True)
+        print("".join(f"query {each.query}: {each.what}\n" for each in problems), end="", flush=True)
         if options.show:
             print(lineage(trial.asked, trial.query(trial.asked)[0]))
             print(*trial.coarse, sep="\n", flush=True)

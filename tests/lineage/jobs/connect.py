@@ -19,9 +19,12 @@ for number, (case, statements) in enumerate(CASES.items()):
 if HOW == "remote":
     import openlineage_pyspark
 
-    for asked in (openlineage_pyspark.register, lambda session: openlineage_pyspark.lineage(session, "SELECT 1")):
+    def refused(asked):
         try:
-            asked(spark)
+            asked()
         except openlineage_pyspark.LineageError as problem:
             print("refused", problem, flush=True)
+
+    refused(lambda: openlineage_pyspark.register(spark))
+    refused(lambda: openlineage_pyspark.lineage(spark, "SELECT 1"))
 spark.stop()

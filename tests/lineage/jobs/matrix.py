@@ -237,9 +237,8 @@ def kafka():
     into("kafka", "subscribe", read.option("subscribe", "things").load().selectExpr("value"))
     assign = json.dumps({"things": [0, 1, 2]})
     into("kafka", "assign", spark.read.format("kafka").options(**cluster, assign=assign).load().selectExpr("value"))
-    spark.sql(
-        f"CREATE TABLE topic USING kafka OPTIONS ('kafka.bootstrap.servers' '{os.environ['KAFKA']}', subscribe 'things')"
-    )
+    named = f"'kafka.bootstrap.servers' '{os.environ['KAFKA']}', subscribe 'things'"
+    spark.sql(f"CREATE TABLE topic USING kafka OPTIONS ({named})")
     into("kafka", "table", spark.table("topic").selectExpr("value"))
     stream = spark.readStream.format("kafka").options(**cluster, subscribe="things", startingOffsets="earliest")
     streamed("kafka", "stream", stream.load().selectExpr("value"))
