@@ -4,9 +4,9 @@ Prove the sources of struct fields by execution: random nested tables, and rando
     ./run truth structs --queries 200 --seed 1
 
 Each query is asked for its lineage, and is run on some rows, and on the same with the values of a leaf of the schema
-changed, for each leaf. What then differs in the result has that leaf among its sources: nothing that differs may
-lack an edge, and each edge of a value must name a field of which some leaf makes a difference. No expectation is written
-by hand.
+changed, for each leaf. What then differs in the result has that leaf among its sources: nothing that differs may lack
+an edge, and each edge of a value must name a field of which some leaf makes a difference. No expectation is written by
+hand.
 The exit code is 1 if something was found. A finding names its query, which `--first N --queries 1` asks again.
 """
 
