@@ -224,7 +224,7 @@ class Composer:
             step: the last step of the way.
             origin: where the way begins. The way chooses between the branches of a union.
         """
-        path = _Path(origin.column, step)
+        path = _Path(origin.column if origin.path else origin, step)
         while step is not None and not step.expression and step.computation is None:
             step = step.before
         if step is None or step.computation is None:
