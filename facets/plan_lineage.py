@@ -151,6 +151,7 @@ class EarlierPlans:
         texts: exprId -> its composed text.
         wordings: exprId -> what the expressions of its plan say.
         variables: variable of SQL -> what an earlier statement has set it to.
+        columns: the exprIds that are a column as it is: a field of them is that field of the column.
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
@@ -159,6 +160,7 @@ class EarlierPlans:
     texts: Mapping[int, str] = attrs.Factory(dict)
     wordings: Mapping[int, Wording] = attrs.Factory(dict)
     variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
+    columns: frozenset[int] = frozenset()
 
 
 def lineage_of_plan(
@@ -206,6 +208,7 @@ class _Leaves:
         self.remembered_rows: dict[int, RememberedKinds] = {}
         self.remembered_wording = Wording()
         self._remembered_texts: dict[int, str] = {}
+        self._as_columns: set[int] = set()
         self._names_of_columns: dict[int, frozenset[str]] = {}
         rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.class_name == LOGICAL_RDD)
         self._by_rdd: dict[Value, list[int]] = {
@@ -258,6 +261,15 @@ class _Leaves:
         if column.kind is Kind.IDENTITY and name.casefold() not in self._column_names(origin.operator):
             return name, column.kind
         return column.name, compose(Kind.TRANSFORMATION, column.kind)
+
+    def remembered_field(self, field: SourceField, origin: Origin) -> tuple[SourceField, Kind]:
+        """Return the source that an earlier plan had for a leaf's attribute, or for a field of it, and how it is taken."""
+        if not origin.path:
+            return field, Kind.IDENTITY
+        if origin.id not in self._as_columns:
+            return field, Kind.TRANSFORMATION
+        name, kind = self.field(Column(*field), origin)
+        return (field[0], name), kind
 
     def _column_names(self, at: int) -> frozenset[str]:
         """Return the names of the columns of all datasets that a leaf reads, in lower case."""
@@ -314,6 +326,8 @@ class _Leaves:
         datasets = {d.identifier: d for i in ids for d in self._memory.datasets[i]}
         for output, id_ in zip(operator.output, ids, strict=True):
             self.remembered[output.id] = self._memory.sources.get(id_, {})
+            if id_ in self._memory.columns:
+                self._as_columns.add(output.id)
             if id_ in self._memory.texts:
                 self._remembered_texts[output.id] = self._memory.texts[id_]
             rows = self._memory.rows.get(id_, {})
@@ -670,11 +684,11 @@ class _Analysis:
                 for column in columns:
                     name, inner = leaves.field(column, origin) if origin.path else (column.name, column.kind)
                     self._add(found, (column.dataset, name), compose(kind, inner), ways)
-                taken = compose(kind, Kind.TRANSFORMATION) if origin.path else kind
                 for field, earlier in remembered.items():
+                    source, taken = leaves.remembered_field(field, origin)
                     for inner, before in earlier.items():
                         both = (first.then(way) for first in before for way in ways)
-                        self._add(found, field, compose(taken, inner), both)
+                        self._add(found, source, compose(compose(kind, taken), inner), both)
                 if len(paths) > MOST_PATHS and (self.paths or kind is not Kind.IDENTITY):
                     self._left_out |= dict.fromkeys((column.dataset, column.name) for column in columns)
                     self._left_out |= dict.fromkeys(remembered)
