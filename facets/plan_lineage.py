@@ -263,7 +263,7 @@ class _Leaves:
         return column.name, compose(Kind.TRANSFORMATION, column.kind)
 
     def remembered_field(self, field: SourceField, origin: Origin) -> tuple[SourceField, Kind]:
-        """Return the source that an earlier plan had for a leaf's attribute, or for a field of it, and how it is taken."""
+        """Return the source that an earlier plan had for an attribute, or for a field of it, and how it is taken."""
         if not origin.path:
             return field, Kind.IDENTITY
         if origin.id not in self._as_columns:
