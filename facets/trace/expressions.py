@@ -15,7 +15,7 @@ import enum
 import functools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from openlineage_pyspark.facets.model.lineage import Certainty, Kind, compose
@@ -163,17 +163,33 @@ def stored_field(plan: Plan, id_: int, path: Path) -> Path:
         The names, as far as the type of the column tells them: they end at a map, and where two fields share a name.
     """
     known = plan.attributes.get(id_) if path else None
-    at: Any = json.loads(known.type) if known is not None and known.type.startswith("{") else None
-    found: list[str] = []
+    stored = _stored_fields(known.type) if known is not None and known.type.startswith("{") else {}
+    at: Path = ()
     for name in path:
-        fields = _struct_in(at)
-        same = [field for field in fields if field["name"].casefold() == name.casefold()]
-        chosen = same if len(same) == 1 else [field for field in same if field["name"] == name]
-        if len(chosen) != 1:
+        # Where two fields have names that differ in their case alone, each stands there as it is spelled.
+        found = next((each for each in ((*at, name), (*at, name.casefold())) if each in stored), None)
+        if found is None:
             break
-        found.append(chosen[0]["name"])
-        at = chosen[0]["type"]
-    return tuple(found)
+        at = found
+    return stored.get(at, ())
+
+
+# A struct with a thousand fields would otherwise be walked through once per field.
+@functools.lru_cache(maxsize=64)
+def _stored_fields(type_: str) -> Mapping[Path, Path]:
+    """Return the paths of all fields of a type: in lower case, unless two share a name -> as they are spelled."""
+    found: dict[Path, Path] = {}
+    pending: list[tuple[Path, Path, Any]] = [((), (), json.loads(type_))]
+    while pending:
+        key, path, at = pending.pop()
+        fields = _struct_in(at)
+        often = Counter(field["name"].casefold() for field in fields)
+        for field in fields:
+            name = field["name"]
+            own = (*key, name if often[name.casefold()] > 1 else name.casefold())
+            found[own] = (*path, name)
+            pending.append((own, found[own], field["type"]))
+    return found
 
 
 def known_type(plan: Plan, value: Value) -> Value:

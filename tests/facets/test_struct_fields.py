@@ -20,7 +20,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
-from openlineage_pyspark.facets.trace.expressions import Path, selected
+from openlineage_pyspark.facets.trace.expressions import Path, selected, stored_field
 
 FIELDS = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("tags", "Scores")]
 TYPE = json.dumps({"type": "array", "elementType": {"type": "struct", "fields": FIELDS}, "containsNull": False})
@@ -159,3 +159,46 @@ def test_what_opaque_code_makes_of_a_struct_has_all_that_it_was_given() -> None:
 
     assert found.columns is not None
     assert [edge.field for edge in found.columns.columns[0].edges] == ["city", "n"]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        (("a", "B"), ("A", "b")),
+        (("x", "y"), ("x",)),
+        (("m", "value", "c"), ("m",)),
+        (("City",), ("City",)),
+        (("CITY",), ("CITY",)),
+        # Which of the two it is, is not known.
+        (("city",), ()),
+        (("lines", "N", "z"), ("lines", "n")),
+    ],
+)
+def test_a_stored_field_is_spelled_as_its_type_spells_it(path: Path, found: Path) -> None:
+    def field(name: str, type_: object = "string") -> dict[str, object]:
+        return {"name": name, "type": type_, "nullable": True, "metadata": {}}
+
+    def struct(*fields: object) -> dict[str, object]:
+        return {"type": "struct", "fields": fields}
+
+    lines = {"type": "array", "elementType": {"type": "array", "elementType": struct(field("n"))}}
+    entries = {"type": "map", "keyType": "string", "valueType": struct(field("c"))}
+    type_ = struct(
+        field("A", struct(field("b"))),
+        field("x"),
+        field("m", entries),
+        field("City"),
+        field("CITY"),
+        field("lines", lines),
+    )
+    plan = Plan((), (), {1: Attribute("s", json.dumps(type_))})
+    assert stored_field(plan, 1, path) == found
+
+
+def test_a_struct_with_three_thousand_fields_is_followed_field_by_field() -> None:
+    names = [f"f{number}" for number in range(3000)]
+    wide = json.dumps({"type": "struct", "fields": [{**CITY, "name": name} for name in names]})
+    assert edges(stored({"wide": wide}), fields=True) == {
+        "wide": ["wide IDENTITY"],
+        **{f"wide.{name}": [f"wide.{name} IDENTITY"] for name in names},
+    }
