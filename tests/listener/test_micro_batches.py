@@ -151,6 +151,25 @@ def test_a_source_without_new_data_in_the_first_batches_is_told_as_soon_as_it_ha
     assert (states[-1].event_type, *map(sorted, sources(states[-1]))) == ("COMPLETE", both, both)
 
 
+def to_files(record: dict[str, Any]) -> dict[str, Any]:
+    """Give the start of a micro-batch that Spark itself writes to files, and not a function."""
+    text = json.dumps(record).replace('sources.ForeachBatchSink"', 'FileStreamSink", "path": "file:/out"')
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def test_a_source_without_new_data_in_the_first_batch_of_a_sink_of_files_is_told_too() -> None:
+    def batch(number: int, *names: str | None) -> list[dict[str, Any]]:
+        first, *_, last = executions(number, *names)
+        return [to_files(first), {**last, "metrics": [{"w": True, "ids": [], "m": {"numOutputRows": 1}}]}]
+
+    records = [*batch(0, "Orders", None), progress(0, 1000), *batch(1, "Orders", "Refunds"), progress(1, 2000)]
+    states = fed(Assembled(batch_interval=60.0), *records, ended(3000))
+
+    assert [state.event_type for state in states] == ["START", "COMPLETE"]
+    assert sources(states[0]) == (["Orders"], ["Orders"])
+    assert sources(states[-1]) == (["Orders", "Refunds"], ["Orders", "Refunds"])
+
+
 def test_batches_are_told_by_time_and_the_rest_at_the_end() -> None:
     found = Assembled(batch_interval=60.0)
     records = [started(name="orders")]
