@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.plan_lineage import EarlierPlans, RememberedKinds
-from openlineage_pyspark.facets.trace.texts import quoted_name
+from openlineage_pyspark.facets.sql_names import quoted_name
 
 NAMESPACE = "dataframe"
 """The namespace of a DataFrame that is a source."""
