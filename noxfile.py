@@ -11,6 +11,7 @@ usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then 
                   [--oldest]                      with the lowest versions of the dependencies that we allow
        ./run test --all [part... | --list]        what the short check leaves out, part by part
        ./run lint [--spark X.Y | --fast]          only ruff and mypy
+       ./run env [--spark X.Y]                    .venv for an editor, mypy, pyright and pytest, with this tree in it
        ./run bench [--spark X.Y] [workload...]    what the listener costs a job (--help: workloads and options)
        ./run truth recover [--lake iceberg|delta]  random pipelines get a wrong load, are recovered, and are compared
                   [--pipelines N] [--seed S]      with what is right; --kills ends the recovery at random statements
@@ -199,14 +200,11 @@ def built_wheel(session: nox.Session, variables: dict[str, str]) -> Path:
     folder = session.cache_dir.resolve() / "wheels" / fingerprint(ROOT)
     if not folder.is_dir():
         with step("building the wheel"), tempfile.TemporaryDirectory() as scratch:
-            # Built outside the tree: a leftover build directory would bring deleted modules back.
-            settings = Path(scratch, "build.cfg")
-            settings.write_text(f"[build]\nbuild_base = {scratch}/build\n")
             build = "python -Im pip wheel --no-deps --wheel-dir"
             if session.venv_backend == "uv":
                 build = "uv build --wheel --out-dir"
             command = [*build.split(), f"{scratch}/out", "."]
-            session.run_install(*command, env=variables | {"DIST_EXTRA_CONFIG": str(settings)}, silent=True, log=False)
+            session.run_install(*command, env=variables, silent=True, log=False)
             shutil.rmtree(folder.parent, ignore_errors=True)
             shutil.move(f"{scratch}/out", folder)
     return next(folder.glob("*.whl"))
@@ -340,6 +338,24 @@ def lint(session: nox.Session) -> None:
         list(both.map(lambda check: quiet(*check.split()), (package, around)))
 
 
+@nox.session(venv_backend="none")
+def env(session: nox.Session) -> None:
+    """Make .venv, in which an editor, mypy, pyright and pytest see this tree; with the Spark after --, and the hook."""
+    spark, python = session.posargs or (DEFAULT, sys.executable)
+    wanted = ["-e", ".[demo,spark,test]", f"pyspark=={spark}.*", f"nox{nox.needs_version}", "pre-commit>=4"]
+    uv = Path(sys.executable).with_name("uv")
+    inside = ".venv/bin/python"
+    make, install = f"{python} -m venv .venv", f"{inside} -Im pip install --quiet"
+    if uv.is_file():
+        make, install = f"{uv} venv -q --seed --allow-existing -p {python} .venv", f"{uv} pip install -q -p {inside}"
+    run = functools.partial(session.run, external=True, silent=True, log=False, env=settings_of_pip())
+    with step("making .venv"):
+        run(*make.split())
+    with step("installing this tree and what its tests need (the first time it downloads about 450 MB)"):
+        run(*install.split(), *wanted)
+    say(f"choose {inside} in your editor, or: . .venv/bin/activate && pytest tests/facets && mypy")
+
+
 @of_each_spark
 def python(session: nox.Session, spark: str) -> None:
     """Run the script after --, with all that the tests have."""
@@ -442,7 +458,7 @@ def options_of(command: str, words: list[str]) -> tuple[argparse.Namespace, list
     if command == "demo":
         parser.add_argument("--marquez")
     options, rest = parser.parse_known_args(words)
-    if rest and command in ("demo", "lint", "pythons"):
+    if rest and command in ("demo", "env", "lint", "pythons"):
         taken = ", ".join(f"--{name}" for name in vars(options))
         raise SystemExit(f"run: {command} takes {taken}, and no '{rest[0]}'")
     return options, rest
@@ -465,6 +481,8 @@ def arguments_of_nox(command: str, words: list[str]) -> list[str]:
     on = ["-P", python] if options.python not in (None, OWN) else []
     if command == "lint":
         return [*on, "-s", "lint"]
+    if command == "env":
+        return ["-s", "env", "--", spark, str(interpreter(python))]
     if command == "test":
         session = min(without_spark) if without_spark else f"{'oldest' if options.oldest else 'test'}-{spark}"
         # The types are those of the newest versions, and depend on no Python.
