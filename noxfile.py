@@ -11,6 +11,7 @@ usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then 
                   [--oldest]                      with the lowest versions of the dependencies that we allow
        ./run test --all [part... | --list]        what the short check leaves out, part by part
        ./run lint [--spark X.Y | --fast]          only ruff and mypy
+       ./run schemas [repository]                 OpenLineage's JSON Schemas, which some tests need
        ./run env [--spark X.Y]                    .venv for an editor, mypy, pyright and pytest, with this tree in it
        ./run bench [--spark X.Y] [workload...]    what the listener costs a job (--help: workloads and options)
        ./run truth recover [--lake iceberg|delta]  random pipelines get a wrong load, are recovered, and are compared
@@ -92,6 +93,8 @@ PARTS = (
 )
 
 ROOT = Path(__file__).resolve().parent
+# Later than the tag 1.52.0, which lacks the schema of the facet `lineage`. The commit's id is the checksum of its files.
+SPECIFICATION = ("https://github.com/OpenLineage/OpenLineage", "8f02abfb7a252783b95df79f443edb13959bf52c")
 # The versions of Python that a Spark runs on, best first. Spark 3.5 needs distutils, gone from 3.12 on.
 PYTHONS_OF = {
     "3.5": ("3.11", "3.10"),
@@ -103,7 +106,8 @@ OWN = f"3.{sys.version_info[1]}"
 PATH = os.environ.get("PATH", os.defpath)
 say = functools.partial(print, flush=True)
 NEVER_IN_THE_WHEEL = {
-    *"tests demo benchmarks docs run noxfile.py build dist demo-output spark-warehouse metastore_db derby.log".split()
+    *"tests demo benchmarks docs mkdocs.yml run noxfile.py build dist demo-output".split(),
+    *"spark-warehouse metastore_db derby.log packaging".split(),
 }
 # Another Spark or another listener's settings in the caller's environment must not leak in.
 UNSET = "PYTHONPATH PYTHONHOME SPARK_HOME SPARK_CONF_DIR PYSPARK_SUBMIT_ARGS PYSPARK_DRIVER_PYTHON".split()
@@ -339,6 +343,28 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def schemas(session: nox.Session) -> None:
+    """Fetch OpenLineage's JSON Schemas into .nox/spec, from GitHub or from the repository after --; needs git."""
+    repository, commit = session.posargs[0] if session.posargs else SPECIFICATION[0], SPECIFICATION[1]
+    target = ROOT / ".nox" / "spec"
+    with tempfile.TemporaryDirectory() as scratch, step(f"fetching the JSON Schemas of {repository} at {commit[:7]}"):
+        git = functools.partial(session.run, "git", "-C", scratch, external=True, silent=True, log=False)
+        git("init", "--quiet")
+        git("remote", "add", "origin", repository)
+        git("fetch", "--quiet", "--depth=1", "--filter=blob:none", "origin", commit)
+        git("sparse-checkout", "set", "spec")
+        git("checkout", "--quiet", commit)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(Path(scratch, "spec"), target, ignore=not_schemas)
+    say(f"{len([*target.rglob('*.json')])} files in .nox/spec: ./run test uses them")
+
+
+def not_schemas(folder: str, names: list[str]) -> list[str]:
+    """Return what is left out of the folder `spec`: its examples and texts."""
+    return [name for name in names if name == "tests" or (Path(folder, name).is_file() and not name.endswith(".json"))]
+
+
+@nox.session(venv_backend="none")
 def env(session: nox.Session) -> None:
     """Make .venv, in which an editor, mypy, pyright and pytest see this tree; with the Spark after --, and the hook."""
     spark, python = session.posargs or (DEFAULT, sys.executable)
@@ -479,6 +505,8 @@ def arguments_of_nox(command: str, words: list[str]) -> list[str]:
     widest = "3.5" if command == "truth" else widest
     spark, python = choose(options.spark or widest, options.python)
     on = ["-P", python] if options.python not in (None, OWN) else []
+    if command == "schemas":
+        return ["-s", "schemas", "--", *rest]
     if command == "lint":
         return [*on, "-s", "lint"]
     if command == "env":
