@@ -93,7 +93,7 @@ PARTS = (
 )
 
 ROOT = Path(__file__).resolve().parent
-# Later than the tag 1.52.0, which lacks the schema of the facet `lineage`. The commit's id is the checksum of its files.
+# Later than the tag 1.52.0, which lacks the schema of the facet `lineage`. The commit's id is its checksum.
 SPECIFICATION = ("https://github.com/OpenLineage/OpenLineage", "8f02abfb7a252783b95df79f443edb13959bf52c")
 # The versions of Python that a Spark runs on, best first. Spark 3.5 needs distutils, gone from 3.12 on.
 PYTHONS_OF = {
@@ -107,7 +107,7 @@ PATH = os.environ.get("PATH", os.defpath)
 say = functools.partial(print, flush=True)
 NEVER_IN_THE_WHEEL = {
     *"tests demo benchmarks docs mkdocs.yml run noxfile.py build dist demo-output".split(),
-    *"spark-warehouse metastore_db derby.log packaging".split(),
+    *"spark-warehouse metastore_db derby.log".split(),
 }
 # Another Spark or another listener's settings in the caller's environment must not leak in.
 UNSET = "PYTHONPATH PYTHONHOME SPARK_HOME SPARK_CONF_DIR PYSPARK_SUBMIT_ARGS PYSPARK_DRIVER_PYTHON".split()
