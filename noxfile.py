@@ -12,6 +12,9 @@ usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then 
        ./run test --all [part... | --list]        what the short check leaves out, part by part
        ./run lint [--spark X.Y | --fast]          only ruff and mypy
        ./run schemas [repository]                 OpenLineage's JSON Schemas, which some tests need
+       ./run docs                                 the site of the documents, in build/site, with its links checked
+       ./run dist                                 what a release uploads, in dist/, checked
+       ./run stranger                             install it as a stranger would, and time each step
        ./run env [--spark X.Y]                    .venv for an editor, mypy, pyright and pytest, with this tree in it
        ./run bench [--spark X.Y] [workload...]    what the listener costs a job (--help: workloads and options)
        ./run truth recover [--lake iceberg|delta]  random pipelines get a wrong load, are recovered, and are compared
@@ -106,7 +109,7 @@ OWN = f"3.{sys.version_info[1]}"
 PATH = os.environ.get("PATH", os.defpath)
 say = functools.partial(print, flush=True)
 NEVER_IN_THE_WHEEL = {
-    *"tests demo benchmarks docs mkdocs.yml run noxfile.py build dist demo-output".split(),
+    *"tests demo benchmarks docs run noxfile.py build dist demo-output".split(),
     *"spark-warehouse metastore_db derby.log".split(),
 }
 # Another Spark or another listener's settings in the caller's environment must not leak in.
@@ -379,6 +382,40 @@ def not_schemas(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if name == "tests" or (Path(folder, name).is_file() and not name.endswith(".json"))]
 
 
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site of the documents in build/site, and check its links."""
+    session.install("zensical>=0.0.70", "mkdocstrings-python>=2", env=settings_of_pip(), silent=True, log=False)
+    link = ROOT / ".editable" / "openlineage_pyspark"
+    link.parent.mkdir(exist_ok=True)
+    link.is_symlink() or link.symlink_to("..")
+    session.run("python", "-I", "docs/site.py", log=False)
+
+
+@nox.session
+def dist(session: nox.Session) -> None:
+    """Build what a release uploads, the wheel from the source distribution, and check it; with an SBOM of both."""
+    variables = settings_of_pip()
+    install = functools.partial(session.install, env=variables, silent=True, log=False)
+    quiet = functools.partial(session.run, silent=True, log=False, env=variables)
+    install("build", "twine", "cyclonedx-bom", "validate-pyproject[all]")
+    shutil.rmtree("dist", ignore_errors=True)
+    with step("validating pyproject.toml"):
+        quiet("validate-pyproject", "pyproject.toml")
+    with step("building the source distribution, and the wheel from it"):
+        quiet("python", "-Im", "build", "--outdir", "dist")
+    built = sorted(map(str, Path("dist").iterdir()))
+    with step("twine check --strict"):
+        quiet("twine", "check", "--strict", *built)
+    with step("listing what the wheel and the extra workbench install, as an SBOM"):
+        inside = session.create_tmp() + "/sbom"
+        quiet(sys.executable, "-m", "venv", "--clear", inside, external=True)
+        (wheel,) = (path for path in built if path.endswith(".whl"))
+        quiet(f"{inside}/bin/python", "-Im", "pip", "install", "-q", f"{ROOT / wheel}[workbench]", external=True)
+        quiet("cyclonedx-py", "environment", f"{inside}/bin/python", "-o", "dist/sbom.cdx.json")
+    say("\n".join(f"{hashlib.sha256(Path(path).read_bytes()).hexdigest()}  {path}" for path in built))
+
+
 @nox.session(venv_backend="none")
 def env(session: nox.Session) -> None:
     """Make .venv, in which an editor, mypy, pyright and pytest see this tree; with the Spark after --, and the hook."""
@@ -499,7 +536,7 @@ def options_of(command: str, words: list[str]) -> tuple[argparse.Namespace, list
     if command == "demo":
         parser.add_argument("--marquez")
     options, rest = parser.parse_known_args(words)
-    if rest and command in ("demo", "env", "lint", "pythons"):
+    if rest and command in ("demo", "dist", "docs", "env", "lint", "pythons", "stranger"):
         taken = ", ".join(f"--{name}" for name in vars(options))
         raise SystemExit(f"run: {command} takes {taken}, and no '{rest[0]}'")
     return options, rest
@@ -520,6 +557,8 @@ def arguments_of_nox(command: str, words: list[str]) -> list[str]:
     widest = "3.5" if command == "truth" else widest
     spark, python = choose(options.spark or widest, options.python)
     on = ["-P", python] if options.python not in (None, OWN) else []
+    if command in ("docs", "dist", "stranger"):
+        return ["-s", command]
     if command == "schemas":
         return ["-s", "schemas", "--", *rest]
     if command == "lint":

@@ -156,7 +156,6 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
         "CODE_OF_CONDUCT.md",
         "CONTRIBUTING.md",
         "SECURITY.md",
-        "mkdocs.yml",
         "pyproject.toml",
         "setup.py",
         "noxfile.py",
