@@ -417,6 +417,15 @@ def dist(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def stranger(session: nox.Session) -> None:
+    """Install what `dist/` has as a stranger would, and time each step."""
+    if not [*Path("dist").glob("*.whl")]:
+        session.error("there is no wheel in dist/: run ./run dist first")
+    uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or "uv"
+    session.run(".ci/stranger", sys.executable, uv, external=True, log=False, env=settings_of_pip())
+
+
+@nox.session(venv_backend="none")
 def env(session: nox.Session) -> None:
     """Make .venv, in which an editor, mypy, pyright and pytest see this tree; with the Spark after --, and the hook."""
     spark, python = session.posargs or (DEFAULT, sys.executable)
