@@ -386,9 +386,6 @@ def not_schemas(folder: str, names: list[str]) -> list[str]:
 def docs(session: nox.Session) -> None:
     """Build the site of the documents in build/site, and check its links."""
     session.install("zensical>=0.0.70", "mkdocstrings-python>=2", env=settings_of_pip(), silent=True, log=False)
-    link = ROOT / ".editable" / "openlineage_pyspark"
-    link.parent.mkdir(exist_ok=True)
-    link.is_symlink() or link.symlink_to("..")
     session.run("python", "-I", "docs/site.py", log=False)
 
 

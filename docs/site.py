@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "docs" / "mkdocs.yml"
+ROOMS = ("command", "facets", "listener", "transport", "workbench")
 PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
 FROM_THE_ROOT = {
     "README.md": "index.md",
@@ -91,6 +92,15 @@ def api_pages() -> dict[str, str]:
         pages[f"api/{name}.md"] = f"# {title}\n\n{about} {example}\n\n{entries}\n"
     pages["api/testing.md"] = "# Test lineage\n\n::: openlineage_pyspark.testing\n"
     return pages
+
+
+def copy_code() -> None:
+    """Copy what the package has, and nothing around it, to where the docstrings are read."""
+    code = ROOT / "build" / "code" / "openlineage_pyspark"
+    shutil.rmtree(code, ignore_errors=True)
+    for file in [*ROOT.glob("*.py"), *(file for room in ROOMS for file in (ROOT / room).rglob("*.py"))]:
+        (code / file.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, code / file.relative_to(ROOT))
 
 
 def lay_out() -> dict[str, str]:
@@ -185,6 +195,7 @@ def main() -> int:
     if misplaced:
         print(f"docs/mkdocs.yml names these pages not just once, or they do not exist: {', '.join(misplaced)}")
         return 1
+    copy_code()
     # Zensical keeps what it makes within the folder of its settings.
     settings = shutil.copy(SETTINGS, ROOT / "build")
     command = [sys.executable, "-Im", "zensical", "build", "--clean", "--config-file", str(settings)]
