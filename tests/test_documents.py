@@ -298,3 +298,50 @@ def test_the_picture_of_the_readme_is_what_show_prints(shop: Shop):
     command, _, table = picture.partition("\n")
     assert command == "$ openlineage-pyspark show events.ndjson --output revenue"
     assert table.strip() == shop.shown.partition("\nRUNS on ")[0].strip()
+
+
+# Documents that are made from the code follow it.
+AVOIDED_IN = [page for page in PAGES if page not in {"docs/glossary.md", "docs/matrix.md", "docs/operators.md"}]
+# As `docs/glossary.md` lists them. What a regular expression can't tell from good English is left to a reader.
+AVOIDED = re.compile(
+    r"\b(told|tells?|stands? (?:in|as|there)|wish(?:es)?|anew|remarks?|in the place of|of one's own|lies (?:in|below))"
+    r"\b"
+)
+
+
+def without_code(text: str) -> str:
+    """Return a page's prose: no blocks of code, nothing in backquotes."""
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", AVOIDED_IN)
+def test_a_page_is_written_in_the_words_of_the_glossary(page: str):
+    assert AVOIDED.findall(without_code(text_of(page))) == []
+
+
+def messages(source: Path) -> list[str]:
+    """Return the texts of a module that are no docstrings."""
+    tree = ast.parse(source.read_text("utf-8"))
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in statements]
+    return [node.value for node in texts if isinstance(node.value, str) and " " in node.value]
+
+
+@pytest.mark.parametrize(
+    "room", ["command", "transport", "workbench/recovery", "workbench/questions", "workbench/store"]
+)
+def test_a_message_is_written_in_the_words_of_the_glossary(room: str):
+    found = {
+        f"{source.relative_to(REPOSITORY)}: {text}"
+        for source in sorted((REPOSITORY / room).rglob("*.py"))
+        for text in messages(source)
+        if AVOIDED.search(text)
+    }
+    assert found == set()
+
+
+def test_the_words_that_the_test_looks_for_are_in_the_glossary():
+    avoided = text_of("docs/glossary.md").partition("## Words to avoid")[2]
+    rows = " ".join(re.findall(r"^\| (.*?) \|", avoided, re.MULTILINE))
+    known = ("told", "tells", "stands", "wish", "anew", "remark", "in the place of", "of one's own", "lies")
+    assert [word for word in known if word not in rows] == []

@@ -72,7 +72,7 @@ class Kind:
 
     @property
     def order(self) -> tuple[bool, int, str, str, bool]:
-        """Return what sorts kinds: values first, the plainest first."""
+        """Return the sort key of kinds: values first, the plainest first."""
         return self.is_influence, _ORDER.get(self.subtype, len(_ORDER)), self.subtype, self.type, self.masking
 
     def __str__(self) -> str:

@@ -167,7 +167,7 @@ def differences(before: PlacedGraph, after: PlacedGraph, label: Callable[[Any], 
 
 
 def _drawn(format_: str) -> Writer:
-    """Return what draws what changed; as a page, which shows both sides whole."""
+    """Return the drawing of the changes; as a page, of both sides in full."""
 
     def write(answer: Answer[Diff]) -> str:
         if answer.result.sides is None:
@@ -337,7 +337,7 @@ def downstream_of(
 
 
 def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) -> tuple[tuple[str, int], ...]:
-    """Return what is made from columns, and from whole datasets, the closest first."""
+    """Return everything downstream of columns and of whole datasets, nearest first."""
     found: dict[Place, int] = {}
     limits = bounded(tables, Limits())
     for places, by_columns in ((columns, True), (made, False)):

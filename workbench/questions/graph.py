@@ -189,7 +189,7 @@ class _Builder:
     def _earlier(
         self, derived: Iterable[EdgeRow], jobs: dict[int, JobNode], runs: Sequence[RunNode]
     ) -> dict[str, list[str]]:
-        """Return what `explained` needs to tell the edges of an earlier time."""
+        """Return the arguments of `explained` for the edges of an earlier time."""
         if self._limits.as_of is None:
             return {}
         until: dict[str, list[str]] = {}

@@ -98,7 +98,7 @@ class History(Rows[VersionRow]):
     dataset: DatasetNode = attrs.field(kw_only=True)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the versions as a graph."""
+        """Return the graph of the versions, for a notebook."""
         return figure(self.graph(), around=self.dataset.id)
 
     def graph(self) -> Graph:
@@ -165,7 +165,7 @@ def history(tables: QueriedTables, dataset: DatasetRef) -> Answer[History]:
 def lacking_versions(
     tables: QueriedTables, dataset: DatasetName, versions: Iterable[VersionRow]
 ) -> Iterator[Diagnostic]:
-    """Yield what says which versions of a dataset no known run made, and which runs of it are no longer kept."""
+    """Yield the diagnostics about versions without a known run, and about runs that expiry dropped."""
     for each in versions:
         if not each.run_id:
             node = VersionNode(node_id("dataset", dataset.namespace, dataset.name), each.version).id

@@ -193,7 +193,7 @@ class LinkedNodes:
         return reach_of(self, self.graph()).to_dict()
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the graph, and the edges as a table."""
+        """Return the graph and the table of edges, for a notebook."""
         columns, rows = self.table()
         told = [at for at in range(len(columns)) if any(row[at] not in (None, "", "exact") for row in rows)]
         cells = [["" if row[at] is None else str(row[at]) for at in told] for row in rows]
@@ -243,12 +243,12 @@ def coarser(answer: LinkedNodes, grain: Grain) -> LinkedNodes:
 
 
 def closest(node: AnswerNode) -> tuple[int, str, str, str, str, str]:
-    """Return what sorts nodes, the closest first."""
+    """Return the sort key of nodes, nearest first."""
     return node.depth, node.dataset, node.column, node.version, node.name, node.run
 
 
 def closest_link(link: AnswerLink) -> tuple[object, ...]:
-    """Return what sorts links, the closest first."""
+    """Return the sort key of links, nearest first."""
     return link.depth, closest(link.source), closest(link.target), link.job, link.last_run
 
 

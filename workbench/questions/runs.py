@@ -124,7 +124,7 @@ def runs(
 
 
 def _oddities(runs: tuple[RunRow, ...]) -> tuple[Diagnostic, ...]:
-    """Return what is odd in runs: those that end before they begin."""
+    """Return the diagnostics about runs: those that end before they start."""
     odd = [run.run_id for run in runs if run.started and run.ended and run.ended < run.started]
     if not odd:
         return ()

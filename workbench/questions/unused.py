@@ -291,7 +291,7 @@ def _is_part(column: str, read: str) -> bool:
 def _unknown(recorded: _Recorded, dataset: int, jobs: Iterable[int]) -> Diagnostic:
     named: DatasetName = recorded.named[dataset]
     listed = ", ".join(sorted(recorded.jobs[job] for job in jobs))
-    message = f"no event tells which columns of {named.label} are read by {listed}: none of its columns is listed"
+    message = f"no event states which columns of {named.label} are read by {listed}: none of its columns is listed"
     id_ = column_id(node_id("dataset", named.namespace, named.name), "")
     return Diagnostic("unknown-columns", message, missing=True, node=id_)
 
