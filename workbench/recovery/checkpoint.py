@@ -142,7 +142,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     path, kept = path.resolve(), kept.resolve()
     copy = _copy_place(path)
     if path in kept.parents or kept in path.parents or kept in (path, copy):
-        raise CheckpointError(f"the old checkpoint can't be kept in {kept}: which is inside {path}, or around it")
+        raise CheckpointError(f"the old checkpoint can't be kept in {kept}: it is inside {path}, or contains it")
     if not kept.parent.is_dir() or kept.parent.stat().st_dev != path.parent.stat().st_dev:
         raise CheckpointError(f"the old checkpoint can't be kept in {kept}: name a place in a folder of the same disk")
     if copy.exists():

@@ -543,7 +543,7 @@ def test_an_overwrite_that_may_be_of_some_partitions_is_named(filled: Fill) -> N
     ("sql", "doubt"),
     [
         ("SELECT * FROM ice.db.a", "its text is a query, and no event states how its rows were written"),
-        ("INSERT INTO b SELECT * FROM ice.db.a WHERE v > :low", "its statement has parameters, and no event tells"),
+        ("INSERT INTO b SELECT * FROM ice.db.a WHERE v > :low", "its statement has parameters, and no event states"),
     ],
 )
 def test_a_text_that_does_not_write_what_its_run_wrote_is_run_by_a_person(filled: Fill, sql: str, doubt: str) -> None:
