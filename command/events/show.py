@@ -144,7 +144,7 @@ def _refusal(options: argparse.Namespace) -> str:
     """Return why a graph can't be printed as the options say, and what to give instead; empty if it can."""
     if options.column is not None and options.output is None:
         return (
-            f"--format {options.format} prints what lies around one column of one output: "
+            f"--format {options.format} prints the lineage around one column of one output: "
             f"name the output too, as in --output orders --column {options.column}"
         )
     if "*" in f"{options.output}{options.column}":

@@ -1245,7 +1245,7 @@ def _cut_notes(restart: _Restart, restored: Sequence[DatasetFacts]) -> tuple[str
     if restart.after is not None and restart.last - restart.after >= RETAINED_BATCHES:
         notes.append(
             f"It made {restart.last - restart.after} micro-batches since, and Spark keeps {RETAINED_BATCHES} unless "
-            "spark.sql.streaming.minBatchesToRetain says more. If this one is gone, recover with --mode full, or "
+            "spark.sql.streaming.minBatchesToRetain is larger. If this one is gone, recover with --mode full, or "
             "start a new query after the offsets below."
         )
     names = ", ".join(dataset.label for dataset in restored if dataset.format == "delta")
