@@ -75,10 +75,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="NAME",
         help="only what is upstream and downstream of a DATASET.COLUMN or a DATASET; the end of a name is enough",
     )
-    parser.add_argument("--depth", type=int, metavar="N", help="with --column or --table: pass at most N jobs each way")
+    parser.add_argument(
+        "--depth", type=int, metavar="N", help="with --column or --table: follow at most N jobs in each direction"
+    )
     parser.add_argument("--as-of", default="", metavar="TIME", help="the lineage at a time, such as 2026-01-31 or 2d")
     parser.add_argument("--compare", default="", metavar="TIME|EVENTS|STORE", help=_COMPARE)
-    parser.add_argument("--ever", action="store_true", help="count what jobs did once and do no longer")
+    parser.add_argument("--ever", action="store_true", help="also count edges that jobs no longer make")
     parser.add_argument("--format", choices=tuple(_ENDINGS), help="default: by the ending of --output, else html")
     add_unfold(parser)
     parser.set_defaults(run=run)

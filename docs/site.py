@@ -131,9 +131,9 @@ def pages_in_order() -> list[tuple[str, str]]:
 def title_and_summary(text: str) -> tuple[str, str]:
     """Return the first heading of a page, and the first sentence of its text."""
     title = text.partition("\n")[0].lstrip("# ")
-    prose = [part for part in text.split("\n\n")[1:] if re.match(r"[A-Z`\[]", part)]
+    prose = [part for part in text.split("\n\n")[1:] if re.match(r"[A-Z\[]|`(?!``)|\*\*", part)]
     sentence = re.split(r"(?<=[.:])\s", " ".join(prose[0].split()), maxsplit=1)[0] if prose else ""
-    return title, re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", sentence)
+    return title, re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", sentence).replace("**", "")
 
 
 def write_for_models(texts: dict[str, str]) -> None:

@@ -39,8 +39,8 @@ _EXPIRE = """\
 Drops the runs that are older, with their events and versions. What is current stays: the newest version of each
 dataset, what each job does now, and all that newer versions were made from."""
 _FORGET = """\
-Drops all events of the runs that read or wrote a dataset, or of the runs of a job: such as one that is gone. It says
-first what goes with them, and asks."""
+Drops all events of the runs that read or wrote a dataset, or of the runs of a job: such as one that is gone. It lists
+first what goes with them, and asks for confirmation."""
 _SHOWN = 10
 _OLDER = "a time such as 2026-01-31, or an age such as 90d"
 

@@ -335,7 +335,7 @@ def _steps(steps: Iterable[Step]) -> tuple[Step, ...]:
 @attrs.frozen
 class Path:
     """
-    One way in which a target is made of a source.
+    A path from a source to a target.
 
     Args:
         kind: how the value arrives.
@@ -384,7 +384,7 @@ def _sorted_set(paths: Iterable[Path]) -> tuple[Path, ...]:
 @attrs.frozen
 class Edge:
     """
-    One node is made from another, by one job.
+    An edge: one job makes one node from another.
 
     Args:
         source: the id of the node where the data come from.

@@ -78,7 +78,7 @@ def graph(
     tables: QueriedTables,
     around: Annotated[str, Help(_AROUND, "NAME")] = "",
     *,
-    depth: Annotated[int | None, Help("with a name: pass at most N jobs each way", "N", least=1)] = None,
+    depth: Annotated[int | None, Help("with a name: follow at most N jobs in each direction", "N", least=1)] = None,
     direct: Direct = False,
     as_of: AsOf = "",
     ever: Ever = False,

@@ -89,7 +89,7 @@ class VersionRow:
 @attrs.frozen
 class History(Rows[VersionRow]):
     """
-    The versions of a dataset, the latest first.
+    The versions of a dataset, newest first.
 
     Args:
         dataset: the dataset.
@@ -156,7 +156,7 @@ _WRITERS = {
 
 @question(_WRITERS)
 def history(tables: QueriedTables, dataset: DatasetRef) -> Answer[History]:
-    """List the versions of a dataset with the runs that wrote them, the latest first."""
+    """List the versions of a dataset with the runs that wrote them, newest first."""
     named, found = history_of(tables, find_dataset(tables, dataset))
     node = DatasetNode(named.namespace, named.name, named.label)
     return answered(History("version", tuple(found), dataset=node), lacking_versions(tables, named, found))
@@ -175,7 +175,7 @@ def lacking_versions(
 
 
 def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName, list[VersionRow]]:
-    """Return a dataset, with a label that none has which its runs read, and its versions, the latest first."""
+    """Return a dataset, with a label that none has which its runs read, and its versions, newest first."""
     versions = StoredVersions(tables)
     every = versions.of(dataset.id)
     reads = versions.read_by(version.parts[0] for version in every if version.parts)

@@ -31,7 +31,7 @@ _FILES = ("file", "hdfs", "s3", "gs", "wasb", "wasbs", "abfs", "abfss", "dbfs", 
 @attrs.frozen
 class UnusedRow:
     """
-    A table or a column that no recorded job reads, or of which jobs make only what leaves the recorded ones.
+    A table or a column that no recorded job reads, or that jobs read only to export it.
 
     Args:
         dataset: the dataset's name as people know it.
@@ -77,7 +77,7 @@ def unused(
     tables: QueriedTables,
     containing: Annotated[str, Help("only datasets with this text in a name", "TEXT")] = "",
     *,
-    by: Annotated[Literal["table", "column"], Help("what is listed; default: column")] = "column",
+    by: Annotated[Literal["table", "column"], Help("the unit of the answer; default: column")] = "column",
     since: Annotated[str, Help("ignore reads before, such as 90d", "TIME")] = "",
     ever: Ever = False,
 ) -> Answer[Rows[UnusedRow]]:

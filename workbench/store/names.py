@@ -88,7 +88,7 @@ class DatasetName:
         id: its id.
         namespace: the namespace of its own name.
         name: its own name.
-        others: its other names, with their namespaces, the latest first.
+        others: its other names, with their namespaces, newest first.
         shown: the shortest name that none of the datasets has that it was looked up with; empty for `shortest`.
     """
 
