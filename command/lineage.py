@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
 def _refusal(options: argparse.Namespace) -> str:
     """Return why options mean nothing together; empty if they do mean something."""
     if options.store is not None and options.diff is None:
-        return "--store needs --diff: it is searched for what lies downstream of a change"
+        return "--store needs --diff: it is searched for everything downstream of a change"
     if options.unfold and options.diff is not None:
         return "--unfold shows CTEs, views and subqueries of one state, and --diff compares two"
     return unfold_refusal(options)

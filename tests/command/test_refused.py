@@ -134,7 +134,7 @@ def test_lineage_says_what_is_wrong_without_a_spark(run, tmp_path) -> None:
     assert run("lineage", str(empty), "--store", "lineage.db") == (
         2,
         "",
-        f"{prefix}--store needs --diff: it is searched for what lies downstream of a change\n",
+        f"{prefix}--store needs --diff: it is searched for everything downstream of a change\n",
     )
 
 
