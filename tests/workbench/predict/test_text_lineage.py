@@ -11,6 +11,7 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, 
 from openlineage_pyspark.workbench.predict.text import TEXT, lineage_of_text, named_table, read_statement, unknown_table
 from openlineage_pyspark.workbench.report import Lineage
 
+NAMES = "it does not state which columns of mart.out these become: their names are the query's"
 WHY = "the table nope is not known"
 
 
@@ -58,8 +59,7 @@ def test_columns_that_one_table_alone_can_have_are_told_and_marked() -> None:
         "  a       default.nope.a  IDENTITY, unknown",
         "  b       default.nope.b  TRANSFORMATION, unknown",
         f"not understood: {TEXT}: Spark can't analyze the statement ({WHY}): its lineage is taken from its text",
-        f"not understood: {TEXT}: it does not state which columns of mart.out these become: "
-        "their names are the query's",
+        f"not understood: {TEXT}: {NAMES}",
     ]
     assert {edge.certainty for edge in found.edges} == {"unknown"}
 
