@@ -43,7 +43,7 @@ def _rebuilt(kind: type[Error], args: tuple[object, ...]) -> Error:
 
 
 class LineageError(Error):
-    """The lineage of an application, of a query or of a file can't be found out."""
+    """The lineage of an application, a query or a file can't be determined."""
 
 
 class RegistrationError(LineageError):
@@ -73,12 +73,12 @@ class TextError(LineageError, ValueError):
 
 
 class StoreError(Error):
-    """A lineage store can't be opened, read or written, or a question to it has no meaning."""
+    """A lineage store can't be opened, read or written, or a question to it is invalid."""
 
 
 class NameNotFoundError(StoreError):
     """
-    Nothing in the store has the name.
+    No dataset, job, run or version in the store has the name.
 
     Args:
         message: says so, with the names that come near.
@@ -100,7 +100,7 @@ class AmbiguousNameError(NameNotFoundError):
 
 class QueryError(StoreError):
     """
-    A query of the user's can't be answered.
+    A user's query can't be answered.
 
     Args:
         message: why not.
@@ -113,12 +113,12 @@ class QueryError(StoreError):
 
 
 class RecoveryError(Error):
-    """A plan of recovery can't be applied."""
+    """A recovery plan can't be applied."""
 
 
 class StepFailedError(RecoveryError):
     """
-    A step of a plan was begun, and nobody knows whether it was done.
+    A step of a recovery plan was started, and it is unknown whether it was completed.
 
     Args:
         message: what to look at, and how to go on.
@@ -152,7 +152,7 @@ class EventError(Error):
 
 class InvalidEventError(EventError, ValueError):
     """
-    Something is no valid OpenLineage event.
+    A text or a value is not a valid OpenLineage event.
 
     Args:
         reason: what the specification requires, and is missing or wrong.

@@ -11,6 +11,11 @@ usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then 
                   [--oldest]                      with the lowest versions of the dependencies that we allow
        ./run test --all [part... | --list]        what the short check leaves out, part by part
        ./run lint [--spark X.Y | --fast]          only ruff and mypy
+       ./run schemas [repository]                 OpenLineage's JSON Schemas, which some tests need
+       ./run docs                                 the site of the documents, in build/site, with its links checked
+       ./run dist                                 what a release uploads, in dist/, checked
+       ./run stranger                             install it as a stranger would, and time each step
+       ./run env [--spark X.Y]                    .venv for an editor, mypy, pyright and pytest, with this tree in it
        ./run bench [--spark X.Y] [workload...]    what the listener costs a job (--help: workloads and options)
        ./run truth recover [--lake iceberg|delta]  random pipelines get a wrong load, are recovered, and are compared
                   [--pipelines N] [--seed S]      with what is right; --kills ends the recovery at random statements
@@ -92,6 +97,8 @@ PARTS = (
 )
 
 ROOT = Path(__file__).resolve().parent
+# Later than the tag 1.52.0, which lacks the schema of the facet `lineage`. The commit's id is its checksum.
+SPECIFICATION = ("https://github.com/OpenLineage/OpenLineage", "8f02abfb7a252783b95df79f443edb13959bf52c")
 # The versions of Python that a Spark runs on, best first. Spark 3.5 needs distutils, gone from 3.12 on.
 PYTHONS_OF = {
     "3.5": ("3.11", "3.10"),
@@ -103,7 +110,8 @@ OWN = f"3.{sys.version_info[1]}"
 PATH = os.environ.get("PATH", os.defpath)
 say = functools.partial(print, flush=True)
 NEVER_IN_THE_WHEEL = {
-    *"tests demo benchmarks docs run noxfile.py build dist demo-output spark-warehouse metastore_db derby.log".split()
+    *"tests demo benchmarks docs run noxfile.py build dist demo-output".split(),
+    *"spark-warehouse metastore_db derby.log".split(),
 }
 # Another Spark or another listener's settings in the caller's environment must not leak in.
 UNSET = "PYTHONPATH PYTHONHOME SPARK_HOME SPARK_CONF_DIR PYSPARK_SUBMIT_ARGS PYSPARK_DRIVER_PYTHON".split()
@@ -200,14 +208,11 @@ def built_wheel(session: nox.Session, variables: dict[str, str]) -> Path:
     folder = session.cache_dir.resolve() / "wheels" / fingerprint(ROOT)
     if not folder.is_dir():
         with step("building the wheel"), tempfile.TemporaryDirectory() as scratch:
-            # Built outside the tree: a leftover build directory would bring deleted modules back.
-            settings = Path(scratch, "build.cfg")
-            settings.write_text(f"[build]\nbuild_base = {scratch}/build\n")
             build = "python -Im pip wheel --no-deps --wheel-dir"
             if session.venv_backend == "uv":
                 build = "uv build --wheel --out-dir"
             command = [*build.split(), f"{scratch}/out", "."]
-            session.run_install(*command, env=variables | {"DIST_EXTRA_CONFIG": str(settings)}, silent=True, log=False)
+            session.run_install(*command, env=variables, silent=True, log=False)
             shutil.rmtree(folder.parent, ignore_errors=True)
             shutil.move(f"{scratch}/out", folder)
     return next(folder.glob("*.whl"))
@@ -356,6 +361,86 @@ def lint(session: nox.Session) -> None:
         list(both.map(lambda check: quiet(*check.split()), (package, around)))
 
 
+@nox.session(venv_backend="none")
+def schemas(session: nox.Session) -> None:
+    """Fetch OpenLineage's JSON Schemas into .nox/spec, from GitHub or from the repository after --; needs git."""
+    repository, commit = session.posargs[0] if session.posargs else SPECIFICATION[0], SPECIFICATION[1]
+    target = ROOT / ".nox" / "spec"
+    with tempfile.TemporaryDirectory() as scratch, step(f"fetching the JSON Schemas of {repository} at {commit[:7]}"):
+        git = functools.partial(session.run, "git", "-C", scratch, external=True, silent=True, log=False)
+        git("init", "--quiet")
+        git("remote", "add", "origin", repository)
+        git("fetch", "--quiet", "--depth=1", "--filter=blob:none", "origin", commit)
+        git("sparse-checkout", "set", "spec")
+        git("checkout", "--quiet", commit)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(Path(scratch, "spec"), target, ignore=not_schemas)
+    say(f"{len([*target.rglob('*.json')])} files in .nox/spec: ./run test uses them")
+
+
+def not_schemas(folder: str, names: list[str]) -> list[str]:
+    """Return what is left out of the folder `spec`: its examples and texts."""
+    return [name for name in names if name == "tests" or (Path(folder, name).is_file() and not name.endswith(".json"))]
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site of the documents in build/site, and check its links."""
+    session.install("zensical>=0.0.70", "mkdocstrings-python>=2", env=settings_of_pip(), silent=True, log=False)
+    session.run("python", "-I", "docs/site.py", log=False)
+
+
+@nox.session
+def dist(session: nox.Session) -> None:
+    """Build what a release uploads, the wheel from the source distribution, and check it; with an SBOM of both."""
+    variables = settings_of_pip()
+    install = functools.partial(session.install, env=variables, silent=True, log=False)
+    quiet = functools.partial(session.run, silent=True, log=False, env=variables)
+    install("build", "twine", "cyclonedx-bom", "validate-pyproject[all]")
+    shutil.rmtree("dist", ignore_errors=True)
+    with step("validating pyproject.toml"):
+        quiet("validate-pyproject", "pyproject.toml")
+    with step("building the source distribution, and the wheel from it"):
+        quiet("python", "-Im", "build", "--outdir", "dist")
+    built = sorted(map(str, Path("dist").iterdir()))
+    with step("twine check --strict"):
+        quiet("twine", "check", "--strict", *built)
+    with step("listing what the wheel and the extra workbench install, as an SBOM"):
+        inside = session.create_tmp() + "/sbom"
+        quiet(sys.executable, "-m", "venv", "--clear", inside, external=True)
+        (wheel,) = (path for path in built if path.endswith(".whl"))
+        quiet(f"{inside}/bin/python", "-Im", "pip", "install", "-q", f"{ROOT / wheel}[workbench]", external=True)
+        quiet("cyclonedx-py", "environment", f"{inside}/bin/python", "-o", "dist/sbom.cdx.json")
+    say("\n".join(f"{hashlib.sha256(Path(path).read_bytes()).hexdigest()}  {path}" for path in built))
+
+
+@nox.session(venv_backend="none")
+def stranger(session: nox.Session) -> None:
+    """Install what `dist/` has as a stranger would, and time each step."""
+    if not [*Path("dist").glob("*.whl")]:
+        session.error("there is no wheel in dist/: run ./run dist first")
+    uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or "uv"
+    session.run(".ci/stranger", sys.executable, uv, external=True, log=False, env=settings_of_pip())
+
+
+@nox.session(venv_backend="none")
+def env(session: nox.Session) -> None:
+    """Make .venv, in which an editor, mypy, pyright and pytest see this tree; with the Spark after --, and the hook."""
+    spark, python = session.posargs or (DEFAULT, sys.executable)
+    wanted = ["-e", ".[demo,spark,test]", f"pyspark=={spark}.*", f"nox{nox.needs_version}", "pre-commit>=4"]
+    uv = Path(sys.executable).with_name("uv")
+    inside = ".venv/bin/python"
+    make, install = f"{python} -m venv .venv", f"{inside} -Im pip install --quiet"
+    if uv.is_file():
+        make, install = f"{uv} venv -q --seed --allow-existing -p {python} .venv", f"{uv} pip install -q -p {inside}"
+    run = functools.partial(session.run, external=True, silent=True, log=False, env=settings_of_pip())
+    with step("making .venv"):
+        run(*make.split())
+    with step("installing this tree and what its tests need (the first time it downloads about 450 MB)"):
+        run(*install.split(), *wanted)
+    say(f"choose {inside} in your editor, or: . .venv/bin/activate && pytest tests/facets && mypy")
+
+
 @of_each_spark
 def python(session: nox.Session, spark: str) -> None:
     """Run the script after --, with all that the tests have."""
@@ -458,7 +543,7 @@ def options_of(command: str, words: list[str]) -> tuple[argparse.Namespace, list
     if command == "demo":
         parser.add_argument("--marquez")
     options, rest = parser.parse_known_args(words)
-    if rest and command in ("demo", "lint", "pythons"):
+    if rest and command in ("demo", "dist", "docs", "env", "lint", "pythons", "stranger"):
         taken = ", ".join(f"--{name}" for name in vars(options))
         raise SystemExit(f"run: {command} takes {taken}, and no '{rest[0]}'")
     return options, rest
@@ -479,8 +564,14 @@ def arguments_of_nox(command: str, words: list[str]) -> list[str]:
     widest = "3.5" if command == "truth" else widest
     spark, python = choose(options.spark or widest, options.python)
     on = ["-P", python] if options.python not in (None, OWN) else []
+    if command in ("docs", "dist", "stranger"):
+        return ["-s", command]
+    if command == "schemas":
+        return ["-s", "schemas", "--", *rest]
     if command == "lint":
         return [*on, "-s", "lint"]
+    if command == "env":
+        return ["-s", "env", "--", spark, str(interpreter(python))]
     if command == "test":
         session = min(without_spark) if without_spark else f"{'oldest' if options.oldest else 'test'}-{spark}"
         # The types are those of the newest versions, and depend on no Python.

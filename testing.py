@@ -136,7 +136,7 @@ def assert_golden_lineage(
     kept = file.read_text(encoding="utf-8")
     if kept != text:
         difference = difflib.unified_diff(kept.splitlines(), text.splitlines(), str(file), "found", lineterm="")
-        hint = f"to write the file anew, run the test once with {REGOLD}=1"
+        hint = f"to rewrite the file, run the test once with {REGOLD}=1"
         raise AssertionError("\n".join([f"the lineage is not the one in {file}; {hint}", *difference]))
 
 
@@ -182,7 +182,7 @@ def _have_kinds(sources: Iterable[str]) -> bool:
 
 
 def _unknown_kinds(expected: Iterable[str]) -> list[str]:
-    """Return what may be a mistyped kind in lines that a test expects: it may be the end of a column's name too."""
+    """Return the words of expected lines that may be mistyped kinds, or the ends of column names."""
     last = {found[1] for line in expected if not _KIND.search(line) and (found := _LIKE_KIND.search(line))}
     return [f"{word} is no kind; the kinds are {_KINDS.replace('|', ', ')}" for word in sorted(last)]
 

@@ -47,7 +47,7 @@ _FILES = "files of SQL, and folders of files that end with .sql, in the order in
 _DDL = "a file or a folder of SQL that declares tables; may be repeated"
 _CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
 _STORE = "with --diff: where to look for what is downstream: a store or event files; by default what --catalog names"
-_CACHE = "keep what Spark told in this folder: the same texts, tables and versions need no Spark again"
+_CACHE = "keep Spark's results in this folder: the same texts, tables and versions need no Spark again"
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _WORDS = 60
 _QUERY = Identifier("", QUERY)
@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
 def _refusal(options: argparse.Namespace) -> str:
     """Return why options mean nothing together; empty if they do mean something."""
     if options.store is not None and options.diff is None:
-        return "--store needs --diff: it is searched for what lies downstream of a change"
+        return "--store needs --diff: it is searched for everything downstream of a change"
     if options.unfold and options.diff is not None:
         return "--unfold shows CTEs, views and subqueries of one state, and --diff compares two"
     return unfold_refusal(options)

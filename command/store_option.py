@@ -40,7 +40,7 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 def add_spark(parser: argparse.ArgumentParser) -> None:
     """Add the options for a store in Spark's tables."""
-    parser.add_argument("--spark", action="store_true", help="the store lies in Spark's tables, and not in a file")
+    parser.add_argument("--spark", action="store_true", help="the store is in Spark's tables, not in a file")
     parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark property, as spark-submit takes it"
     )
@@ -81,7 +81,7 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
 
 
 def whole_number(least: int) -> Callable[[str], int]:
-    """Return what takes a whole number that is not less than another one, as an option has it."""
+    """Return a parser for an option whose value is a whole number of at least a minimum."""
 
     def number(text: str) -> int:
         if not text.isdecimal() or int(text) < least:

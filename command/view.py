@@ -51,7 +51,7 @@ _PATHS = (
     f"Spark; by default ${VARIABLE}"
 )
 _OUTPUT = "default: lineage.html, or with another format lineage.json and so on; - for standard output"
-_COMPARE = "show what came, went and changed since a time, or since what other files or another store say"
+_COMPARE = "show what was added, removed and changed since a time, or compared with other files or another store"
 _UNFOLD = f"show CTEs, views and subqueries, as far as they are known: with --format {', '.join(UNFOLDED_FORMATS)}"
 _WRONG = 2
 _STANDARD = "-"
@@ -75,13 +75,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="NAME",
         help="only what is upstream and downstream of a DATASET.COLUMN or a DATASET; the end of a name is enough",
     )
-    parser.add_argument("--depth", type=int, metavar="N", help="with --column or --table: pass at most N jobs each way")
+    parser.add_argument(
+        "--depth", type=int, metavar="N", help="with --column or --table: follow at most N jobs in each direction"
+    )
     parser.add_argument("--as-of", default="", metavar="TIME", help="the lineage at a time, such as 2026-01-31 or 2d")
     parser.add_argument("--compare", default="", metavar="TIME|EVENTS|STORE", help=_COMPARE)
-    parser.add_argument("--ever", action="store_true", help="count what jobs did once and do no longer")
-    parser.add_argument(
-        "--format", choices=tuple(_ENDINGS), help="default: what the ending of --output says, else html"
-    )
+    parser.add_argument("--ever", action="store_true", help="also count edges that jobs no longer make")
+    parser.add_argument("--format", choices=tuple(_ENDINGS), help="default: by the ending of --output, else html")
     add_unfold(parser)
     parser.set_defaults(run=run)
 

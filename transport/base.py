@@ -41,7 +41,7 @@ class Reached(NamedTuple):
 
 class Transport(abc.ABC):
     """
-    A way to hand events to a receiver.
+    A transport: it hands events to one kind of receiver.
 
     To add one to this package, copy `memory.py` and name the class in `registry.py`. Another package subclasses this
     and names the class in the entry point group `openlineage_pyspark.transports`.
@@ -70,7 +70,7 @@ class Transport(abc.ABC):
     @property
     def sender(self) -> str:
         """
-        Return what tells this sender from others at the same destination, such as its key, headers and parameters.
+        Return the identity of this sender at its destination, made from its key, headers and parameters.
 
         Spooled events are sent only by the sender that they were spooled by: the destination alone does not show whose
         they are. The text may hold secrets; the spool stores a salted hash of it. It must be the same for each

@@ -157,7 +157,7 @@ def _usable(name: str, value: str) -> str:
     kind = "a NUL character" if "\0" in value else "bytes that are not UTF-8" if _SURROGATE.search(value) else ""
     if kind:
         # The value is not shown: it may be a password.
-        remedy = "Write it anew: it was damaged on its way, or read from a file in another encoding."
+        remedy = "Write it again: it was damaged in transit, or read from a file in another encoding."
         raise TransportConfigError(name, f"holds {kind}", remedy)
     return value
 
@@ -329,7 +329,7 @@ def _first(options: Mapping[str, object], names: Sequence[str]) -> tuple[str, ob
     found = [(name, value) for name in names if (value := _at(options, name)) is not None]
     if len(found) > 1:
         other = f"{KEY_PREFIX}.{found[1][0]}"
-        raise TransportConfigError(found[0][0], f"and {other} say the same thing", "Keep one of them.")
+        raise TransportConfigError(found[0][0], f"and {other} set the same option", "Keep one of them.")
     return found[0] if found else (names[0], None)
 
 

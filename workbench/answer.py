@@ -34,7 +34,7 @@ def _frozen_rows(rows: Iterable[Any]) -> tuple[Any, ...]:
 
 
 class Result(Protocol):
-    """What an answer has in its envelope."""
+    """The content of an answer."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, with its `type`."""
@@ -48,7 +48,7 @@ T = TypeVar("T")
 @attrs.frozen
 class Reach:
     """
-    What is upstream or downstream of something, or lies between two things.
+    The nodes and links upstream, downstream or between.
 
     Args:
         graph: it as a graph.
@@ -140,7 +140,7 @@ def _cell(value: Any) -> Any:
 @attrs.frozen
 class Values:
     """
-    A result that has a shape of its own.
+    A result with its own shape.
 
     Args:
         type: `diff`, `plan`, `statements`, `events`, `findings`, `checks`, `spool` or `expiry`.
@@ -167,7 +167,7 @@ Writer: TypeAlias = "Callable[[Any], str | TextTable]"
 @attrs.frozen
 class Answer(Generic[R_co]):
     """
-    What a question gives.
+    The answer to a question.
 
     Args:
         question: the question, such as `upstream`.
@@ -175,7 +175,7 @@ class Answer(Generic[R_co]):
         result: the result.
         as_of: the time that was asked for, ISO 8601; empty for now.
         last_seen: the newest time that the store knows of, ISO 8601; empty if there is no store.
-        diagnostics: what somebody should know of it.
+        diagnostics: the diagnostics about it.
         writers: the formats that it can be written in beside JSON -> what writes it.
     """
 
@@ -189,7 +189,7 @@ class Answer(Generic[R_co]):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is known to be missing."""
+        """Whether the answer is complete, as far as is known."""
         return not any(each.missing for each in self.diagnostics)
 
     def to_dict(self) -> dict[str, Any]:

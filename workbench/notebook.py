@@ -59,7 +59,7 @@ def register_magics(ipython: Any) -> None:
         SELECT ...
         """
         if line.strip():
-            _refuse("%%lineage takes nothing on its own line: the statement stands below it")
+            _refuse("%%lineage takes nothing on its own line: put the statement below it")
         _require_workbench()
         return _lineage_of(cell)
 

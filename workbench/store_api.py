@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 class Store:
     """
-    A lineage store, to be asked.
+    A lineage store, open for reading.
 
     Args:
         tables: the engine. `Store.open` makes one of a file.
@@ -43,7 +43,7 @@ class Store:
     @classmethod
     def open(cls, path: str | Path) -> Store:
         """
-        Open a store, to be read.
+        Open a store read-only.
 
         Args:
             path: its file; or its schema in a catalog of the active Spark session, such as `lake.lineage`.
@@ -63,7 +63,7 @@ class Store:
     @classmethod
     def open_spark(cls, session: SparkSession, schema_name: str) -> Store:
         """
-        Open the store in Spark's tables, to be read.
+        Open a store in Spark's tables read-only.
 
         Args:
             session: the Spark session.

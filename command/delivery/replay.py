@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace, settings: Settings) -> int:
-    """Send what is in a spool, and print the result."""
+    """Send the events in a spool, and print the result."""
     screen = Screen()
     destinations = {part.destination for part in parts}
     receiver = " and ".join(sorted(destinations))

@@ -37,7 +37,7 @@ _LS = """\
 Lists the applications that have events in the spool: how many events wait to be sent, how many the receiver refused for
 good, their size, the age of the oldest, whether the application is running, and where the events go."""
 _RM = """\
-Deletes the events of applications that have ended; they are never sent. Without --yes it only says what it would
+Deletes the events of applications that have ended; they are never sent. Without --yes it only lists what it would
 delete. An application that is running keeps its events."""
 _SIZES = ("kB", "MB", "GB", "TB")
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
@@ -55,7 +55,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     ls.set_defaults(run=run)
     rm = below.add_parser("rm", help="delete them", description=_RM)
     rm.add_argument("ids", nargs="+", metavar="ID", help="the id of an application, as `spool ls` prints it")
-    rm.add_argument("--yes", action="store_true", help="delete, and do not only say what would be deleted")
+    rm.add_argument("--yes", action="store_true", help="delete, instead of only listing what would be deleted")
     add_spool_option(rm)
     add_options(rm)
     rm.set_defaults(run=run_removal)
@@ -173,7 +173,7 @@ def root_for(settings: Settings, named: Path | None) -> Path:
 
 
 def contents(root: Path) -> list[Content]:
-    """Return what each application has in a spool, oldest first."""
+    """Return the content of a spool by application, oldest first."""
     return [content(directory) for directory in directories(root)]
 
 
@@ -285,7 +285,7 @@ def _shown_name(each: Content) -> str:
 
 
 def _document(each: Content, letters: dict[Path, list[DeadLetter]]) -> dict[str, Any]:
-    """Return what is known of one application, for programs."""
+    """Return the properties of one application, for programs."""
     found: dict[str, Any] = {
         "id": each.directory.name,
         "application": _shown_name(each),

@@ -50,7 +50,7 @@ def look_at_driver(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[
     found = shutil.which(command, path=environ.get("PATH"))
     if found is None and _is_elsewhere(command, conf):
         remedy = f"Look there, in a job: {command} -m openlineage_pyspark doctor"
-        yield Diagnosis(NOTE, _SUBJECT, f"{named}, which is on the cluster and can't be asked from here", remedy)
+        yield Diagnosis(NOTE, _SUBJECT, f"{named}, which is on the cluster and can't be run from here", remedy)
         return
     if found is None:
         yield Diagnosis(PROBLEM, _SUBJECT, f"{named}, which is not there", f"Correct {source}, or remove it.")
@@ -58,7 +58,7 @@ def look_at_driver(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[
     python = _interpreter_of(Path(found))
     if python is None:
         remedy = f"Look there too: run this command by the Python of {command}."
-        yield Diagnosis(WARNING, _SUBJECT, f"{named}, which is no Python and can't be asked", remedy)
+        yield Diagnosis(WARNING, _SUBJECT, f"{named}, which is not a Python interpreter", remedy)
         return
     answer = _ask(str(python), spark, environ)
     if isinstance(answer, str):
@@ -111,7 +111,7 @@ def _interpreter_of(program: Path) -> Path | None:
 
 
 def _ask(python: str, spark: SparkPlace, environ: Mapping[str, str]) -> dict[str, Any] | str:
-    """Return what an interpreter says of itself; as a text, why it says nothing."""
+    """Return the report of an interpreter about itself, or as a text the reason why there is none."""
     program = Path(inspection.__file__).read_text("utf-8")
     # As spark-submit starts it.
     submitted = [spark.home / "python", *(spark.home / "python" / "lib").glob("py4j-*-src.zip")] if spark.home else []

@@ -39,7 +39,7 @@ def hook_is_active(pyspark: Path) -> bool:
 
 
 def inspect() -> dict[str, object]:
-    """Return what this interpreter has: its version, this package, PySpark, and whether the hook would act."""
+    """Return the set-up of this interpreter: its version, this package, PySpark, and whether the hook would act."""
     # As a driver, it would not have the working directory in its path.
     sys.path[:] = [entry for entry in sys.path if entry]
     package, pyspark = places_of("openlineage_pyspark"), places_of("pyspark")

@@ -35,7 +35,7 @@ class ReportedColumn:
     Args:
         dataset: the dataset that it is read from.
         field: its name there; empty for the dataset as a whole.
-        kinds: its transformations, such as `AGGREGATION`; empty if the event does not say.
+        kinds: its transformations, such as `AGGREGATION`; empty if the event does not state it.
         expression: the text of the first expression that is not a plain copy, and those of the other paths of its
             kind; empty if there is none.
         certainty: how sure the least sure of them is: `exact`, `opaque`, `guessed`, `unstated` or `text`.

@@ -36,7 +36,7 @@ _MOST_PROBLEMS = 3
 
 _GRAPHS = ("mermaid", "dot", "html", "svg")
 _FORMAT = (
-    f"default: text; json has the same tables; {', '.join(_GRAPHS)} draw the graph, with --output what lies around that"
+    f"default: text; json has the same tables; {', '.join(_GRAPHS)} draw the graph, with --output the lineage around it"
 )
 
 
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _complain(problems: Sequence[str], left_out: Sequence[str]) -> None:
-    """Say what is no event, and what of the others is left out: the first few of both."""
+    """Report invalid events, and the parts of others that are left out: the first few of both."""
     from openlineage_pyspark.command.screen import complain
 
     for found, each_is, more in ((problems, ", skipped", "lines are skipped"), (left_out, "", "parts are left out")):
@@ -144,11 +144,11 @@ def _refusal(options: argparse.Namespace) -> str:
     """Return why a graph can't be printed as the options say, and what to give instead; empty if it can."""
     if options.column is not None and options.output is None:
         return (
-            f"--format {options.format} prints what lies around one column of one output: "
+            f"--format {options.format} prints the lineage around one column of one output: "
             f"name the output too, as in --output orders --column {options.column}"
         )
     if "*" in f"{options.output}{options.column}":
-        return f"--format {options.format} prints what lies around one thing: give its whole name, without *"
+        return f"--format {options.format} prints the lineage around one output: give its whole name, without *"
     return ""
 
 
@@ -239,7 +239,7 @@ def _views(run: RunEvents) -> Iterator[ReportedDataset]:
 
 
 def _without_edges(run: RunEvents, output: ReportedDataset) -> Iterator[Identifier]:
-    """Yield what a run reads, views aside, from which no edge leads to what it writes."""
+    """Yield the inputs of a run, except views, that have no edge to an output."""
     used = {edge.dataset for written in run.last.outputs for _, edges in written.columns or () for edge in edges}
     for read in run.last.inputs:
         if not read.is_view and read.dataset not in used and read.dataset != output.dataset:
@@ -301,7 +301,7 @@ def _end_of(run_id: str) -> str:
 def _document(
     outputs: Iterable[tuple[RunEvents, ReportedDataset]], runs: Iterable[RunEvents], wanted: str | None
 ) -> dict[str, Any]:
-    """Return what is shown, for programs: all names and ids in full."""
+    """Return the content of the output, for programs: all names and ids in full."""
     return {
         "outputs": [
             {

@@ -137,7 +137,7 @@ class Check:
         self._found += [Finding(line.place, SPECIFICATION, run_id, job, problem) for problem in problems]
 
     def findings(self) -> list[Finding]:
-        """Return what is wrong with all lines so far, in their order."""
+        """Return the findings about all lines so far, in their order."""
         found = [*self._found, *self._runs.findings()]
         return sorted(found, key=lambda finding: (self._files[finding.place.file], finding.place.line))
 
@@ -167,7 +167,7 @@ def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: S
 
 
 def _remarks(check: Check, schemas: Schemas | Shape) -> Iterator[str]:
-    """Yield what was checked, and what was not."""
+    """Yield the checks that were made, and those that were not."""
     yield f"specification: {schemas.checked}"
     if schemas.unchecked_formats:
         yield f"not checked: {', '.join(schemas.unchecked_formats)}; {install_command(WORKBENCH)}"

@@ -32,7 +32,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="the folder of a Delta table that the query reads and that was restored or emptied: go on after that",
     )
     parser.add_argument(
-        "--keep", type=Path, metavar="PATH", help="where the old one goes; default: PATH.before-recovery"
+        "--keep", type=Path, metavar="PATH", help="the folder for the old one; default: PATH.before-recovery"
     )
     parser.set_defaults(run=_run)
 

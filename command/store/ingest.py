@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _DESCRIPTION = """\
-Takes events into a lineage store, which `upstream`, `downstream` and the other questions then ask. The events may be of
-any producer. Taking the same ones again changes nothing."""
+Adds events to a lineage store, which `upstream`, `downstream` and the other questions read. The events may be of
+any producer. Adding the same events again changes nothing."""
 _PATHS = "event files, also gzipped; folders of them; a spool, whose events stay in it; - for standard input"
 
 

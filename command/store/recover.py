@@ -68,13 +68,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--expired", action="append", default=[], metavar="VERSION", help="a version that is gone from the storage"
     )
     planning.add_argument(
-        "--correct-with", type=Path, metavar="FILE", help="SQL that puts the right data in; else a person does it"
+        "--correct-with", type=Path, metavar="FILE", help="SQL that writes the right data; otherwise a person does it"
     )
     planning.add_argument("--format", choices=("text", "json", *list(PLAN_FORMATS)[1:]), help="default: text")
     planning.add_argument("--out", type=Path, metavar="FILE", help="write the plan there, for `recover apply`")
     applying = parser.add_argument_group("apply")
-    applying.add_argument("--resume", action="store_true", help="go on with a plan that was begun")
-    applying.add_argument("--yes", action="store_true", help="ask nobody, and stop where a person must act")
+    applying.add_argument("--resume", action="store_true", help="continue with a plan that was started")
+    applying.add_argument("--yes", action="store_true", help="do not ask, and stop where a person must act")
     applying.add_argument(
         "--accept-newer",
         action="append",
@@ -96,7 +96,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="append",
         default=[],
         metavar="N",
-        help="a person has done step N",
+        help="step N was done by a person",
     )
     add_store(parser)
     parser.set_defaults(run=_run)
@@ -280,7 +280,7 @@ def _refuse_planning(options: argparse.Namespace) -> None:
     if options.ref not in (_APPLY, _FORGET):
         raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
     if unused := [name for name, value in planning if value]:
-        raise StoreError(f"{' and '.join(unused)} can't be used: the plan says what is done")
+        raise StoreError(f"{' and '.join(unused)} can't be used with a plan: the plan lists what is done")
 
 
 def _statements(file: Path | None) -> tuple[str, ...]:

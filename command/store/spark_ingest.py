@@ -24,8 +24,8 @@ _FROM = (
 )
 _FORMAT = "with --spark: how new tables are stored; by default what the catalog is for"
 _STREAM = "with --spark: take only what is new since the last time, by a streaming query"
-_EVERY = "with --stream: go on, and look for new events that often, such as '1 minute'"
-_CHECKPOINT = "with --stream: the folder in which Spark notes how far it is"
+_EVERY = "with --stream: continue, and look for new events at this interval, such as '1 minute'"
+_CHECKPOINT = "with --stream: the folder in which Spark keeps its progress"
 _OPTION = "with --spark: an option of Spark's source, such as kafka.security.protocol=SSL"
 _COMPACT = "Merges small files and repeated rows of a store in Spark's tables. No ingest may run at the same time."
 _VIEWS = (

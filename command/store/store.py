@@ -39,8 +39,8 @@ _EXPIRE = """\
 Drops the runs that are older, with their events and versions. What is current stays: the newest version of each
 dataset, what each job does now, and all that newer versions were made from."""
 _FORGET = """\
-Drops all events of the runs that read or wrote a dataset, or of the runs of a job: such as one that is gone. It says
-first what goes with them, and asks."""
+Drops all events of the runs that read or wrote a dataset, or of the runs of a job: such as one that is gone. It lists
+first what goes with them, and asks for confirmation."""
 _SHOWN = 10
 _OLDER = "a time such as 2026-01-31, or an age such as 90d"
 
@@ -54,11 +54,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     rebuild.set_defaults(run=run_rebuild)
     old = below.add_parser("expire", help="drop what is old", description=_EXPIRE)
     old.add_argument("--older-than", required=True, metavar="TIME", help=_OLDER)
-    old.add_argument("--dry-run", action="store_true", help="only say what would be dropped")
+    old.add_argument("--dry-run", action="store_true", help="only list what would be dropped")
     old.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_store(old)
     old.set_defaults(run=run_expiry)
-    gone = below.add_parser("forget", help="drop what events say of a dataset or a job", description=_FORGET)
+    gone = below.add_parser("forget", help="drop the events of a dataset or a job", description=_FORGET)
     gone.add_argument("ref", metavar="DATASET|job:NAME", help="what is forgotten")
     gone.add_argument("--yes", action="store_true", help="ask nobody")
     add_store(gone)
@@ -164,9 +164,7 @@ def _forget(tables: ExpirableTables, path: str, options: argparse.Namespace) -> 
     found, screen = forgetting(tables, options.ref), Screen()
     screen.line(f"{found.label}: {counted(len(found.events), 'event')} of {counted(found.runs, 'run')} in {path}")
     screen.line(f"jobs that lose runs: {first_of(found.jobs, _SHOWN) or 'none'}", indent=2)
-    screen.line(
-        f"other datasets of which these runs tell something: {first_of(found.datasets, _SHOWN) or 'none'}", indent=2
-    )
+    screen.line(f"other datasets in the events of these runs: {first_of(found.datasets, _SHOWN) or 'none'}", indent=2)
     if not options.yes:
         sys.stdout.write("Forget it? [y/N] ")
         sys.stdout.flush()

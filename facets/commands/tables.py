@@ -563,7 +563,7 @@ def _v2_drop(dataset: Dataset, session: Session, *, certain: bool) -> Target:
     known = (session.tables or {}).get(key) if key is not None else None
     if known is not None or certain:
         return _write(known or dataset, "DROP")
-    remark = "this catalog does not tell whether there was such a table"
+    remark = "this catalog does not report whether the table existed"
     return attrs.evolve(_write(dataset, "DROP"), remark=remark)
 
 

@@ -183,9 +183,9 @@ def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, .
     columns = {output.id: _columns(url, sources or {}) for output, sources in zip(operator.output, told, strict=True)}
     typed = tuple(_with_fields(dataset, columns, operator, fields) for dataset in _datasets(url, query.tables))
     unknown = sorted(output.name for output, sources in zip(operator.output, told, strict=True) if sources is None)
-    opaque = f"the SQL text of the JDBC source doesn't tell the columns of {_listed(unknown)}" if unknown else None
+    opaque = f"the SQL text of the JDBC source does not name the columns of {_listed(unknown)}" if unknown else None
     if opaque is None and not query.rows_known:
-        opaque = "the SQL text of the JDBC source doesn't tell all columns that decide about its rows"
+        opaque = "the SQL text of the JDBC source does not name all columns that decide about its rows"
     texts = zip(operator.output, query.texts(tuple(output.name for output in operator.output)), strict=True)
     return Relation(
         typed,

@@ -330,7 +330,7 @@ class MicroBatches:
             if name is not None and source.version is not None:
                 self._versions[name] = source.version
             if name is None and not reads_no_dataset(source.description):
-                self._say(f"which input the source {source.description} is can't be told")
+                self._say(f"it is unknown which input the source {source.description} is")
         self._committed.update((sink.dataset, sink) for sink in batch.sinks if sink.dataset is not None)
         return attrs.evolve(batch, sources=tuple(sources))
 

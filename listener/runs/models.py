@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 _WITHIN = re.compile(r"/(?:stages/\d+_[^/]+|bestModel|subModels|estimator|evaluator|model_\d+)(?:/|$)")
 """The folders of the models that a model holds."""
 
-_REMARK = Gap("model", "the columns that the model was trained on are not known: Spark does not tell them")
+_REMARK = Gap("model", "the columns that the model was trained on are not known: Spark does not report them")
 
 
 def saved_model(part: PlanLineage) -> PlanLineage:

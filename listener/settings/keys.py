@@ -512,14 +512,14 @@ class Settings:
         whole_number(1),
         default=_PROBE.max_nodes,
         source=OURS,
-        text="The most nodes of a plan that are read; the rest is cut, and the event says so.",
+        text="The most nodes of a plan that are read; the rest is cut, and the event reports it.",
     )
     plan_max_bytes: int = key(
         "plan.maxBytes",
         SIZE,
         default=_PROBE.max_bytes,
         source=OURS,
-        text="The largest size of an encoded plan; the rest is cut, and the event says so.",
+        text="The largest size of an encoded plan; the rest is cut, and the event reports it.",
     )
     event_max_bytes: int = key(
         "event.maxBytes",

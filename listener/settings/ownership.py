@@ -24,7 +24,7 @@ def why_not_own(path: Path, file: os.stat_result) -> str:
     try:
         return _problem(path, file) or next(_problems_above(path), "")
     except OSError as problem:
-        return f"lies where nobody can tell whose it is ({problem.strerror})"
+        return f"is in a place whose owner is unknown ({problem.strerror})"
 
 
 def _problems_above(path: Path) -> Iterator[str]:

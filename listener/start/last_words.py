@@ -189,7 +189,7 @@ def main() -> None:
         _return_to(said["folder"])
         delivery = open_delivery(settings)
     except (OSError, TransportConfigError) as problem:
-        LOG.warning("openlineage: the end of the application could not be told: %s", problem)
+        LOG.warning("openlineage: the end of the application could not be reported: %s", problem)
         return
     now = datetime.datetime.now(datetime.timezone.utc)
     for kind, start in said["ends"]:

@@ -160,7 +160,7 @@ def test_a_drivers_python_on_the_cluster_alone_is_no_problem():
     for more in cases:
         (found,) = judged({"spark.pyspark.python": "./environment/bin/python", **more})
         assert (found.level, found.subject) == (NOTE, "driver's Python")
-        assert found.found.endswith("which is on the cluster and can't be asked from here")
+        assert found.found.endswith("which is on the cluster and can't be run from here")
 
 
 def test_another_drivers_python_is_asked_whether_it_has_the_package(tmp_path, site):
@@ -202,7 +202,7 @@ def test_the_python_beside_a_jupyter_is_asked_and_no_other_program_is_run(tmp_pa
     (found,) = judged({}, PYSPARK_DRIVER_PYTHON=str(tmp_path / "bare" / "bin" / "jupyter-lab"))
     assert (found.level, found.found.rpartition(", ")[2]) == (PROBLEM, "without openlineage-pyspark")
     (found,) = judged({}, PYSPARK_DRIVER_PYTHON=str(tmp_path / "bare" / "bin" / "editor"))
-    assert (found.level, found.found.rpartition(", ")[2]) == (WARNING, "which is no Python and can't be asked")
+    assert (found.level, found.found.rpartition(", ")[2]) == (WARNING, "which is not a Python interpreter")
     assert not (tmp_path / "was-run").exists()
 
 

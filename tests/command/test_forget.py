@@ -40,7 +40,7 @@ def test_a_dataset_is_forgotten_with_the_runs_that_name_it(store: Path, run: Run
         [
             f"a: 5 events of 3 runs in {store}",
             "  jobs that lose runs: copy, late, load",
-            "  other datasets of which these runs tell something: b, raw",
+            "  other datasets in the events of these runs: b, raw",
             f"5 events dropped from {store}",
         ],
     )

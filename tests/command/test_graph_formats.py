@@ -60,13 +60,13 @@ def test_each_command_prints_the_graph_in_each_format(events, store, run, format
 
 
 def test_a_question_that_a_graph_can_not_answer_is_refused_with_what_to_ask(events, run):
-    around = "--format mermaid prints what lies around one"
+    around = "--format mermaid prints the lineage around one"
     answers = {
         ("--column", "total"): (
             2,
             f"{around} column of one output: name the output too, as in --output orders --column total",
         ),
-        ("--output", "d*"): (2, f"{around} thing: give its whole name, without *"),
+        ("--output", "d*"): (2, f"{around} output: give its whole name, without *"),
         ("--output", "nothing"): (
             1,
             f"nothing is called 'nothing'; `show {events}` lists the outputs and their columns",

@@ -58,7 +58,7 @@ def store(tmp_path, events, run):
         ),
         ("recover daily --store {store} --yes", "--yes can't be used: only `recover apply PLAN` does something"),
         ("recover daily p.json", "p.json can't be used: only `recover apply` and `recover forget-copies` take a plan"),
-        ("recover apply p.json --run r", "--run can't be used: the plan says what is done"),
+        ("recover apply p.json --run r", "--run can't be used with a plan: the plan lists what is done"),
         ("recover daily@1 --store {store} --run r", "@VERSION and --run each name the version: give one of them"),
         (
             "recover daily --store {store} --batch 1 --time 2d",
@@ -134,7 +134,7 @@ def test_lineage_says_what_is_wrong_without_a_spark(run, tmp_path) -> None:
     assert run("lineage", str(empty), "--store", "lineage.db") == (
         2,
         "",
-        f"{prefix}--store needs --diff: it is searched for what lies downstream of a change\n",
+        f"{prefix}--store needs --diff: it is searched for everything downstream of a change\n",
     )
 
 

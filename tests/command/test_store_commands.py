@@ -209,20 +209,21 @@ LAYERS = (
     ),
     run_event("sum", "COMPLETE", 5, run="sum-1", inputs=(dataset("clean"),), outputs=(dataset("daily"),)),
 )
-PAGE = Path(__file__).parents[2] / "docs" / "store.md"
+PAGES = [Path(__file__).parents[2] / "docs" / f"store-{name}.md" for name in ("questions", "diff", "tables")]
 
 
-def test_the_examples_of_the_page_print_what_it_says(tmp_path, run, monkeypatch):
+def test_the_examples_of_the_pages_print_what_they_show(tmp_path, run, monkeypatch):
     (tmp_path / "events.ndjson").write_text(text_of_events(list(LAYERS)))
     monkeypatch.setenv("OPENLINEAGE_PYSPARK_STORE", str(tmp_path / "lineage.db"))
     run("ingest", str(tmp_path / "events.ndjson"))
-    blocks = re.findall(r"^```console\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    text = "\n".join(page.read_text("utf-8") for page in PAGES)
+    blocks = re.findall(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     examples = [example for block in blocks for example in re.split(r"^\$ openlineage-pyspark ", block, flags=re.M)[1:]]
     assert len(examples) == 7
     for example in examples:
         command, _, shown = example.partition("\n")
         assert re.sub(r" +$", "", run(*shlex.split(command))[1], flags=re.M) == shown, command
-    (query,) = re.findall(r"^```sql\n(WITH.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (query,) = re.findall(r"^```sql\n(WITH.*?)^```$", text, re.DOTALL | re.MULTILINE)
     code, shown, _ = run("sql", query, "--format", "csv")
     assert (code, sorted(shown.splitlines()[1:])) == (0, ["clean,1", "daily,0", "raw,2"])
 

@@ -145,7 +145,7 @@ def test_a_text_that_is_no_sql_still_tells_its_tables_and_that_its_columns_are_u
 def test_a_column_that_the_text_does_not_tell_is_named():
     found = read("(SELECT * FROM public.orders o JOIN public.buyers b ON o.buyer = b.id) q", "id", "name")
     assert names(found) == [ORDERS, BUYERS]
-    assert found.opaque == "the SQL text of the JDBC source doesn't tell the columns of id, name"
+    assert found.opaque == "the SQL text of the JDBC source does not name the columns of id, name"
 
 
 def test_no_secret_of_the_url_is_in_what_is_read():
@@ -420,7 +420,7 @@ def test_a_name_means_what_it_means_in_that_database(url, query, columns):
 def test_a_column_that_could_be_in_more_than_one_place_has_no_source_and_that_is_said(query):
     found = read(f"({query}) q", "x")
     assert found.columns == {}
-    assert found.opaque == "the SQL text of the JDBC source doesn't tell the columns of x"
+    assert found.opaque == "the SQL text of the JDBC source does not name the columns of x"
 
 
 def test_what_spark_puts_before_the_query_belongs_to_it():
@@ -544,7 +544,7 @@ def test_many_columns_that_are_not_told_are_counted():
     columns = [f"c{n:03}" for n in range(30)]
     found = read(f"(SELECT {', '.join(columns)} FROM a, b) q", *columns)
     shown = ", ".join(columns[:20])
-    assert found.opaque == f"the SQL text of the JDBC source doesn't tell the columns of {shown} and 10 others"
+    assert found.opaque == f"the SQL text of the JDBC source does not name the columns of {shown} and 10 others"
 
 
 @pytest.mark.parametrize(

@@ -340,7 +340,7 @@ def test_a_source_that_can_not_be_told_has_no_name_and_that_is_said() -> None:
     (batch,) = states[-1].stream.batches
     assert [each.dataset for each in batch.sources] == [None] * 3
     assert [gap.message for gap in states[-1].gaps] == [
-        "which input the source com.example.Stream is can't be told",
+        "it is unknown which input the source com.example.Stream is",
     ]
 
 

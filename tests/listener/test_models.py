@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.runs.models import saved_model
 
-REMARK = ("model", "the columns that the model was trained on are not known: Spark does not tell them")
+REMARK = ("model", "the columns that the model was trained on are not known: Spark does not report them")
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def test_another_table_that_goes_at_the_same_time_is_not_the_one() -> None:
 
 @pytest.mark.parametrize("if_exists", [False, True])
 def test_where_a_catalog_does_not_tell_whether_there_was_a_table_the_drop_says_so(*, if_exists: bool) -> None:
-    remarks = ["this catalog does not tell whether there was such a table"] if if_exists else []
+    remarks = ["this catalog does not report whether the table existed"] if if_exists else []
     found = Application().run(dropped_v2("t", if_exists=if_exists, catalog=ICEBERG_CATALOG))
     assert told(found) == both(1, "default.t", *remarks)
 

@@ -136,7 +136,7 @@ def test_locations_that_cannot_be_are_refused_with_a_remedy(tmp_path: Path) -> N
         " Name a local path, or use the http transport."
     )
     assert error_of({"location": "/a", "log_file_path": "/b"}) == (
-        f"{key} and spark.openlineage.transport.log_file_path say the same thing. Keep one of them."
+        f"{key} and spark.openlineage.transport.log_file_path set the same option. Keep one of them."
     )
 
 

@@ -425,7 +425,7 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
     )
     assert config_error(timeout=0) == f"{PREFIX}.timeout is '0'. Set it to a number of seconds above zero."
     assert config_error(timeout=1, timeoutInMillis=1) == (
-        f"{PREFIX}.timeoutInMillis and {PREFIX}.timeout say the same thing. Keep one of them."
+        f"{PREFIX}.timeoutInMillis and {PREFIX}.timeout set the same option. Keep one of them."
     )
     assert config_error(compression="gizp") == (
         f"{PREFIX}.compression is 'gizp', unknown. Did you mean 'gzip'? Use gzip, or leave it out."

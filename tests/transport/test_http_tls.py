@@ -210,7 +210,8 @@ def test_files_that_can_not_be_used_are_told_with_what_is_wrong_but_without_thei
     )
     both = {"clientCertPath": str(c.client), "keyStorePath": str(c.store), "keyStoreType": "PKCS12"}
     assert config_error(sslContext=both) == (
-        f"{PREFIX}.sslContext.keyStorePath and {PREFIX}.sslContext.clientCertPath say the same thing. Keep one of them."
+        f"{PREFIX}.sslContext.keyStorePath and {PREFIX}.sslContext.clientCertPath set the same option. "
+        "Keep one of them."
     )
 
 

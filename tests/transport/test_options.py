@@ -54,7 +54,7 @@ def test_a_value_is_read_by_its_kind_from_any_spelling(
         (
             NAME,
             {"box": {"name": "a"}, "box_name": "b"},
-            "box.name and {}.box_name say the same thing. Keep one of them.",
+            "box.name and {}.box_name set the same option. Keep one of them.",
         ),
         (NAME, {"box": {"name": {}}}, "box.name must hold one text. Write {}.box.name=<text>."),
         (NAME, {"box": "a"}, "box must hold options of its own. Write {}.box.name=<value>."),

@@ -359,7 +359,7 @@ class _Trial:
                 self._said.append("(killed)")
                 continue
             begun = self._is_begun(plan)
-            asked = re.search(r"step (\d+) was begun and did not end", text)
+            asked = re.search(r"step (\d+) was started and did not end", text)
             if asked is not None and _MortalSession.is_done:
                 # A person looks at the table, and sees its rows.
                 how = ["--resume", f"--done={asked[1]}"]

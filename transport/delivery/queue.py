@@ -530,7 +530,7 @@ class Backlog:
             self._queue.put(entry, first=True)
 
     def next_keep(self) -> float | None:
-        """Return when the spool may take what it could not write; None if nothing waits for that."""
+        """Return the time at which the spool is tried again; None if nothing waits for it."""
         return self._own.rests_until if self._own is not None and self._unkept else None
 
     def keep_again(self, *, urgent: bool = False) -> None:

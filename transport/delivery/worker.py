@@ -410,7 +410,7 @@ class Delivery:
         return problem
 
     def _consequence(self, problem: TransportError) -> str:
-        """Return what follows from a failure, and what there is to do, as a sentence without a full stop."""
+        """Return the consequence of a failure and the remedy, as a sentence without a full stop."""
         kept = self._backlog.directory is not None
         if not problem.retryable:
             return f"It is kept as a dead letter: {_commands(dead=True)}" if kept else "It is given up"
@@ -429,7 +429,7 @@ class Delivery:
 
 
 def _remedy(directory: Path, *, dead: bool) -> str:
-    """Return what to do about events that stay behind, as the end of a sentence."""
+    """Return the remedy for events that stay behind, as the end of a sentence."""
     return f"; what is left or was refused stays in {directory}: {_commands(dead=dead)}"
 
 

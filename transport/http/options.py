@@ -191,7 +191,7 @@ VERIFY = Option(
 ALLOW_PLAIN_HTTP = Option(
     "allowPlainHttp",
     flag,
-    text="`true` says that credentials may go over plain http to another machine; otherwise that is warned of.",
+    text="`true` allows credentials over plain http to another machine; otherwise a warning is logged.",
     default=False,
     source=OURS,
 )

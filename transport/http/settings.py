@@ -213,7 +213,7 @@ def _timeouts(options: Mapping[str, object]) -> tuple[float, float]:
     millis = declared.TIMEOUT_MILLIS.read(options)
     seconds = declared.TIMEOUT.read(options)
     if millis is not None and seconds is not None:
-        problem = f"and {KEY_PREFIX}.timeout say the same thing"
+        problem = f"and {KEY_PREFIX}.timeout set the same option"
         raise TransportConfigError("timeoutInMillis", problem, "Keep one of them.")
     wanted = seconds if millis is None else millis / 1000
     if wanted is None:

@@ -90,7 +90,7 @@ def read_tls_settings(options: Mapping[str, object]) -> TlsSettings:
     client = _pem_files(options)
     store, kind = declared.KEY_STORE_PATH.read(options), declared.KEY_STORE_TYPE.read(options)
     if client and (store or kind):
-        problem = f"and {KEY_PREFIX}.sslContext.clientCertPath say the same thing"
+        problem = f"and {KEY_PREFIX}.sslContext.clientCertPath set the same option"
         raise TransportConfigError(declared.KEY_STORE_PATH.name, problem, "Keep one of them.")
     context = util.ssl_.create_urllib3_context() if client or store or kind else None
     if context is None:

@@ -93,7 +93,7 @@ class DeadLetter:
 
 
 def content(directory: Path) -> Content:
-    """Return what a directory holds; if it can't be read, `problem` says why."""
+    """Return the content of a directory; if it can't be read, `problem` has the reason."""
     in_use = is_held(directory)
     try:
         with contextlib.closing(_read_only(directory)) as connection:
@@ -105,7 +105,7 @@ def content(directory: Path) -> Content:
                 "  UNION ALL SELECT 'd', length(body), since FROM dead)"
             ).fetchone()
             if (waiting or dead) and "destination" not in found:
-                raise ValueError("it does not say where its events go")
+                raise ValueError("it does not state where its events go")
             oldest, newest = (None if time is None else as_time(time) for time in times)
             size = int(size)
     except FAULTS as exc:

@@ -120,7 +120,7 @@ class Spool:
             found = about(self._connection)
             self.destination, self.sender = found.get("destination", ""), found.get("sender")
             if checked and "destination" not in found and _is_used(self._connection):
-                raise ValueError("it does not say where its events go")
+                raise ValueError("it does not state where its events go")
             opened.pop_all()
         except FAULTS as exc:
             opened.close()

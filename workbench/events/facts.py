@@ -65,8 +65,8 @@ class PathKind(NamedTuple):
     How a value arrives, in OpenLineage's words.
 
     Args:
-        type: DIRECT or INDIRECT; empty if the event does not say.
-        subtype: such as AGGREGATION or FILTER; empty if the event does not say.
+        type: DIRECT or INDIRECT; empty if the event does not state it.
+        subtype: such as AGGREGATION or FILTER; empty if the event does not state it.
         masking: whether the value can't be recognized afterwards.
     """
 
@@ -131,7 +131,7 @@ class SchemaField(NamedTuple):
 
     Args:
         path: its name; that of a field inside a struct after those of the structs, with dots between.
-        type: its type; empty if the event does not say.
+        type: its type; empty if the event does not state it.
         above: the place of the struct that it is a field of; -1 for a column.
     """
 
@@ -141,7 +141,7 @@ class SchemaField(NamedTuple):
 
 
 class OtherName(NamedTuple):
-    """Another name of a dataset; its type is TABLE or LOCATION, or empty if the event does not say."""
+    """Another name of a dataset; its type is TABLE or LOCATION, or empty if the event does not state it."""
 
     namespace: str
     name: str

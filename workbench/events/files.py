@@ -190,7 +190,7 @@ class _Gathered:
                 yield from self._give_up(pending)
 
     def end(self) -> Iterator[EventText]:
-        """Yield what is left, as the text is at its end."""
+        """Yield the rest at the end of the text."""
         while self._lines:
             pending: list[tuple[int, str]] = []
             yield from self._give_up(pending)
@@ -247,7 +247,7 @@ class _Gathered:
         return True
 
     def _event(self, end: int) -> EventText:
-        """Return what should be an event and ends in the last line."""
+        """Return the text of the event that ends in the last line."""
         line, at = self._begin or (0, 0)
         texts = [text for _, text in self._lines[line:]]
         texts[-1] = texts[-1][:end]

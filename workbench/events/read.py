@@ -193,27 +193,27 @@ class DatasetOfEvent:
 
     @property
     def type(self) -> str:
-        """What it is, such as VIEW; empty if the event does not say."""
+        """What it is, such as VIEW; empty if the event does not state it."""
         return self._text("datasetType", "datasetType")
 
     @property
     def storage_layer(self) -> str:
-        """Such as `iceberg`; empty if the event does not say."""
+        """Such as `iceberg`; empty if the event does not state it."""
         return self._text("storage", "storageLayer")
 
     @property
     def file_format(self) -> str:
-        """Such as `parquet`; empty if the event does not say."""
+        """Such as `parquet`; empty if the event does not state it."""
         return self._text("storage", "fileFormat")
 
     @property
     def catalog(self) -> str:
-        """The name of the catalog; empty if the event does not say."""
+        """The name of the catalog; empty if the event does not state it."""
         return self._text("catalog", "name")
 
     @once
     def version(self) -> str:
-        """The newest version that was read or made; empty if the event does not say."""
+        """The newest version that was read or made; empty if the event does not state it."""
         return self._text("version", "datasetVersion")
 
     @once
@@ -242,7 +242,7 @@ class DatasetOfEvent:
 
     @property
     def table_id(self) -> str:
-        """The id that its format gives the table, and no other one of its name; empty if the event does not say."""
+        """The id that its format gives the table, and no other one of its name; empty if the event states none."""
         return self._odd.text("pyspark_snapshot", self._facet("pyspark_snapshot"), "tableId") or ""
 
     @property
@@ -474,7 +474,7 @@ class RunOfEvent:
 
     @property
     def call_site(self) -> str:
-        """The line of the user's Python that ran it, such as `jobs/daily.py:12`; empty if the event does not say."""
+        """The line of the user's Python that ran it, such as `jobs/daily.py:12`; empty if the event states none."""
         facet = self._facet("pyspark_call_site")
         found = call_site_of(facet)
         if facet and not found:
@@ -783,7 +783,7 @@ class _EdgesOfFacet:
             if not isinstance(field, dict):
                 odd.add("columnLineage", _wrong(f"the field {column!r}", field, "an object"))
             elif not column:
-                odd.add("columnLineage", "a field has no name, and would stand for all rows")
+                odd.add("columnLineage", "a field has no name, and would apply to all rows")
             else:
                 self._of_field(column, field)
         target = Place(*self._target)
@@ -909,7 +909,7 @@ def _by_kind(subtype: str, type_: str) -> Certainty:
 
 
 def _stated(odd: _Odd, entry: EventJson, target: Place) -> Stated:
-    """Return what an entry of an explicit lineage facet states: all edges into a dataset, or into a job."""
+    """Return the edges of an entry of an explicit lineage facet: all edges into a dataset, or into a job."""
     found: list[StatedEdge] = []
     for source in odd.objects("lineage", entry, "inputs"):
         found += _stated_edge(odd, source, target)
@@ -944,7 +944,7 @@ def _stated_place(odd: _Odd, entry: EventJson, what: str) -> Place | None:
 
 
 def _with_job(stated: Stated, job: JobOfEvent | None) -> Stated:
-    """Return what is stated with the names of the event's own job."""
+    """Return the entry with the names of the event's own job."""
     if job is None:
         return stated
     own = Place(job.namespace, job.name, is_job=True)

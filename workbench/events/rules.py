@@ -149,7 +149,7 @@ class RunRules:
         return run_id, job[1]
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what is wrong with the runs."""
+        """Yield the findings about the runs."""
         for run_id, steps in self._runs.items():
             for rule, step, problem in (*_order(steps), *_one_job(steps), *self._parents(run_id, steps)):
                 yield Finding(step.place, rule, run_id, step.job[1], problem)

@@ -135,7 +135,7 @@ class Shape:
         return self._definitions.unchecked_formats
 
     def problems(self, event: EventJson) -> list[str]:
-        """Return where an event is not of the shape.
+        """Return the deviations of an event from the shape.
 
         Args:
             event: as parsed from JSON.
@@ -188,7 +188,7 @@ class Schemas:
         return self._definitions.unchecked_formats
 
     def problems(self, event: EventJson) -> list[str]:
-        """Return what the schemas have against a run event; nothing where it is right.
+        """Return the violations of the schemas by a run event; empty if it is valid.
 
         A facet that has no schema is judged by that of its entity, unless it says to have one of these schemas. The
         version that an event names in `schemaURL` or `_schemaURL` may be another than that of these schemas.
@@ -243,7 +243,7 @@ class _Definitions:
         return sorted(_FORMATS - self._validator.FORMAT_CHECKER.checkers.keys())
 
     def messages(self, reference: str, value: object, place: str = "") -> Iterator[str]:
-        """Yield what a definition has against a value, each with a text before it that says where the value stands."""
+        """Yield the violations of a definition by a value, each after the path of the value."""
         from referencing.exceptions import Unresolvable
 
         if reference not in self._compiled:

@@ -54,7 +54,7 @@ class Change:
 
     @property
     def what(self) -> What:
-        """Return what changed: a column, an edge of columns, or an edge of two datasets."""
+        """Return the kind of the changed element: a column, an edge of columns, or an edge of datasets."""
         one = self.one
         if not isinstance(one, Edge):
             return "column"

@@ -335,7 +335,7 @@ def _steps(steps: Iterable[Step]) -> tuple[Step, ...]:
 @attrs.frozen
 class Path:
     """
-    One way in which a target is made of a source.
+    A path from a source to a target.
 
     Args:
         kind: how the value arrives.
@@ -351,7 +351,7 @@ class Path:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Return what sorts the paths of an edge: values before influences, and the surest of these first."""
+        """Return the sort key of an edge's paths: values before indirect dependencies, then the most certain."""
         steps = tuple((step.operator, step.relation, step.column, step.expression) for step in self.steps)
         return self.kind.is_influence, rank(self.certainty), self.kind.order, self.expression, steps
 
@@ -384,7 +384,7 @@ def _sorted_set(paths: Iterable[Path]) -> tuple[Path, ...]:
 @attrs.frozen
 class Edge:
     """
-    One node is made from another, by one job.
+    An edge: one job makes one node from another.
 
     Args:
         source: the id of the node where the data come from.
@@ -410,7 +410,7 @@ class Edge:
 
     @property
     def key(self) -> tuple[NodeId, NodeId, NodeId]:
-        """Return what tells it from the other edges of a graph."""
+        """Return the key of the edge, unique in a graph."""
         return self.source, self.target, self.job
 
     @property
@@ -425,7 +425,7 @@ class Edge:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Return what sorts the edges to one target: by the preferred path of each."""
+        """Return the sort key of the edges to one target: by the preferred path of each."""
         return self.paths[0].order[:3] if self.paths else ()
 
     def to_dict(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ _OF_EVENTS: dict[str, Certainty] = {"unknown": "text"}
 @attrs.frozen(order=False)
 class Kind:
     """
-    How a value arrives, in OpenLineage's words.
+    How a value is computed: OpenLineage's type and subtype, and masking.
 
     Args:
         type: DIRECT or INDIRECT; empty if the event does not name it.
@@ -62,17 +62,17 @@ class Kind:
 
     @property
     def is_influence(self) -> bool:
-        """Whether the source decides about rows or about a choice, and its value does not arrive."""
+        """Whether the source only decides about rows or about a choice."""
         return self.type == "INDIRECT"
 
     @property
     def is_stated(self) -> bool:
-        """Whether the words name how the value arrives."""
+        """Whether the event states how the value is computed."""
         return self.is_influence or self.subtype in _VALUES
 
     @property
     def order(self) -> tuple[bool, int, str, str, bool]:
-        """Return what sorts kinds: values first, the plainest first."""
+        """Return the sort key of kinds: values first, the plainest first."""
         return self.is_influence, _ORDER.get(self.subtype, len(_ORDER)), self.subtype, self.type, self.masking
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class Kind:
 @attrs.frozen
 class Diagnostic:
     """
-    Something that somebody should know of an answer.
+    A finding about an answer, such as what it may lack.
 
     Args:
         code: what it is about.

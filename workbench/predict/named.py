@@ -93,7 +93,7 @@ def _occurrences(plan: Plan, sources: Mapping[str, Plan]) -> dict[int, str]:
                     raise ValueError(f"sources: {both} are the same DataFrame")
                 # Literal rows differ in their values alone, and those are not read.
                 why = "they have the same columns, and one of them is joined with itself"
-                raise ValueError(f"sources: {both} can't be told apart: {why}. Give their columns other names")
+                raise ValueError(f"sources: {both} can't be distinguished: {why}. Give their columns other names")
             found[index] = names[0]
     return found
 

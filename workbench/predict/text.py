@@ -122,9 +122,9 @@ def lineage_of_text(
     gaps = [f"Spark can't analyze the statement ({why}): its lineage is taken from its text{missing}"]
     untold = [name for name, edges in columns if edges is None]
     if untold:
-        gaps.append(f"it does not tell where these columns come from: {', '.join(untold)}")
+        gaps.append(f"it does not state where these columns come from: {', '.join(untold)}")
     if places is None and told.columns:
-        gaps.append(f"it does not tell which columns of {told.target} these become: their names are the query's")
+        gaps.append(f"it does not state which columns of {told.target} these become: their names are the query's")
     if not told.whole and not missing:
         gaps.append("there may be more columns than are listed")
     made = tuple(OutputColumn(name, edges) for name, edges in columns if edges is not None)

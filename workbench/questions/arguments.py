@@ -12,19 +12,19 @@ from openlineage_pyspark.workbench.questions.registry import Help
 _PLACE = "a dataset, or DATASET.COLUMN; the end of a name is enough, such as `orders` for `s3://lake/sales/orders`"
 
 Ref: TypeAlias = Annotated[
-    str, Help(f"{_PLACE}; or DATASET@VERSION, DATASET@latest, DATASET@TIME, job:NAME or run:ID", "THING")
+    str, Help(f"{_PLACE}; or DATASET@VERSION, DATASET@latest, DATASET@TIME, job:NAME or run:ID", "REF")
 ]
 Source: TypeAlias = Annotated[str, Help(_PLACE, "FROM")]
-Target: TypeAlias = Annotated[str, Help("the same; of a column's way to a dataset, any column of that", "TO")]
+Target: TypeAlias = Annotated[str, Help("the same; from a column to a dataset, any of its columns", "TO")]
 DatasetRef: TypeAlias = Annotated[str, Help("its name, or the end of it", "DATASET")]
-Depth: TypeAlias = Annotated[int | None, Help("pass at most N jobs", "N", least=1)]
+Depth: TypeAlias = Annotated[int | None, Help("follow at most N jobs", "N", least=1)]
 Direct: TypeAlias = Annotated[bool, Help("leave out columns that only decide about rows")]
 AsOf: TypeAlias = Annotated[
     str, Help("answer for an earlier time, such as 2026-01-31T12:00:00Z or 2d (two days ago)", "TIME")
 ]
 LateAt: TypeAlias = Annotated[str, Help("the time at which they are late or not, such as 2d; default: now", "TIME")]
-Since: TypeAlias = Annotated[str, Help("leave out what jobs do that were not seen since, such as 90d", "TIME")]
-Ever: TypeAlias = Annotated[bool, Help("count what jobs did once and do no longer")]
+Since: TypeAlias = Annotated[str, Help("leave out edges of jobs not seen since then, such as 90d", "TIME")]
+Ever: TypeAlias = Annotated[bool, Help("also count edges that jobs no longer make")]
 
 
 def limits_of(

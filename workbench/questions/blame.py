@@ -38,7 +38,7 @@ _NO_ROWS = (
 @attrs.frozen
 class BlameRow:
     """
-    A version of a table, and what made it.
+    A version of a table, and the run that made it.
 
     Args:
         version: the snapshot, if the format has some; else the run, and with a micro-batch, a slash and its number.
@@ -82,7 +82,7 @@ def blame(
     *,
     where: Annotated[str, Help("refused: a store knows versions, and no rows", "CONDITION")] = "",
 ) -> Answer[Rows[BlameRow]]:
-    """Show which run made each version of a table: its job, its time and what it did, the latest first."""
+    """Show which run made each version of a table: its job, its time and what it did, newest first."""
     if where:
         raise StoreError(_NO_ROWS)
     named, versions = history_of(tables, find_dataset(tables, table))

@@ -59,7 +59,7 @@ _UNMASKED = "no longer masked"
 @attrs.frozen
 class ChangeRow:
     """
-    A change with the names that people know.
+    A change, with readable names.
 
     Args:
         what: `column`, `edge` between two columns, `table edge` between two datasets.
@@ -81,7 +81,7 @@ class ChangeRow:
 @attrs.frozen
 class Diff:
     """
-    What is different.
+    The differences between two states.
 
     Args:
         changes: the differences, by their names.
@@ -167,7 +167,7 @@ def differences(before: PlacedGraph, after: PlacedGraph, label: Callable[[Any], 
 
 
 def _drawn(format_: str) -> Writer:
-    """Return what draws what changed; as a page, which shows both sides whole."""
+    """Return the drawing of the changes; as a page, of both sides in full."""
 
     def write(answer: Answer[Diff]) -> str:
         if answer.result.sides is None:
@@ -218,7 +218,7 @@ def diff(
     """
     Show which columns, edges and expressions changed between two points in time, or are different between two runs.
 
-    The state at a time is what held then, as every other question sees it. Everything downstream of a change is named
+    The state at a time is the lineage that was current then. Everything downstream of a change is named
     too. The command line takes two event files instead, or folders of them; its exit code is 0 if nothing changed, 1
     if something did, and 2 if the two can't be compared.
     """
@@ -337,7 +337,7 @@ def downstream_of(
 
 
 def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) -> tuple[tuple[str, int], ...]:
-    """Return what is made from columns, and from whole datasets, the closest first."""
+    """Return everything downstream of columns and of whole datasets, nearest first."""
     found: dict[Place, int] = {}
     limits = bounded(tables, Limits())
     for places, by_columns in ((columns, True), (made, False)):

@@ -78,7 +78,7 @@ def graph(
     tables: QueriedTables,
     around: Annotated[str, Help(_AROUND, "NAME")] = "",
     *,
-    depth: Annotated[int | None, Help("with a name: pass at most N jobs each way", "N", least=1)] = None,
+    depth: Annotated[int | None, Help("with a name: follow at most N jobs in each direction", "N", least=1)] = None,
     direct: Direct = False,
     as_of: AsOf = "",
     ever: Ever = False,
@@ -189,7 +189,7 @@ class _Builder:
     def _earlier(
         self, derived: Iterable[EdgeRow], jobs: dict[int, JobNode], runs: Sequence[RunNode]
     ) -> dict[str, list[str]]:
-        """Return what `explained` needs to tell the edges of an earlier time."""
+        """Return the arguments of `explained` for the edges of an earlier time."""
         if self._limits.as_of is None:
             return {}
         until: dict[str, list[str]] = {}

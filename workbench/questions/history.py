@@ -89,7 +89,7 @@ class VersionRow:
 @attrs.frozen
 class History(Rows[VersionRow]):
     """
-    The versions of a dataset, the latest first.
+    The versions of a dataset, newest first.
 
     Args:
         dataset: the dataset.
@@ -98,7 +98,7 @@ class History(Rows[VersionRow]):
     dataset: DatasetNode = attrs.field(kw_only=True)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the versions as a graph."""
+        """Return the graph of the versions, for a notebook."""
         return figure(self.graph(), around=self.dataset.id)
 
     def graph(self) -> Graph:
@@ -156,7 +156,7 @@ _WRITERS = {
 
 @question(_WRITERS)
 def history(tables: QueriedTables, dataset: DatasetRef) -> Answer[History]:
-    """List the versions of a dataset with the runs that wrote them, the latest first."""
+    """List the versions of a dataset with the runs that wrote them, newest first."""
     named, found = history_of(tables, find_dataset(tables, dataset))
     node = DatasetNode(named.namespace, named.name, named.label)
     return answered(History("version", tuple(found), dataset=node), lacking_versions(tables, named, found))
@@ -165,7 +165,7 @@ def history(tables: QueriedTables, dataset: DatasetRef) -> Answer[History]:
 def lacking_versions(
     tables: QueriedTables, dataset: DatasetName, versions: Iterable[VersionRow]
 ) -> Iterator[Diagnostic]:
-    """Yield what says which versions of a dataset no known run made, and which runs of it are no longer kept."""
+    """Yield the diagnostics about versions without a known run, and about runs that expiry dropped."""
     for each in versions:
         if not each.run_id:
             node = VersionNode(node_id("dataset", dataset.namespace, dataset.name), each.version).id
@@ -175,7 +175,7 @@ def lacking_versions(
 
 
 def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName, list[VersionRow]]:
-    """Return a dataset, with a label that none has which its runs read, and its versions, the latest first."""
+    """Return a dataset, with a label that none has which its runs read, and its versions, newest first."""
     versions = StoredVersions(tables)
     every = versions.of(dataset.id)
     reads = versions.read_by(version.parts[0] for version in every if version.parts)

@@ -38,7 +38,7 @@ def bounded(tables: QueriedTables, limits: Limits) -> Limits:
 
 
 def oddities(tables: QueriedTables) -> tuple[Diagnostic, ...]:
-    """Return what somebody should know of each answer of a store: damage, and times that lie ahead."""
+    """Return the diagnostics for every answer of a store: damage, and times in the future."""
     return (*_damage(tables), *_ahead(tables))
 
 
@@ -111,7 +111,7 @@ def dropped_of_datasets(tables: QueriedTables, datasets: Iterable[int]) -> Itera
 
 
 def dropped_diagnostics(dropped: Iterable[DroppedRuns]) -> Iterator[Diagnostic]:
-    """Yield what says that runs are no longer kept: of the first jobs each, and how many more there are."""
+    """Yield the diagnostics about dropped runs: one for each of the first jobs, and the number of the others."""
     jobs: dict[tuple[str, str], tuple[int, int]] = {}
     for each in dropped:
         # One run may have read and written several datasets.

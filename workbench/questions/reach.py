@@ -148,13 +148,13 @@ def reach(
 
 
 def limit_diagnostic(direction: Direction, limits: Limits) -> Diagnostic:
-    """Return what says that an answer ends at its depth, and that more lies beyond."""
+    """Return the diagnostic about an answer that is cut at its depth."""
     message = f"more lies {direction.value}: the answer ends at the depth {limits.depth}"
     return Diagnostic("limit", message, missing=True)
 
 
 def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, limits: Limits) -> list[Place]:
-    """Return what a job writes, to go downstream from it, or what it reads, to go upstream."""
+    """Return the outputs of a job, to go downstream, or its inputs, to go upstream."""
     down = direction is Direction.DOWNSTREAM
     if limits.ever:
         rows = tables.query(
@@ -225,7 +225,7 @@ def _dataset_edges(
 
 
 def _flows_ever(tables: QueriedTables, datasets: Iterable[int], here: str, time: int) -> set[tuple[int, int, int]]:
-    """Return what jobs have ever made of datasets, or datasets of what: the source, the target and the job."""
+    """Return the edges that jobs ever made between datasets: source, target and job."""
     return {
         row
         for listed in id_lists(datasets)

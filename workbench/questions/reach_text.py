@@ -118,7 +118,7 @@ REACH_WRITERS: dict[str, Writer] = {
 
 
 def _part(node: AnswerNode) -> str:
-    """Return what a node is of its dataset."""
+    """Return the part of its dataset that a node is."""
     if node.kind == "version":
         return node.version or "before the first version that is known"
     return node.label

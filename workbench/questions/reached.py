@@ -76,7 +76,7 @@ class AnswerNode:
 
     @property
     def id(self) -> str:
-        """Return a text that no other node of the store has."""
+        """Return the id of the node, unique in the store."""
         if self.kind in ("job", "run"):
             return f"run:{self.run}" if self.run else f"job:{self.namespace}/{self.name}"
         whole = f"{self.namespace}/{self.name}"
@@ -114,17 +114,17 @@ class AnswerLink:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Return how a column gets there; nothing between datasets."""
+        """Return the paths between columns; empty between datasets."""
         return self.edge.paths if self.edge is not None else ()
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Return how a column gets there, such as `AGGREGATION`; nothing between datasets."""
+        """Return the kinds of the paths, such as `AGGREGATION`; empty between datasets."""
         return tuple(path.kind.subtype or path.kind.type for path in self.paths)
 
     @property
     def expressions(self) -> tuple[str, ...]:
-        """Return the texts that make it, in the order of the kinds."""
+        """Return the expressions, in the order of the kinds."""
         return tuple(path.expression for path in self.paths)
 
     @property
@@ -139,19 +139,19 @@ class AnswerLink:
 
     @property
     def certainty(self) -> str:
-        """Return how sure the least sure of its paths is, in a word such as `opaque`; empty without a path."""
+        """Return the lowest certainty of its paths, such as `opaque`; empty without a path."""
         return worst(tuple(path.certainty for path in self.paths)) if self.paths else ""
 
     @property
     def depth(self) -> int:
-        """Return how far the end is from what was asked for."""
+        """Return the distance of the end from the start."""
         return max(self.source.depth, self.target.depth)
 
 
 @attrs.frozen
 class LinkedNodes:
     """
-    What is upstream or downstream of something.
+    The nodes and links upstream or downstream of a node.
 
     Args:
         question: `upstream` or `downstream`.
@@ -171,7 +171,7 @@ class LinkedNodes:
 
     @property
     def all_nodes(self) -> tuple[AnswerNode, ...]:
-        """Return the start, what is reached, and what else links end at: all rows of a dataset, parts of structs."""
+        """Return the start, the found nodes, and the other ends of links: all rows of a dataset, parts of structs."""
         ends = sorted({node for link in self.links for node in (link.source, link.target)}, key=closest)
         return tuple(dict.fromkeys((self.start, *self.nodes, *ends)))
 
@@ -185,7 +185,7 @@ class LinkedNodes:
         }
 
     def graph(self) -> Graph:
-        """Return the answer as a graph. A run stands as its job."""
+        """Return the answer as a graph. A run is shown as its job."""
         return graph_of_links(self) if self.details is None else self.details
 
     def to_dict(self) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class LinkedNodes:
         return reach_of(self, self.graph()).to_dict()
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the graph, and the edges as a table."""
+        """Return the graph and the table of edges, for a notebook."""
         columns, rows = self.table()
         told = [at for at in range(len(columns)) if any(row[at] not in (None, "", "exact") for row in rows)]
         cells = [["" if row[at] is None else str(row[at]) for at in told] for row in rows]
@@ -243,12 +243,12 @@ def coarser(answer: LinkedNodes, grain: Grain) -> LinkedNodes:
 
 
 def closest(node: AnswerNode) -> tuple[int, str, str, str, str, str]:
-    """Return what sorts nodes, the closest first."""
+    """Return the sort key of nodes, nearest first."""
     return node.depth, node.dataset, node.column, node.version, node.name, node.run
 
 
 def closest_link(link: AnswerLink) -> tuple[object, ...]:
-    """Return what sorts links, the closest first."""
+    """Return the sort key of links, nearest first."""
     return link.depth, closest(link.source), closest(link.target), link.job, link.last_run
 
 

@@ -234,7 +234,7 @@ def _iso(time: datetime) -> str:
 
 
 def _rejected(tables: QueriedTables) -> list[Diagnostic]:
-    """Return what says which texts were no valid events: nobody knows what they were about."""
+    """Return the diagnostic about rejected texts, whose subjects are unknown."""
     rows = tables.query(f"SELECT source, reason FROM rejected ORDER BY source, rejected_id LIMIT {_SHOWN + 1:d}")  # noqa: S608
     found = [
         Diagnostic("rejected", f"{source} is no event, and not counted: {reason}", missing=True, place=source)
@@ -276,7 +276,7 @@ def _argument(parameter: inspect.Parameter, scope: dict[str, Any]) -> Argument:
 
 
 def _shape_of(annotation: Any) -> tuple[Shape, tuple[str, ...]]:
-    """Return what the values of a parameter are, and the words that they may be."""
+    """Return the type of a parameter's values, and the words that are allowed."""
     kinds = [each for each in typing.get_args(annotation) if each not in (NoneType, ...)]
     origin = typing.get_origin(annotation)
     if origin is Literal:

@@ -25,7 +25,7 @@ State: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTH
 
 _OPEN = ("START", "RUNNING", "OTHER")
 _RUNS = 50
-_LATE = "only those that took, or take already, more than three times as long as the runs of the job usually do"
+_LATE = "only those that took, or have already taken, more than three times as long as the runs of the job usually do"
 _MUCH_LONGER = 3
 _NO_END = "no end"
 
@@ -93,7 +93,7 @@ def runs(
     limit: Annotated[int | None, Help(f"at most N; default: {_RUNS}", "N", least=1)] = _RUNS,
     as_of: LateAt = "",
 ) -> Answer[Rows[RunRow]]:
-    """List runs, the latest first."""
+    """List runs, newest first."""
     wanted = sorted({*state, *(FAILED if failed else ()), *(_OPEN if open else ())})
     usual = late_runs(tables, time_or_now(as_of)) if late else {}
     marks = ", ".join("?" * len(wanted))
@@ -124,7 +124,7 @@ def runs(
 
 
 def _oddities(runs: tuple[RunRow, ...]) -> tuple[Diagnostic, ...]:
-    """Return what is odd in runs: those that end before they begin."""
+    """Return the diagnostics about runs: those that end before they start."""
     odd = [run.run_id for run in runs if run.started and run.ended and run.ended < run.started]
     if not odd:
         return ()

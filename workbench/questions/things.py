@@ -1,4 +1,4 @@
-"""Finds what people ask about: a dataset, a column, a version of a dataset, a job, or a run."""
+"""Resolves a reference to a dataset, a column, a version of a dataset, a job or a run."""
 
 from __future__ import annotations
 

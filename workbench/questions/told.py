@@ -134,7 +134,7 @@ def latest_runs(jobs: str) -> str:
 
 
 def runs_until(tables: QueriedTables, jobs: Iterable[int], time: int) -> dict[int, list[str]]:
-    """Return the last runs of some jobs until a time, microseconds since 1970, the latest first."""
+    """Return the last runs of some jobs until a time, microseconds since 1970, newest first."""
     found: dict[int, list[str]] = {}
     for listed in id_lists(jobs):
         rows = tables.query(
@@ -156,7 +156,7 @@ def earlier_runs(
     Args:
         tables: the store.
         job_of_run: run -> its job.
-        until: job -> its last runs until that time, the latest first.
+        until: job -> its last runs until that time, newest first.
         time: microseconds since 1970.
 
     Returns:

@@ -31,7 +31,7 @@ _FILES = ("file", "hdfs", "s3", "gs", "wasb", "wasbs", "abfs", "abfss", "dbfs", 
 @attrs.frozen
 class UnusedRow:
     """
-    A table or a column that no recorded job reads, or of which jobs make only what leaves the recorded ones.
+    A table or a column that no recorded job reads, or that jobs read only to export it.
 
     Args:
         dataset: the dataset's name as people know it.
@@ -77,7 +77,7 @@ def unused(
     tables: QueriedTables,
     containing: Annotated[str, Help("only datasets with this text in a name", "TEXT")] = "",
     *,
-    by: Annotated[Literal["table", "column"], Help("what is listed; default: column")] = "column",
+    by: Annotated[Literal["table", "column"], Help("the unit of the answer; default: column")] = "column",
     since: Annotated[str, Help("ignore reads before, such as 90d", "TIME")] = "",
     ever: Ever = False,
 ) -> Answer[Rows[UnusedRow]]:
@@ -291,7 +291,7 @@ def _is_part(column: str, read: str) -> bool:
 def _unknown(recorded: _Recorded, dataset: int, jobs: Iterable[int]) -> Diagnostic:
     named: DatasetName = recorded.named[dataset]
     listed = ", ".join(sorted(recorded.jobs[job] for job in jobs))
-    message = f"no event tells which columns of {named.label} are read by {listed}: none of its columns is listed"
+    message = f"no event states which columns of {named.label} are read by {listed}: none of its columns is listed"
     id_ = column_id(node_id("dataset", named.namespace, named.name), "")
     return Diagnostic("unknown-columns", message, missing=True, node=id_)
 

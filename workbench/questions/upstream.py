@@ -23,7 +23,7 @@ from openlineage_pyspark.workbench.questions.registry import Help, question
 from openlineage_pyspark.workbench.questions.ways import answer_of, reached_from, ways_between
 from openlineage_pyspark.workbench.store.names import QueriedTables
 
-_BY = "what is listed; default: columns for a column, snapshots (versions) for a version and a run, else tables"
+_BY = "the unit of the answer; default: columns for a column, snapshots (versions) for a version and a run, else tables"
 By: TypeAlias = Annotated[Literal["table", "column", "snapshot", "job"] | None, Help(_BY)]
 
 
@@ -39,7 +39,7 @@ def upstream(
     ever: Ever = False,
     since: Since = "",
 ) -> Answer[LinkedNodes]:
-    """Show where a dataset, a column, a version, a job or a run comes from, the closest first."""
+    """Show the sources of a dataset, a column, a version, a job or a run, nearest first."""
     limits = limits_of(depth, as_of, direct=direct, ever=ever, since=since)
     found = reached_from(tables, ref, Direction.UPSTREAM, limits, Grain(by) if by else None)
     return answer_of(tables, limits, found)
@@ -57,7 +57,7 @@ def downstream(
     ever: Ever = False,
     since: Since = "",
 ) -> Answer[LinkedNodes]:
-    """Show what is made from a dataset, a column, a version, by a job or a run, the closest first."""
+    """Show everything that depends on a dataset, a column, a version, a job or a run, nearest first."""
     limits = limits_of(depth, as_of, direct=direct, ever=ever, since=since)
     found = reached_from(tables, ref, Direction.DOWNSTREAM, limits, Grain(by) if by else None)
     return answer_of(tables, limits, found)
@@ -74,6 +74,6 @@ def between(
     ever: Ever = False,
     since: Since = "",
 ) -> Answer[LinkedNodes]:
-    """Show the ways from one dataset or column to another, and nothing else."""
+    """Show the paths from one dataset or column to another."""
     limits = limits_of(None, as_of, direct=direct, ever=ever, since=since)
     return answer_of(tables, limits, ways_between(tables, source, target, limits))

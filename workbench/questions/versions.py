@@ -461,7 +461,7 @@ class StoredVersions:
                 reads.sort(key=_read_order)
 
     def _reads(self, row: tuple[Any, ...]) -> Iterator[VersionRead]:
-        """Return what one row of a source means: a stream's micro-batch may have read several versions."""
+        """Return the reads of one row of a source: a stream's micro-batch may have read several versions."""
         dataset_id, run_id, batch_id, snapshot, job_id, time, offset_from, offset_to, rows = row
         part, history = (run_id, batch_id), self._histories[dataset_id]
         found = versions_read(_Life(history, time), snapshot, offset_from, offset_to, rows)
@@ -757,5 +757,5 @@ def _in_order(found: dict[str, DatasetVersion]) -> list[DatasetVersion]:
 
 
 def _natural(id_: str) -> tuple[int, str]:
-    """Return what orders versions that were made at one time: numbers by their value."""
+    """Return the sort key of versions that were made at one time: numbers by their value."""
     return (len(id_) if id_.isdigit() else 0), id_

@@ -1,4 +1,4 @@
-"""Asks what is upstream and downstream of a thing, and makes the answer."""
+"""Traverses the lineage upstream or downstream of a node."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def reached_from(
         asked = find_version(tables, versions, f"{text}@latest", limits.time)
     grain = by or _usual_grain(asked)
     if grain in (Grain.COLUMN, Grain.SNAPSHOT) and _finest(asked) is not grain:
-        raise StoreError(f"{text} can't be asked for by {grain.value}: {_INSTEAD[grain]}")
+        raise StoreError(f"{text} can't be listed by {grain.value}: {_INSTEAD[grain]}")
     maker = _Maker(tables, direction, limits)
     if isinstance(asked, Thing):
         if asked.column:
@@ -244,7 +244,7 @@ class _Maker:
     def _missing(
         self, versions: StoredVersions, reached: VersionClosure, shown: dict[VersionKey, AnswerNode]
     ) -> tuple[Diagnostic, ...]:
-        """Return what is missing: what lies beyond the depth, and what versions came from that no known run made."""
+        """Return the diagnostics about missing nodes: beyond the depth, and versions without a known run."""
         limits = self.limits
         leads_on = limits.depth is not None and versions_lead_on(versions, reached, self.direction, limits.as_of)
         limit = (limit_diagnostic(self.direction, self.limits),) if leads_on else ()
@@ -333,7 +333,7 @@ class _Maker:
         return LinkedNodes(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
 
     def _last_seen(self, ids: Iterable[int]) -> dict[int, str]:
-        """Return when jobs were last seen, ISO 8601."""
+        """Return the times when jobs were last seen, in ISO 8601."""
         found: dict[int, str] = {}
         for listed in id_lists(ids):
             rows = self.tables.query(f"SELECT job_id, last_time FROM job WHERE job_id IN ({listed})")  # noqa: S608 (numbers)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.facts import Facts, HistoryPlace, MadeVersion, ReadFacts, Unit
 
 Passes: TypeAlias = "Callable[[int, int, int], bool]"
-"""Whether what a job (the first) reads of a dataset (the second) reaches another one that it writes."""
+"""Whether an output of a job (the first) is downstream of one of its inputs (the second)."""
 
 
 def everything(_job: int, _source: int, _target: int) -> bool:
@@ -246,7 +246,7 @@ class _Spreading:
             self.waiting.append(key)
 
     def taint_from(self, unit: Unit, reason: HistoryPlace) -> None:
-        """Taint what a unit made, and what the micro-batches after it made."""
+        """Taint the outputs of a unit, and those of the micro-batches after it."""
         waiting = [unit]
         while waiting:
             unit = waiting.pop()
@@ -325,7 +325,7 @@ def live(flow: Flow, dataset: int, last: int | None = None) -> list[HistoryPlace
 
 
 def _written_again(flow: Flow, unit: Unit) -> Iterator[HistoryPlace]:
-    """Yield what must follow if something runs again: all that it writes, what came after that, and later batches."""
+    """Yield the consequences of running a unit again: all of its outputs, what came after them, and later batches."""
     for key in flow.writes.get(unit, ()):
         yield key
         yield from flow.after(key)

@@ -129,7 +129,7 @@ class PlanApplication:
             for doubt in step.doubts:
                 self._say(f"- {doubt}")
             if self._ask is None:
-                self._say(f"accept that by --accept-doubt {number}, or leave --yes out")
+                self._say(f"accept it with --accept-doubt {number}, or leave out --yes")
             elif not self._ask("Do it all the same? [y/N] "):
                 return False
         return self._ask is not None or not doubtful
@@ -159,7 +159,9 @@ class PlanApplication:
         elif now:
             self._say(f"step {number}: its tables have no new version, so it is not done yet")
         else:
-            self._say(f"step {number}: say by --done {number} when it is done, for no table's version tells it")
+            self._say(
+                f"step {number}: confirm with --done {number} when it is done, because no table's version shows it"
+            )
 
     def _settle_statement(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         try:
@@ -202,8 +204,8 @@ class PlanApplication:
             return
         name = ", ".join(sql_name(each) for each in step.writes)
         raise StepFailedError(
-            f"step {number} was begun and did not end, and {name} keeps no versions: look at it. If the step is done, "
-            f"say --done {number}; it began: {last.text}",
+            f"step {number} was started and did not end, and {name} keeps no versions: check it. "
+            f"If the step is done, use --done {number}; it began: {last.text}",
             step=number,
             statement=last.text,
         )

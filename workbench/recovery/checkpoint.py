@@ -35,7 +35,7 @@ _UNDOING = frozenset({"RESTORE", "DELETE", "TRUNCATE"})
 
 
 def kept_place(path: Path) -> Path:
-    """Return where the old checkpoint goes if nothing else is asked for."""
+    """Return the default folder for the old checkpoint."""
     return path.with_name(f"{path.name}{_KEPT}")
 
 
@@ -45,7 +45,7 @@ def _copy_place(path: Path) -> Path:
 
 def put_away(path: Path) -> list[str]:
     """
-    Put a checkpoint away, so that its query begins anew.
+    Move a checkpoint away, so that its query starts from scratch.
 
     Args:
         path: the checkpoint.
@@ -118,7 +118,7 @@ def _unknown_batch(path: Path, last: int | None) -> str:
 
 
 def _sources(path: Path, batch: int) -> list[str]:
-    """Return where each source ends in a micro-batch: the lines after the version and the metadata."""
+    """Return the end offset of each source in a micro-batch: the lines after the version and the metadata."""
     file = path / "offsets" / str(batch)
     return file.read_text("utf-8").splitlines()[2:] if file.is_file() else []
 
@@ -142,7 +142,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     path, kept = path.resolve(), kept.resolve()
     copy = _copy_place(path)
     if path in kept.parents or kept in path.parents or kept in (path, copy):
-        raise CheckpointError(f"the old checkpoint can't be kept in {kept}: that lies within {path}, or around it")
+        raise CheckpointError(f"the old checkpoint can't be kept in {kept}: it is inside {path}, or contains it")
     if not kept.parent.is_dir() or kept.parent.stat().st_dev != path.parent.stat().st_dev:
         raise CheckpointError(f"the old checkpoint can't be kept in {kept}: name a place in a folder of the same disk")
     if copy.exists():
@@ -417,7 +417,7 @@ def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
     if begins != version + 1 or offset.get("index", -1) != -1 or offset.get("isStartingVersion"):
         raise CheckpointError(
             f"the last micro-batch that stays read {table} up to before version {begins}, and the table goes back to "
-            f"version {version}: rows would be skipped. Begin the query anew: recover with --mode full"
+            f"version {version}: rows would be skipped. Start the query from scratch: recover with --mode full"
         )
 
 
@@ -439,7 +439,8 @@ def _refuse_gaps(table: Path, file: Path, version: str) -> None:
         goal = attrs.evolve(lake, line=_line(lake.parents, int(version))) if version else lake
         if not [each for each in offsets if goal.moved(each, is_last=True)]:
             raise CheckpointError(
-                f"the last micro-batch that stays ended at a snapshot that {table} has no more: begin the query anew: "
+                f"the last micro-batch that stays ended at a snapshot that {table} no longer has: "
+                "start the query from scratch: "
                 "recover with --mode full"
             )
     elif version and (table / "_delta_log").is_dir():

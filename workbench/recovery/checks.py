@@ -141,7 +141,7 @@ class _Checking:
         self._seen: set[tuple[str, str]] = set()
 
     def findings(self) -> Findings:
-        """Return what all checks found."""
+        """Return the findings of all checks."""
         made: set[str] = set()
         for number, step in enumerate(self._plan.steps, 1):
             if number not in self._done:
@@ -158,7 +158,7 @@ class _Checking:
         if step.language != "sql":
             return
         if not step.writes:
-            self._add(number, "no event tells for sure which table it writes")
+            self._add(number, "no event states for certain which table it writes")
             return
         for table in step.writes:
             self._at_its_place(number, step, table, made)
@@ -198,7 +198,7 @@ class _Checking:
         if table.location and live.location and place_of_files(live.location) != place_of_files(table.location):
             self._add(number, f"{name} is at {live.location}, and the store means the table at {table.location}")
         elif not table.location and not live.versions and name not in made:
-            self._add(number, f"no event tells where {name} is, so that it can't be told from another table")
+            self._add(number, f"no event states where {name} is, so it can't be distinguished from another table")
 
     def _before(self, number: int, step: RecoveryStep, check: TableCheck) -> None:
         name = sql_name(check.table)
@@ -300,8 +300,8 @@ class _Checking:
         how = f"{here.operation}, {here.time}" if here is not None else "it expired"
         self._add(
             number,
-            f"{name} goes back to version {check.version}, and no event tells who made version {unknown} before that "
-            f"({how}), after the bad data. Look whether it has them; --accept-newer {name} takes it as it is",
+            f"{name} goes back to version {check.version}, and no event states who made version {unknown} before that "
+            f"({how}), after the bad data. Check whether it contains them; --accept-newer {name} accepts it unchanged",
             name,
         )
 

@@ -122,7 +122,7 @@ class MadeVersion:
 
     @property
     def unit(self) -> Unit:
-        """Return what made it."""
+        """Return the run or micro-batch that made it."""
         return self.run_id, self.batch_id
 
     @property

@@ -116,7 +116,7 @@ def _step(number: int, step: RecoveryStep) -> list[str]:
 
 
 def _about(step: RecoveryStep) -> Iterator[str]:
-    """Yield what a person should know of a step."""
+    """Yield the notes to a step."""
     for again in step.again[:_SHOWN]:
         batches = _batches(again.batches)
         made = _some(again.made)

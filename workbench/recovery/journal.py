@@ -147,7 +147,7 @@ def _read(path: Path) -> Iterator[JournalEntry]:
 
 
 def _entry(line: str) -> JournalEntry | None:
-    """Return what a line says; None if a kill has cut it: what it was about is looked up in the tables."""
+    """Return the entry of a line; None if a kill has cut it: its step is then looked up in the tables."""
     try:
         return JournalEntry(**json.loads(line))
     except (TypeError, ValueError):

@@ -193,7 +193,7 @@ class LiveSession:
         return True
 
     def files_of(self, table: TableId) -> str:
-        """Return what tells whether the files of a table changed; empty if there is no such table."""
+        """Return a fingerprint of the files of a table; empty if there is no such table."""
         name = sql_name(table)
         try:
             self._rows(f"REFRESH TABLE {name}")

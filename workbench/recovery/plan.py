@@ -25,7 +25,7 @@ class Mode(enum.Enum):
 @attrs.frozen
 class Pin:
     """
-    What a step reads.
+    An input of a step.
 
     Args:
         dataset: the dataset.
@@ -41,7 +41,7 @@ class Pin:
 @attrs.frozen
 class TableId:
     """
-    A table that a step writes, by what identifies it.
+    The identity of a table that a step writes.
 
     Args:
         parts: its name in statements: catalog, namespace and name, each without quotes.
@@ -57,7 +57,7 @@ class TableId:
 @attrs.frozen
 class TableCheck:
     """
-    What must hold of a table before or after a step.
+    A condition on a table before or after a step.
 
     Args:
         check: `newest`: the table's version is the newest one that the store knows; `there`: the version can be read;
@@ -86,7 +86,7 @@ class TableCheck:
 @attrs.frozen
 class CheckpointMove:
     """
-    How a checkpoint on this machine is set back.
+    The move that sets a checkpoint on this machine back.
 
     Args:
         path: its folder.
@@ -175,7 +175,7 @@ class RecoveryStep:
 @attrs.frozen
 class TouchedDataset:
     """
-    A dataset that holds or held bad data.
+    An affected dataset: it contains, or contained, bad data.
 
     Args:
         dataset: its name.
@@ -195,7 +195,7 @@ class TouchedDataset:
 @attrs.frozen
 class RecoveryPlan:
     """
-    What must be done after a dataset got a wrong version.
+    The steps that repair the datasets after one of them got a wrong version.
 
     Args:
         mode: how.
@@ -223,7 +223,7 @@ class RecoveryPlan:
 
     @property
     def id(self) -> str:
-        """Return a short hash of all that the plan says."""
+        """Return a short hash of the plan's content."""
         plain = attrs.asdict(self, value_serializer=lambda _, __, value: _plain(value))
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -236,7 +236,7 @@ class RecoveryPlan:
     @classmethod
     def of_dict(cls, plain: Mapping[str, Any]) -> RecoveryPlan:
         """
-        Return the plan of which `to_dict` made plain values.
+        Return the plan from the plain values that `to_dict` returned.
 
         Args:
             plain: the values.

@@ -257,7 +257,7 @@ class _Planning:
         return {dataset: self._base(dataset, firsts[dataset]) for dataset in ordered}
 
     def _base(self, dataset: int, place: int) -> _Base:
-        """Return where a dataset begins again if all from a place on is made again."""
+        """Return the version to restore so that everything from a position on can be recomputed."""
         history, known = self._facts.histories[dataset], self._facts.datasets[dataset]
         first = history[place]
         is_kept = known.has_versions and not self._flow.is_dropped_after((dataset, place))
@@ -354,7 +354,7 @@ class _Planning:
             yield f"No run that wrote {self._label(self._root)} is recorded: all that read it since counts as bad."
 
     def _doubts_of_overwrites(self) -> Iterator[str]:
-        """Yield what ended bad data, if it may have replaced some partitions only."""
+        """Yield the overwrites that ended bad data, if they may have replaced only some partitions."""
         for dataset in self._spread.datasets:
             if self._facts.datasets[dataset].format == "iceberg":
                 # The operator tells.
@@ -547,14 +547,14 @@ class _Planning:
         yield RecoveryStep("empty", f"Create {label} again, without rows.", notes=(note,), doubts=doubts)
 
     def _doubts_of_emptying(self, dataset: int, base: _Base) -> Iterator[str]:
-        """Yield what is not certain if a dataset is emptied: its first rows may be those of no recorded run."""
+        """Yield the doubts about emptying a dataset: its first rows may be from no recorded run."""
         history = self._facts.histories[dataset]
         before = self._flow.before.get((dataset, base.place))
         begins = history[base.place].whole is True or (before is not None and history[before[1]].empties)
         if not begins:
             label = self._label(dataset)
             yield (
-                f"no event tells that {label} had no rows before {history[base.place].version}: if it had, they are "
+                f"no event states that {label} had no rows before {history[base.place].version}: if it had, they are "
                 "made by no run here, so keep a copy of it"
             )
         known = self._facts.datasets[dataset]
@@ -650,7 +650,7 @@ class _Planning:
             yield _checkpoint(_Restart.of(self._flow, query, ()), self._restored(query))
 
     def _restart(self, query: str, units: Sequence[Unit]) -> _Restart:
-        """Return where a query goes on if some of its micro-batches are repeated."""
+        """Return the position at which a query continues if some of its micro-batches are repeated."""
         written = {key[0] for unit in units for key in self._flow.writes.get(unit, ())}
         goes_back = any(self._bases[each].version for each in written if each in self._bases)
         # The store may know nothing of what was before its first micro-batch.
@@ -734,7 +734,7 @@ class _Planning:
         doubts += _doubts_of_session(run, stands_alone=text.stands_alone)
         elsewhere = [each for each in writes if not self._facts.datasets[each].is_of_spark]
         doubts += [
-            f"no event says that {self._label(each)} is a table of Spark: run it where it ran" for each in elsewhere
+            f"no event states that {self._label(each)} is a table of Spark: run it where it ran" for each in elsewhere
         ]
         is_sql = bool(text.text) and not elsewhere
         tables = [self._facts.datasets[each] for each in sorted(writes)]
@@ -756,7 +756,7 @@ class _Planning:
     def _checks_before(
         self, reads: Iterable[tuple[DatasetFacts, str]], writes: Iterable[DatasetFacts]
     ) -> Iterator[TableCheck]:
-        """Yield what must hold before a statement is repeated: the versions that it reads are there, and so on."""
+        """Yield the conditions for repeating a statement, such as that the versions that it reads exist."""
         for known in writes:
             yield from self._newest(known.id)
         for known, version in reads:
@@ -839,7 +839,7 @@ class _Planning:
             yield "it is not known how it was started"
             return
         if not application.command:
-            yield "the event of its start does not say how it was started"
+            yield "its START event does not state how it was started"
         side = self._wish.mode is Mode.SIDE_BY_SIDE
         for dataset, (creator, _) in self._created.items():
             if creator == application.run_id and (side or dataset not in self._dropped):
@@ -863,7 +863,7 @@ class _Planning:
         for unit in group.units:
             run = self._facts.run(unit[0])
             for gap in run.gaps[:_SHOWN]:
-                yield f"the event says that something is missing in it: {gap}"
+                yield f"its event reports missing lineage: {gap}"
             if not run.ended and unit[1] == NO_BATCH:
                 yield f"the run {run.id} never reported an end"
             for placed in self._flow.reads.get(unit, ()):
@@ -877,7 +877,7 @@ class _Planning:
         is_own = any(key[0] == placed.read.dataset for key in self._flow.writes.get(unit, ()))
         is_known = is_own or self._was_empty(placed) or not self._facts.datasets[placed.read.dataset].has_versions
         if placed.read.inferred and not is_known:
-            yield f"its event does not say which version of {label} it read: the one that was current then is taken"
+            yield f"its event does not state which version of {label} it read: the one that was current then is taken"
         if placed.key is None or placed.key not in self._needed or unit[1] != NO_BATCH:
             return
         made = self._flow.made(placed.key)
@@ -990,7 +990,7 @@ class _Planning:
             known, base = self._facts.datasets[dataset], self._bases.get(dataset, _Base(0))
             name = self._copy_names.get(dataset)
             if name is None:
-                why = "no event says that it is a table of Spark" if known.sql else "it has no name in SQL"
+                why = "no event states that it is a table of Spark" if known.sql else "it has no name in SQL"
                 yield RecoveryStep("copy", f"Make a copy of {known.label}.", doubts=(why,))
                 continue
             if name in made:
@@ -1053,7 +1053,7 @@ class _Restart:
 
     @classmethod
     def of(cls, flow: Flow, query: str, units: Sequence[Unit], *, fresh: bool = False) -> _Restart:
-        """Return where a query goes on if some of its micro-batches are repeated; at its end if none are."""
+        """Return the position at which a query continues if some micro-batches are repeated; its end if none are."""
         batches = flow.batches[query]
         runs = [flow.facts.run(unit[0]) for unit in batches]
         offsets = {
@@ -1098,7 +1098,7 @@ def _rolled_back(
         notes = (*notes, f"{unknown}the bad data, and put rows in.")
     table = statements.table_id(known)
     if known.format == "iceberg" and not statements.names_catalog(table):
-        doubts = (f"no event tells the catalog of {known.label}: the current one is taken",)
+        doubts = (f"no event names the catalog of {known.label}: the current one is taken",)
     return RecoveryStep(
         "roll back",
         f"Roll {known.label} back to version {version}.",
@@ -1121,7 +1121,7 @@ def _emptied(
     notes = (*notes, *_why_emptied(known))
     if known.sql and not known.is_of_spark:
         # Spark's catalog may give the name to another table.
-        notes = (*notes, "No event says that it is a table of Spark.")
+        notes = (*notes, "No event states that it is a table of Spark.")
         yield RecoveryStep("empty", f"Empty {known.label}.", notes=notes, doubts=doubts)
         return
     code = statements.empty(known)
@@ -1166,7 +1166,7 @@ def _dropped(known: DatasetFacts, job: str) -> Iterator[RecoveryStep]:
     notes = (f"{job} creates it again.",)
     if known.sql and not known.is_of_spark:
         # A table of a database, whose name Spark's catalog may give to another one.
-        why = "No event says that it is a table of Spark."
+        why = "No event states that it is a table of Spark."
         yield RecoveryStep("empty", f"Drop {known.label}.", notes=(*notes, why))
     elif known.sql:
         yield from _kept(known)
@@ -1179,7 +1179,7 @@ def _dropped(known: DatasetFacts, job: str) -> Iterator[RecoveryStep]:
 
 def _restart_notes(restart: _Restart) -> list[str]:
     if restart.after is None:
-        return [f"{restart.job} begins anew, and reads its sources from the start that its code gives."]
+        return [f"{restart.job} starts from scratch, and reads its sources from the start that its code sets."]
     found = [f"{restart.job} goes on after micro-batch {restart.after}."]
     found += [f"It reads {name} again after {offset}." for name, offset in restart.offsets if offset]
     return found
@@ -1200,12 +1200,12 @@ def _checkpoint(restart: _Restart, moved: Sequence[tuple[DatasetFacts, str]]) ->
         title = f"Set the checkpoint of {restart.job} back" + (
             f" to micro-batch {restart.after}." if restart.after is not None else ": start with an empty one."
         )
-        return RecoveryStep("checkpoint", title, doubts=("no event tells where its checkpoint is",))
+        return RecoveryStep("checkpoint", title, doubts=("no event states where its checkpoint is",))
     kept = f"{path.rstrip('/')}.before-recovery"
     words: tuple[str, ...]
     if restart.after is None:
         words = ("mv", path, kept) if parts.scheme in _LOCAL else ("hadoop", "fs", "-mv", path, kept)
-        title = f"Put the checkpoint of {restart.job} away: it begins anew."
+        title = f"Move the checkpoint of {restart.job} away: it starts from scratch."
         move = CheckpointMove(path, None, last=restart.last) if parts.scheme in _LOCAL else None
         code = (statements.shell(words),)
         return RecoveryStep("checkpoint", title, "shell", code, notes=_fresh_notes(restored), move=move)
@@ -1245,7 +1245,7 @@ def _cut_notes(restart: _Restart, restored: Sequence[DatasetFacts]) -> tuple[str
     if restart.after is not None and restart.last - restart.after >= RETAINED_BATCHES:
         notes.append(
             f"It made {restart.last - restart.after} micro-batches since, and Spark keeps {RETAINED_BATCHES} unless "
-            "spark.sql.streaming.minBatchesToRetain says more. If this one is gone, recover with --mode full, or "
+            "spark.sql.streaming.minBatchesToRetain is larger. If this one is gone, recover with --mode full, or "
             "start a new query after the offsets below."
         )
     names = ", ".join(dataset.label for dataset in restored if dataset.format == "delta")
@@ -1295,9 +1295,9 @@ def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
 
 
 def _doubts_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:
-    """Yield what is not certain about the session in which a statement is repeated."""
+    """Yield the doubts about the session in which a statement is repeated."""
     if run.session is None:
-        yield "no event tells the settings of its session, such as spark.sql.ansi.enabled: it runs under those that are"
+        yield "no event states the settings of its session, such as spark.sql.ansi.enabled: the current ones apply"
         return
     left = sorted(dict(run.session.settings).keys() - dict(known_settings(run.session.settings)).keys())
     if left:
@@ -1333,7 +1333,7 @@ def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
 
 
 def _emptied_by_hand(known: DatasetFacts) -> list[str]:
-    """Return what a person does if TRUNCATE TABLE refuses a table."""
+    """Return the manual remedy if TRUNCATE TABLE refuses a table."""
     notes = [
         f"{which}: {'; '.join(code)}."
         for which, has_partitions in (("Without partitions", False), ("With partitions", True))

@@ -132,9 +132,9 @@ def _tree_of(sql: str) -> Any:
     if len(trees) != 1 or isinstance(trees[0], exp.Command):
         return "its statement is of a kind that can't be rewritten"
     if isinstance(trees[0], exp.Query):
-        return "its text is a query, and no event tells how its rows were written"
+        return "its text is a query, and no event states how its rows were written"
     if trees[0].find(exp.Placeholder, exp.Parameter):
-        return "its statement has parameters, and no event tells their values"
+        return "its statement has parameters, and no event states their values"
     return trees[0]
 
 

@@ -239,13 +239,13 @@ class Current:
         return {(job, dataset) for dataset in datasets for job in self._writers[dataset]}
 
     def flows_into(self, datasets: Collection[int]) -> set[Flow]:
-        """Return what makes datasets from which others."""
+        """Return the current edges upstream of datasets."""
         outputs = self.writers(datasets)
         self.learn(outputs)
         return {(source, dataset, job) for job, dataset in outputs for source in self.sources(job, dataset)}
 
     def flows_from(self, datasets: Collection[int]) -> set[Flow]:
-        """Return what makes others from datasets."""
+        """Return the current edges downstream of datasets."""
         outputs = self.outputs(self._readers(datasets))
         self.learn(outputs)
         return {

@@ -24,7 +24,7 @@ class Output(NamedTuple):
     sources: frozenset[int] | None = None
 
     def __or__(self, other: Output) -> Output:
-        """Return what both say. What one of them states, the other one need not."""
+        """Return the union of two descriptions; the first stated value of each field counts."""
         stated = [each for each in (self.sources, other.sources) if each is not None]
         return Output(max(self.change, other.change), frozenset().union(*stated) if stated else None)
 
@@ -44,7 +44,7 @@ class Described(NamedTuple):
     written: Mapping[int, Output] = {}
 
     def __or__(self, other: Described) -> Described:
-        """Return what both describe."""
+        """Return the union of two descriptions."""
         written = {**self.written}
         for name, output in other.written.items():
             written[name] = written[name] | output if name in written else output
@@ -83,7 +83,7 @@ class DescribedByVersions:
         self._query = query
 
     def of_runs(self, runs: Iterable[str], time: int) -> dict[str, Described]:
-        """Return what the events of runs describe until a time, microseconds since 1970."""
+        """Return the descriptions in events of runs until a time, in microseconds since 1970."""
         versions: dict[str, list[int]] = {}
         for marks, part in marked_lists(runs):
             for run, version in self._query(_OF_RUNS.format(marks), (*part, time)):
@@ -98,7 +98,7 @@ class DescribedByVersions:
         return found
 
     def alone(self, jobs: Iterable[int], time: int) -> dict[int, list[DescribedAlone]]:
-        """Return what events of jobs describe that are of no run, until a time."""
+        """Return the descriptions in events of jobs without a run, until a time."""
         rows = [row for listed in id_lists(jobs) for row in self._query(_ALONE.format(listed), (time,))]
         known = self._versions({version for _, version, _ in rows})
         found: dict[int, list[DescribedAlone]] = {}
@@ -107,7 +107,7 @@ class DescribedByVersions:
         return found
 
     def _versions(self, versions: set[int]) -> dict[int, Described]:
-        """Return what versions of jobs describe."""
+        """Return the descriptions of versions of jobs."""
         parts: dict[int, list[int]] = {version: [] for version in versions}
         for listed in id_lists(versions):
             for version, description in self._query(_DESCRIPTIONS.format(listed), ()):

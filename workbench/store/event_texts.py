@@ -84,7 +84,7 @@ class EventTexts:
         self._connection.create_function(EVENT_TEXT, 3, self.text)
 
     def forget(self) -> None:
-        """Forget what was read, because others may have changed it."""
+        """Drop the cache, because other processes may have changed the tables."""
         self._texts.clear()
         self._bases.clear()
         self._new_bases.clear()

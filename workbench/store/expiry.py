@@ -239,7 +239,7 @@ class _Dropped:
 
 
 def _subjects(text: str) -> Iterator[tuple[str, str]]:
-    """Return what an event of a job or of a dataset speaks of, and which of its facets it tells."""
+    """Return the subject of an event of a job or a dataset, and the names of its facets."""
     event = facts(parse_event(text))
     lists = [name for name, found in (("inputs", event.inputs), ("outputs", event.outputs)) if found]
     for kind, owner, more in (("job", event.job, lists), ("dataset", event.dataset, [])):

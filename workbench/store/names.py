@@ -1,4 +1,4 @@
-"""Finds what people mean by a name: a dataset, a column of one, or a job."""
+"""Resolves a name to a dataset, a column or a job."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Descriptions(Protocol):
     """What an engine knows of what events describe."""
 
     def of_runs(self, runs: Iterable[str], time: int, /) -> dict[str, Described]:
-        """Return what the events of runs describe until a time, microseconds since 1970."""
+        """Return the descriptions in events of runs until a time, in microseconds since 1970."""
 
     def alone(self, jobs: Iterable[int], time: int, /) -> dict[int, list[DescribedAlone]]:
-        """Return what events of jobs describe that are of no run, until a time."""
+        """Return the descriptions in events of jobs without a run, until a time."""
 
 
 class DroppedRuns(NamedTuple):
@@ -66,11 +66,11 @@ class QueriedTables(Protocol):
         """What events describe."""
 
     def told(self, runs: Iterable[str], time: int) -> Told:
-        """Return what the events of runs told until a time, microseconds since 1970."""
+        """Return the gaps and the steps in events of runs until a time, in microseconds since 1970."""
 
     @property
     def damage(self) -> str:
-        """Return what was found wrong with how the tables are stored; empty if nothing was, or nobody looked."""
+        """Return the damage found in the stored tables; empty if there is none, or if no check has run."""
 
     def dropped(self) -> list[DroppedRuns]:
         """Return the runs that are no longer kept, by jobs and datasets."""
@@ -88,7 +88,7 @@ class DatasetName:
         id: its id.
         namespace: the namespace of its own name.
         name: its own name.
-        others: its other names, with their namespaces, the latest first.
+        others: its other names, with their namespaces, newest first.
         shown: the shortest name that none of the datasets has that it was looked up with; empty for `shortest`.
     """
 
@@ -221,7 +221,7 @@ def find(tables: QueriedTables, text: str) -> Thing:
         if named:
             dataset = _only(table, named)
             columns = tuple(columns_of_dataset(tables, dataset.id))
-            listed = ", ".join(columns) or "none that an event tells"
+            listed = ", ".join(columns) or "none that an event states"
             message = f"{dataset.label} has no column {column!r}; its columns: {listed}"
             raise NameNotFoundError(message, ref=text, candidates=columns)
     near = _near(tables, text)

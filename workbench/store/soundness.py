@@ -66,7 +66,7 @@ def damage_of(connection: sqlite3.Connection) -> str:
 
 
 def in_one_line(said: str) -> str:
-    """Return what SQLite's check says of a page, without its heading, in one line."""
+    """Return the result of SQLite's check of a page, without its heading, in one line."""
     return " ".join(said.removeprefix("*** in database main ***").split())
 
 

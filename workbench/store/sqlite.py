@@ -171,7 +171,7 @@ class Database:
             raise StoreError(f"{self.path} can't be read: {problem}{'' if is_moment else self._remedy()}") from None
 
     def _remedy(self) -> str:
-        """Return what to do about damage."""
+        """Return the remedy for damage."""
         return (
             f". It is damaged: move it away, and take its events into a new store: `ingest FILES --store {self.path}`"
         )
@@ -361,7 +361,7 @@ class Database:
         return True
 
     def told(self, runs: Iterable[str], time: int) -> Told:
-        """Return what the events of runs told until a time."""
+        """Return the gaps and the steps in events of runs until a time."""
         return told_by_versions(self.query, runs, time)
 
     def call_sites(self, runs: Iterable[str], _time: int, /) -> dict[str, str]:
@@ -418,7 +418,7 @@ class Database:
         return found
 
     def _notice_others(self) -> None:
-        """Forget what is known of the tables if others have written them since."""
+        """Drop the caches if other processes have written the tables since."""
         (writes,) = self._connection.execute("PRAGMA data_version").fetchone()
         if writes != self._writes_of_others:
             self._forget_known()

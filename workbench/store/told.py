@@ -31,7 +31,7 @@ class ToldPath(NamedTuple):
         source: its column.
         target_id: the name of the dataset that is written.
         target: its column; empty for all rows.
-        type: DIRECT or INDIRECT; empty if the event does not say.
+        type: DIRECT or INDIRECT; empty if the event does not state it.
         subtype: such as AGGREGATION.
         masking: whether the value can't be recognized afterwards.
         certainty: how sure it is.

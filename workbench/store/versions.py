@@ -65,7 +65,7 @@ class Versions:
         self._digests: dict[tuple[object, ...], tuple[Mentioned, bytes]] = {}
 
     def forget(self) -> None:
-        """Forget what was read, because others may have changed it."""
+        """Drop the cache, because other processes may have changed the tables."""
         self._descriptions.forget()
         self._versions.forget()
         self._paths.forget()

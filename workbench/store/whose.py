@@ -96,7 +96,7 @@ def _head_of(path: Path, patience: float) -> bytes:
 
 
 def _beside(path: Path) -> list[Path]:
-    """Return what SQLite has beside a file: its log and its journal."""
+    """Return the files that SQLite keeps beside a database: its log and its journal."""
     return [type(path)(f"{path}{sign}") for sign in _BESIDE]
 
 

@@ -11,6 +11,7 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, 
 from openlineage_pyspark.workbench.predict.text import TEXT, lineage_of_text, named_table, read_statement, unknown_table
 from openlineage_pyspark.workbench.report import Lineage
 
+NAMES = "it does not state which columns of mart.out these become: their names are the query's"
 WHY = "the table nope is not known"
 
 
@@ -58,7 +59,7 @@ def test_columns_that_one_table_alone_can_have_are_told_and_marked() -> None:
         "  a       default.nope.a  IDENTITY, unknown",
         "  b       default.nope.b  TRANSFORMATION, unknown",
         f"not understood: {TEXT}: Spark can't analyze the statement ({WHY}): its lineage is taken from its text",
-        f"not understood: {TEXT}: it does not tell which columns of mart.out these become: their names are the query's",
+        f"not understood: {TEXT}: {NAMES}",
     ]
     assert {edge.certainty for edge in found.edges} == {"unknown"}
 
@@ -66,7 +67,7 @@ def test_columns_that_one_table_alone_can_have_are_told_and_marked() -> None:
 def test_what_the_text_does_not_tell_is_named_and_not_guessed() -> None:
     found = told("CREATE TABLE out AS SELECT x, a.y FROM a JOIN b ON a.i = b.i")
     assert [(edge.column, edge.source_table) for edge in found.edges] == [("y", "default.a")]
-    assert [gap.message for gap in found.gaps][1:] == ["it does not tell where these columns come from: x"]
+    assert [gap.message for gap in found.gaps][1:] == ["it does not state where these columns come from: x"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_a_name_that_an_earlier_column_of_the_same_select_has_is_not_guessed(
     made = {each.name: [edge.field for edge in each.edges] for each in columns.columns}
     assert made == {name: fields for name, fields in expected.items() if fields is not None}
     untold = [name for name, fields in expected.items() if fields is None]
-    messages = [f"it does not tell where these columns come from: {name}" for name in untold]
+    messages = [f"it does not state where these columns come from: {name}" for name in untold]
     assert [gap.message for gap in found.gaps][1:] == messages
 
 
@@ -284,7 +285,7 @@ def test_the_columns_that_a_statement_sets_are_told(statement: str, expected: li
         ),
         (
             "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET a = b",
-            "it does not tell where these columns come from: a",
+            "it does not state where these columns come from: a",
         ),
     ],
 )
@@ -323,7 +324,7 @@ def test_a_view_that_spark_knows_is_followed_to_its_tables() -> None:
 def test_a_column_that_a_known_table_or_view_has_not_is_not_taken_from_it() -> None:
     found = told("SELECT t.xx, v.kk, t.X FROM target t JOIN view v")
     assert [edge[0] for edge in sources(found) if edge[0]] == ["X"]
-    assert [gap.message for gap in found.gaps][1:] == ["it does not tell where these columns come from: xx, kk"]
+    assert [gap.message for gap in found.gaps][1:] == ["it does not state where these columns come from: xx, kk"]
 
 
 def test_names_in_backticks_and_paths_are_what_they_are() -> None:

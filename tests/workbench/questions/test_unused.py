@@ -106,7 +106,7 @@ def test_a_job_that_tells_no_columns_may_read_all_of_them_and_the_answer_says_so
     assert (uses(answer), answer.complete) == ({}, False)
     [diagnostic] = answer.diagnostics
     assert (diagnostic.code, diagnostic.node) == ("unknown-columns", "dataset|lake|raw")
-    assert diagnostic.message == "no event tells which columns of raw are read by task: none of its columns is listed"
+    assert diagnostic.message == "no event states which columns of raw are read by task: none of its columns is listed"
 
 
 def test_what_a_job_reads_no_longer_is_unused_unless_it_is_asked_for(filled: Fill) -> None:

@@ -321,7 +321,7 @@ def test_what_a_version_comes_from_and_nobody_knows_is_older_than_the_bad_data_o
     problems = found(Held({TABLE: live}), step).problems
 
     assert [each.newer for each in problems] == ["ice.db.t"] * stops
-    assert all("no event tells who made version 2 before that (append, now)" in each.message for each in problems)
+    assert all("no event states who made version 2 before that (append, now)" in each.message for each in problems)
 
 
 @pytest.mark.parametrize(("began", "stops"), [(500, True), (900, False)])
@@ -333,7 +333,7 @@ def test_what_a_version_comes_from_and_expired_may_be_made_of_bad_data(began: in
 
     problems = found(Held({TABLE: live}), attrs.evolve(back("3", "4"), before=(clean,))).problems
 
-    assert ["no event tells who made version 2 before that (it expired)" in each.message for each in problems] == (
+    assert ["no event states who made version 2 before that (it expired)" in each.message for each in problems] == (
         [True] * stops
     )
 

@@ -108,7 +108,7 @@ def test_a_table_without_versions_that_was_perhaps_emptied_is_for_a_person(told:
     found = told["killed while a table without versions was emptied"]
 
     assert found["outcome"].startswith(
-        "StepFailedError: step 2 was begun and did not end, and spark_catalog.db.plain keeps no"
+        "StepFailedError: step 2 was started and did not end, and spark_catalog.db.plain keeps no"
     )
     assert found["rows"] == [[], [1]]
 

@@ -209,9 +209,9 @@ def test_a_table_is_asked_by_column_with_all_of_its_columns(filled: Fill) -> Non
 
 def test_what_can_not_be_asked_is_said(filled: Fill) -> None:
     store = filled(*LAYERS, run_event("x", "COMPLETE", 9, inputs=(dataset("d", columns=("a",)),)))
-    with pytest.raises(StoreError, match=r"^job:clean can't be asked for by column: name a dataset or a column$"):
+    with pytest.raises(StoreError, match=r"^job:clean can't be listed by column: name a dataset or a column$"):
         store.downstream("job:clean", by="column")
-    with pytest.raises(StoreError, match=r"^d.a can't be asked for by snapshot: name a dataset, a version"):
+    with pytest.raises(StoreError, match=r"^d.a can't be listed by snapshot: name a dataset, a version"):
         store.downstream("d.a", by="snapshot")
 
 

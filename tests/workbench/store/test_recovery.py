@@ -243,7 +243,7 @@ def test_a_statement_is_repeated_under_the_settings_of_its_session(filled: Fill)
         "d-4": ((mode, "STATIC"),),
         "e-5": (),
     }
-    doubt = "no event tells the settings of its session, such as spark.sql.ansi.enabled: it runs under those that are"
+    doubt = "no event states the settings of its session, such as spark.sql.ansi.enabled: the current ones apply"
     assert [run for run, step in repeated.items() if any(each.startswith(doubt) for each in step.doubts)] == ["e-5"]
 
 
@@ -630,7 +630,7 @@ def test_a_checkpoint_that_may_be_gone_is_named(filled: Fill) -> None:
 
     (note,) = [note for note in step.notes if "minBatchesToRetain" in note]
     assert note == (
-        "It made 200 micro-batches since, and Spark keeps 100 unless spark.sql.streaming.minBatchesToRetain says more. "
+        "It made 200 micro-batches since, and Spark keeps 100 unless spark.sql.streaming.minBatchesToRetain is larger. "
         "If this one is gone, recover with --mode full, or start a new query after the offsets below."
     )
 
@@ -661,7 +661,7 @@ def test_an_expired_input_is_said_with_the_nearest_version(filled: Fill) -> None
 
     assert doubts_of(found) == [
         "version 91 of db.rates expired: it reads version 90, the nearest",
-        "its event does not say which version of db.files it read: the one that was current then is taken",
+        "its event does not state which version of db.files it read: the one that was current then is taken",
     ]
     assert code_of(found)[3] == CLEAN_AGAIN.format("").replace("91", "90")
 
@@ -695,7 +695,7 @@ def test_a_table_without_versions_is_made_again_from_its_first_run(filled: Fill)
     assert found.steps[2].doubts == ("db.a can't be rolled back: remove the bad data by hand",)
     assert doubts_of(found) == [
         (
-            "no event tells that db.b had no rows before b-2: if it had, they are made by no run here, so keep a copy "
+            "no event states that db.b had no rows before b-2: if it had, they are made by no run here, so keep a copy "
             "of it"
         ),
         "db.a can't be rolled back: remove the bad data by hand",
@@ -792,7 +792,7 @@ def test_a_table_of_a_database_that_an_application_creates_again_is_dropped_by_a
     )
 
     assert code_of(found) == ["(empty)", "(correct)", "python app.py"]
-    assert found.steps[0].notes == ("app creates it again.", "No event says that it is a table of Spark.")
+    assert found.steps[0].notes == ("app creates it again.", "No event states that it is a table of Spark.")
 
 
 def test_a_table_that_may_be_external_is_truncated_or_emptied_by_hand(filled: Fill) -> None:
@@ -914,7 +914,7 @@ def test_what_is_not_sure_is_said_where_it_matters(filled: Fill) -> None:
     assert found.doubts == ("db.b: the run b-3 of b never reported an end. It may have written there.",)
     by_job = {step.again[0].job: step for step in found.steps if step.again}
     assert by_job["b"].doubts == (
-        "the event says that something is missing in it: f: a foreign function",
+        "its event reports missing lineage: f: a foreign function",
         "news is left as it is: it may be a temporary view",
         "now gives another value when it runs again",
     )
@@ -1323,7 +1323,7 @@ def test_a_table_that_had_no_version_yet_is_read_without_rows_again(filled: Fill
 def test_a_table_whose_first_rows_somebody_unknown_wrote_may_have_had_them(filled: Fill) -> None:
     found = filled(*read_before_its_first_rows(ends="30")).recover("db.raw", version="11").result
 
-    assert found.steps[-1].doubts[0].startswith("its event does not say which version of db.rates it read")
+    assert found.steps[-1].doubts[0].startswith("its event does not state which version of db.rates it read")
 
 
 @pytest.mark.parametrize("lake", ["iceberg", "parquet"])

@@ -362,7 +362,7 @@ def test_a_table_of_a_database_is_emptied_by_a_person(filled: Fill) -> None:
     store = filled(*ROOT, *statement("t", 2, "", (table("a", "1"),), made))
 
     assert code_of(store.recover("db.a").result) == ["(empty)", "(correct)", "(run)"]
-    assert store.recover("db.a").result.steps[0].notes[-1] == "No event says that it is a table of Spark."
+    assert store.recover("db.a").result.steps[0].notes[-1] == "No event states that it is a table of Spark."
     assert code_of(store.recover("db.a", mode="side-by-side").result)[1] == "(copy)"
 
 
@@ -486,7 +486,7 @@ def test_the_current_catalog_is_taken_where_no_event_tells_another(filled: Fill)
         del each["facets"]["catalog"]
     found = filled(*statement("r", 1, "", (), raw[0]), *statement("r", 2, "", (), raw[1])).recover("r").result
 
-    assert found.steps[0].doubts == ("no event tells the catalog of db.r: the current one is taken",)
+    assert found.steps[0].doubts == ("no event names the catalog of db.r: the current one is taken",)
 
 
 def test_a_version_that_is_no_number_gets_into_no_statement(filled: Fill) -> None:
@@ -542,8 +542,8 @@ def test_an_overwrite_that_may_be_of_some_partitions_is_named(filled: Fill) -> N
 @pytest.mark.parametrize(
     ("sql", "doubt"),
     [
-        ("SELECT * FROM ice.db.a", "its text is a query, and no event tells how its rows were written"),
-        ("INSERT INTO b SELECT * FROM ice.db.a WHERE v > :low", "its statement has parameters, and no event tells"),
+        ("SELECT * FROM ice.db.a", "its text is a query, and no event states how its rows were written"),
+        ("INSERT INTO b SELECT * FROM ice.db.a WHERE v > :low", "its statement has parameters, and no event states"),
     ],
 )
 def test_a_text_that_does_not_write_what_its_run_wrote_is_run_by_a_person(filled: Fill, sql: str, doubt: str) -> None:
@@ -562,7 +562,7 @@ def test_a_statement_of_another_database_is_not_run_by_spark(filled: Fill) -> No
     step = filled(*ROOT, *statement("t", 2, sql, (table("a", "1"),), made)).recover("db.a").result.steps[-1]
 
     assert step.language == ""
-    assert step.doubts == ("no event says that shop.public.t is a table of Spark: run it where it ran",)
+    assert step.doubts == ("no event states that shop.public.t is a table of Spark: run it where it ran",)
 
 
 def test_what_an_application_does_with_a_query_is_done_by_the_application(filled: Fill) -> None:

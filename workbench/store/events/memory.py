@@ -43,7 +43,7 @@ class _LastUsed(Generic[_Value]):
         self._size = 0
 
     def get(self, key: Hashable, size: int) -> _Value | None:
-        """Return what is remembered; None if nothing is."""
+        """Return the cached value; None if there is none."""
         found = self._known.get(key)
         if found is None and (found := self._older.get(key)) is not None:
             self.keep(key, found, size)
@@ -131,7 +131,7 @@ class EventMemory:
         return facts(event, tail.datasets)
 
     def said(self, key: tuple[object, ...], read: Callable[[], SaidByEvent], /) -> SaidByEvent:
-        """Return what the event that was parsed last says of its job and its datasets."""
+        """Return the facts of the last parsed event about its job and its datasets."""
         if self._tail is None:
             return read()
         found = self._tail.said.get(key)
@@ -140,7 +140,7 @@ class EventMemory:
         return found
 
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
-        """Return what an event says of a dataset."""
+        """Return the facts of an event about a dataset."""
         size = len(key[-1]) if isinstance(key[-1], bytes) else 0
         found = self._mentions.get(key, size)
         if found is None:

@@ -186,7 +186,7 @@ class StatedByJob:
     through: tuple[tuple[str, str], ...] = ()
 
     def of(self, namespace: str, name: str) -> StatedByJob:
-        """Return what is stated of a dataset."""
+        """Return the rows of a dataset."""
         entries = tuple(each for each in self.entries if each.target[:2] == (namespace, name))
         is_through = any(edge.source.is_job for each in entries for edge in each.edges)
         return StatedByJob(entries, self.through if is_through else ())
@@ -236,10 +236,10 @@ class Memory(Protocol):
     """What remembers what events said: the next ones say most of it again."""
 
     def said(self, key: tuple[object, ...], read: Callable[[], SaidByEvent], /) -> SaidByEvent:
-        """Return what the event says of its job and its datasets, as `read` does: it follows from the key and these."""
+        """Return the facts about the event's job and datasets, as `read` does: they follow from the key and these."""
 
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
-        """Return what an event says of a dataset, as `read` does. What it says follows from the key."""
+        """Return the facts of an event about a dataset, as `read` does. They follow from the key."""
 
 
 class NoMemory:
@@ -376,7 +376,7 @@ def described_rows(mentions: Mentions) -> Rows:
 
 
 def _stated_by_job(said: EventFacts) -> StatedByJob | None:
-    """Return what the explicit lineage facet of an event's job states; None without one."""
+    """Return the edges of the explicit lineage facet of an event's job; None without one."""
     job = said.job
     if job is None or not job.stated:
         return None

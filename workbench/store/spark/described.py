@@ -35,7 +35,7 @@ class DescribedByEvents:
         self._alone: dict[int, list[DescribedAlone]] | None = None
 
     def of_runs(self, runs: Iterable[str], time: int) -> dict[str, Described]:
-        """Return what the events of runs describe until a time, microseconds since 1970."""
+        """Return the descriptions in events of runs until a time, in microseconds since 1970."""
         found: dict[str, Described] = {}
         for marks, part in marked_lists(runs):
             for run, text in self._query(_OF_RUNS.format(marks), (*part, time)):
@@ -45,7 +45,7 @@ class DescribedByEvents:
         return found
 
     def alone(self, jobs: Iterable[int], time: int) -> dict[int, list[DescribedAlone]]:
-        """Return what events of jobs describe that are of no run, until a time, which is the same for all jobs."""
+        """Return the descriptions in events of jobs without a run, until a time, which is the same for all jobs."""
         if self._alone is None:
             self._alone = {}
             for _, text in self._query(_ALONE, (time,)):
@@ -72,6 +72,6 @@ def _described(event: EventRows) -> Described:
 
 
 def _description(edge: Row) -> str:
-    """Return what tells an edge from others, as `sql.DESCRIPTION` makes it of a row of `column_lineage`."""
+    """Return the key of an edge, as `sql.DESCRIPTION` makes it from a row of `column_lineage`."""
     output, column, source, field, _, *kind = edge[:8]
     return "|".join(map(str, (output, column, source, field, *kind)))

@@ -29,8 +29,8 @@ _MOST_JOBS = 1000
 _BETWEEN_TABLES = {
     "column_parameter": "",
     "direct_parameter": "",
-    "column_told": "",
-    "told": "",
+    "column_parameter_out": "",
+    "column_out": "",
     "of_column": "''",
     "direct": "false",
     "columns_of": "SELECT CAST(map() AS MAP<BIGINT, ARRAY<STRING>>) AS columns_of",
@@ -40,8 +40,8 @@ _BETWEEN_COLUMNS = {
     "direct_parameter": (
         ",\n  direct BOOLEAN DEFAULT false COMMENT 'Whether to leave out what only decides about rows.'"
     ),
-    "column_told": ",\n  column_name STRING COMMENT 'The column; empty for all rows of the dataset.'",
-    "told": ", substr(f.place, instr(f.place, ' ') + 1)",
+    "column_parameter_out": ",\n  column_name STRING COMMENT 'The column; empty for all rows of the dataset.'",
+    "column_out": ", substr(f.place, instr(f.place, ' ') + 1)",
     "of_column": "of_column",
     "direct": "direct",
     "columns_of": """\
@@ -96,17 +96,17 @@ _WALKED = """\
 # A thing is a whole name if there is one, else the end of one, as in `names.find`.
 _FUNCTION = """\
 CREATE OR REPLACE FUNCTION {function}(
-  thing STRING COMMENT 'A table: its name, or the end of it.',{column_parameter}
-  most_jobs INT DEFAULT {most} COMMENT 'Pass at most so many jobs.'{direct_parameter}
+  thing STRING COMMENT 'A table: its name, or the end of its name.',{column_parameter}
+  most_jobs INT DEFAULT {most} COMMENT 'Follow at most this many jobs.'{direct_parameter}
 )
 RETURNS TABLE (
   depth INT COMMENT 'How many jobs lie between.',
   dataset_id BIGINT COMMENT 'The dataset.',
   namespace STRING COMMENT 'The namespace of its own name.',
-  name STRING COMMENT 'Its own name.'{column_told}
+  name STRING COMMENT 'Its own name.'{column_parameter_out}
 )
 COMMENT {meaning}
-RETURN SELECT f.depth, d.name_id, d.namespace, d.name{told} FROM (
+RETURN SELECT f.depth, d.name_id, d.namespace, d.name{column_out} FROM (
   SELECT explode(CASE WHEN size(starts) = 1 THEN {walked}
     WHEN size(tables) = 0 THEN raise_error(concat('nothing is called ', thing))
     WHEN size(starts) = 0 THEN raise_error(concat(thing, ' has no column ', {of_column}))

@@ -89,7 +89,7 @@ def take_stream(
     Args:
         tables: the store.
         origin: where the events come. Files must be whole when they appear: what is appended later is not seen.
-        checkpoint: the folder in which Spark notes how far it is; by default the one that the session's configuration
+        checkpoint: the folder in which Spark keeps its progress; by default the one that the session's configuration
             names.
         every: how long to wait between batches, such as `1 minute`; empty to end when there is nothing new.
         progress: is called after each batch with what was taken so far.

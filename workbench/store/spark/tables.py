@@ -264,7 +264,7 @@ class SparkTables:
         return DescribedByEvents(self.query)
 
     def told(self, runs: Iterable[str], time: int) -> Told:
-        """Return what the events of runs told until a time."""
+        """Return the gaps and the steps in events of runs until a time."""
         return told_by_events(self, runs, time)
 
     def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
@@ -538,7 +538,7 @@ def format_of(session: SparkSession, schema_name: str) -> Format:
         return Format.PARQUET
     if not implementation:
         raise StoreError(f"Spark knows no catalog {catalog}: --conf spark.sql.catalog.{catalog}=CLASS names one")
-    raise StoreError(f"the catalog {catalog} ({implementation}) does not say how it stores tables: name --format")
+    raise StoreError(f"the catalog {catalog} ({implementation}) does not report its table format: set --format")
 
 
 def _is_complete(session: SparkSession, schema_name: str) -> bool:

@@ -118,8 +118,8 @@ def _number(name: str, meaning: str, merge: Merge = Merge.LAST) -> StoredColumn:
 
 
 _SPAN = (
-    _number("first_time", "The time of the first event that says so.", Merge.FIRST),
-    _number("last_time", "The time of the last event that says so."),
+    _number("first_time", "The time of the first event with this.", Merge.FIRST),
+    _number("last_time", "The time of the last event with this."),
 )
 
 EVENT = StoredTable(
@@ -269,7 +269,7 @@ SINK_SNAPSHOT_LINEAGE = StoredTable(
         _text("snapshot", "The version; empty if the event has none: the run itself is the version.", Merge.KEY),
         _number("job_id", "The run's job."),
         _number("time", "The time of the event or of the micro-batch."),
-        _text("parent", "The version before it, as the storage says; NULL if it does not."),
+        _text("parent", "The version before it, according to the storage; NULL if unknown."),
         _text("change", "The dataset's change, such as OVERWRITE or DROP; empty for an append."),
         _number("row_count", "How many rows were written."),
         _number("bytes", "How many bytes were written."),
@@ -285,7 +285,7 @@ COLUMN_LINEAGE_TABLE = StoredTable(
         _id("input_id", "The dataset that is read."),
         _text("input_column", "Its column.", Merge.KEY),
         _id("job_id", "The job that does it."),
-        _text("type", "DIRECT or INDIRECT; empty if the event does not say.", Merge.KEY),
+        _text("type", "DIRECT or INDIRECT; empty if the event does not state it.", Merge.KEY),
         _text("subtype", "Such as IDENTITY, AGGREGATION or FILTER.", Merge.KEY),
         _number("masking", "1 if the value can't be recognized afterwards.", Merge.KEY),
         StoredColumn(
@@ -294,9 +294,9 @@ COLUMN_LINEAGE_TABLE = StoredTable(
             Merge.LATEST,
             order="last_time",
         ),
-        _number("first_time", "The time of the first event that says so.", Merge.FIRST),
+        _number("first_time", "The time of the first event with this.", Merge.FIRST),
         StoredColumn("first_run", "Its run.", Merge.EARLIEST, order="first_time"),
-        _number("last_time", "The time of the last event that says so."),
+        _number("last_time", "The time of the last event with this."),
         StoredColumn("last_run", "Its run.", Merge.LATEST, order="last_time"),
     ),
     (("input_id", "input_column"),),

@@ -206,7 +206,7 @@ VIEWS = (
     ),
     View(
         "dataset_version",
-        "A version of a dataset, as its writers say. `history` tells their order, and versions that were only read.",
+        "A version of a dataset, by its writers. `history` has their order, and versions that were only read.",
         (
             ("dataset_id", "The dataset."),
             ("version", _SNAPSHOT),
@@ -215,7 +215,7 @@ VIEWS = (
             ("run_id", "The run that made it."),
             ("batch_id", "The micro-batch; -1 if there is none."),
             ("job_id", "The job."),
-            ("parent", "The version before it, as the storage says."),
+            ("parent", "The version before it, according to the storage."),
             ("change", "Such as OVERWRITE or DROP; empty for an append."),
             ("row_count", "How many rows were written."),
             ("bytes", "How many bytes were written."),
@@ -231,7 +231,7 @@ WHERE {MADE.format("l", "r")}""",  # noqa: S608 (our own names alone)
     ),
     View(
         "version_column",
-        "A column of a version of a dataset, with its type: the schema that events told around that time.",
+        "A column of a version of a dataset, with its type: the schema in events around that time.",
         (
             ("dataset_id", "The dataset."),
             ("version", "The version, as in `dataset_version`."),
