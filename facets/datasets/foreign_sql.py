@@ -8,7 +8,7 @@ unknown. This module is imported only for a query, because sqlglot is large.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -84,9 +84,20 @@ _CLAUSES = {
     "order": Kind.SORT,
 }
 # Functions whose argument can't be read back.
-_MASKING = frozenset({"md5", "md5digest", "sha", "sha1", "sha2", "crc32", "xxhash64"})
+_MASKING = frozenset({"md5", "md5digest", "sha", "sha1", "sha2", "crc32", "xxhash64", "hash", "mask"})
 # What sqlglot calls aggregates, and takes the value of one row.
-_OF_ONE_ROW = frozenset({"lag", "lead", "firstvalue", "lastvalue", "nthvalue"})
+_OF_ONE_ROW = frozenset({"lag", "lead", "nthvalue"})
+# Functions and their arguments that decide which value is taken, and are none.
+_DECIDING = frozenset(
+    {
+        *(("if", "this"), ("case", "this"), ("nullif", "expression"), ("nvl2", "this")),
+        *((name, "expression") for name in ("arrayfilter", "arraysort", "argmax", "argmin", "withingroup")),
+    }
+)
+# Functions that count, so that no value can be read back.
+_COUNTING = frozenset({"count", "countif", "approxdistinct", "hll"})
+# Functions that tell of the grouping, and of no value.
+_OF_GROUPS = frozenset({"grouping", "groupingid", "grouping_id"})
 
 
 class TooLargeError(Exception):
@@ -106,11 +117,13 @@ class ResultColumn:
         name: the name of the column, as the database spells it; None for all columns of `table`.
         kinds: the source columns, and how they arrive; None if they are not known.
         table: the table whose columns these are, under their own names; None if this is one column.
+        fields: of a struct that the query builds, its fields with their sources.
     """
 
     name: str | None
     kinds: SourceKinds | None = None
     table: str | None = None
+    fields: tuple[tuple[str, SourceKinds | None], ...] = ()
 
     @property
     def sources(self) -> SourceColumns | None:
@@ -187,7 +200,7 @@ def read_query(text: str, dialect: str | None) -> Query:
     return read_parsed(statements[0] if len(statements) == 1 else None, dialect)
 
 
-def read_parsed(query: Any, dialect: str | None) -> Query:
+def read_parsed(query: Any, dialect: str | None, columns: Mapping[str, Sequence[str]] | None = None) -> Query:
     """
     Return what a query reads that sqlglot has parsed.
 
@@ -195,13 +208,14 @@ def read_parsed(query: Any, dialect: str | None) -> Query:
         query: the query, with the CTEs before it. It is not written as a text again: sqlglot would put all CTEs before
             it that way, also those within others, where they hide what has their name.
         dialect: the name of its SQL, as for `read_query`.
+        columns: the tables whose columns are known, by their names as they are written -> all their columns.
 
     Raises:
         UnreadableError: it is no query, or is nested too deeply.
     """
     if not isinstance(query, _QUERIES):
         raise UnreadableError
-    reader = _NameResolver(dialect or "")
+    reader = _NameResolver(dialect or "", columns or {})
     try:
         result = reader.query(query, None, {})
     except (SqlglotError, RecursionError) as problem:
@@ -262,8 +276,9 @@ class _Scope:
 class _NameResolver:
     """Resolves the names of one query."""
 
-    def __init__(self, dialect: str) -> None:
+    def __init__(self, dialect: str, columns: Mapping[str, Sequence[str]]) -> None:
         self.tables: dict[str, None] = {}
+        self._columns = columns
         self._dialect = dialect
         self._steps = 0
         self._queries: dict[int, _Rows] = {}
@@ -319,6 +334,14 @@ class _NameResolver:
         """Return the union of sources as they arrive; None if one of them is not known."""
         return self._joined(parts, Kind.IDENTITY)
 
+    def _built(self, value: Any, scope: _Scope) -> tuple[tuple[str, SourceKinds | None], ...]:
+        """Return the fields of the struct that an expression builds, with their sources; none for another one."""
+        return tuple((name, self._value(part, scope)) for name, part in _struct_fields(value))
+
+    def _single(self, sources: SourceKinds | None) -> SourceKinds | None:
+        """Return the sources of a part of a value: not known if there are several, as each may be in another part."""
+        return sources if sources is not None and len(sources) <= 1 else None
+
     def _conditions(self, values: Iterable[Any], scope: _Scope) -> None:
         """Read the queries in conditions: what they read is no source of a column, but their tables are inputs."""
         for node in self._walk(values):
@@ -359,7 +382,7 @@ class _NameResolver:
         for operation, right in reversed(rights):
             other = self.query(right, scope.outer, scope.ctes)
             rows = self._rows_of_both(operation, found, other)
-            if isinstance(operation, exp.Except):
+            if isinstance(operation, (exp.Except, exp.Intersect)):
                 found = attrs.evolve(found, rows=rows)
                 continue
             found = self._united_by_name(found, other) if operation.args.get("by_name") else self._united(found, other)
@@ -493,6 +516,8 @@ class _NameResolver:
         if name.lower() in NO_TABLES or node.name.lower() in NO_TABLES:
             return _Rows([])
         self.tables[name] = None
+        if name in self._columns:
+            return _Rows([ResultColumn(each, {(name, each): _SAME}) for each in self._columns[name]])
         return _Rows([ResultColumn(None, table=name)])
 
     def _function(self, function: Any, scope: _Scope) -> _Rows:
@@ -545,10 +570,13 @@ class _NameResolver:
             elif type(value).__name__ == "Columns" or (not name and self._makes_columns(value)):
                 found.every = None
             elif isinstance(value, exp.Aliases):
-                sources = self._value(value.this, scope)
+                # Which of several columns a source gets into, the names alone do not tell.
+                sources = self._single(self._value(value.this, scope))
                 found.items += [ResultColumn(self._spelled(alias), sources) for alias in value.expressions]
             else:
-                found.items.append(ResultColumn(name or "", self._value(value, scope)))
+                found.items.append(
+                    ResultColumn(name or "", self._value(value, scope), fields=self._built(value, scope))
+                )
             if is_spark and name and not self._reads(value, name):
                 scope.earlier[self._key(name)] = value
         return found
@@ -601,10 +629,14 @@ class _NameResolver:
             value = value.this
         if isinstance(value, exp.Column):
             return self._column(value, scope)
+        if isinstance(value, exp.Dot) and not isinstance(value.this, exp.Column):
+            return self._dotted(value, scope)
         parts: list[SourceKinds | None] = []
         for node, kind in self._parts(value):
             if isinstance(node, exp.Column):
                 parts.append({} if self._names_dictionary(node) else self._as(self._column(node, scope), kind))
+            elif isinstance(node, exp.Dot) and node is not value and not isinstance(node.this, exp.Column):
+                parts.append(self._as(self._dotted(node, scope), kind))
             elif isinstance(node, _QUERIES):
                 rows = self.query(node, scope, scope.ctes)
                 parts += [self._as(item.kinds, kind) for item in rows.items]
@@ -618,6 +650,13 @@ class _NameResolver:
             elif self._dialect == "clickhouse":
                 parts.append(self._as(self._dictionary(node), kind))
         return self._all(parts)
+
+    def _dotted(self, dot: Any, scope: _Scope) -> SourceKinds | None:
+        """Return the sources of a field of an expression."""
+        for name, value in _struct_fields(dot.this):
+            if self._key(name) == self._key(dot.name):
+                return self._value(value, scope)
+        return self._as(self._single(self._value(dot.this, scope)), Kind.TRANSFORMATION)
 
     def _as(self, sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
         """Return sources as they arrive through what uses them in this way."""
@@ -636,8 +675,9 @@ class _NameResolver:
                 self._count(1)
                 yield node, kind
                 # The parts of a name are no names.
-                if not isinstance(node, _QUERIES) and not isinstance(node, exp.Column):
-                    waiting.append(iter([(part, compose(kind, _use(node, key))) for key, part in node.args.items()]))
+                is_field = isinstance(node, exp.Dot) and node is not value
+                if not isinstance(node, _QUERIES) and not isinstance(node, exp.Column) and not is_field:
+                    waiting.append(iter([(part, compose(kind, use)) for part, use in _arguments(node)]))
 
     def _names_dictionary(self, column: Any) -> bool:
         """Return whether a name is the dictionary's in dictGet(dictionary, ...), and no column's."""
@@ -670,24 +710,38 @@ class _NameResolver:
         # The part before the last is a table, or the names after the first are fields of a struct.
         for at in (len(names) - 2, 0) if len(names) > 2 else (0,):
             rows = self._in_scopes(scope, self._key(".".join(names[max(at - 1, 0) : at + 1])))
-            rows = rows or self._in_scopes(scope, self._key(names[at]))
+            if at == 0 or self._in_scopes(scope, self._key(names[0])) is None:
+                rows = rows or self._in_scopes(scope, self._key(names[at]))
             if rows is not None:
                 return self._of_rows(rows, names[at + 1 :])
         return self._field(parts, names, scope)
 
     def _of_rows(self, rows: _Rows, names: list[str]) -> SourceKinds | None:
         """Return the sources of a column of one table, perhaps with a field of it."""
-        name = ".".join(names) if self._dialect == "clickhouse" else names[0]
-        found = self._named(rows, name)
-        if found is _ABSENT or found is None:
-            return None
-        return found if len(names) == 1 or self._dialect == "clickhouse" else self._as(found, Kind.TRANSFORMATION)
+        if self._dialect == "clickhouse":
+            found = self._named(rows, ".".join(names))
+            return None if found is _ABSENT else found  # type: ignore[no-any-return]
+        found = self._named(rows, names[0])
+        if found is _ABSENT or found is None or len(names) == 1:
+            return None if found is _ABSENT else found  # type: ignore[no-any-return]
+        return self._field_of(rows.columns(self._key(names[0]), self._key), found, names[1:])
+
+    def _field_of(self, items: list[ResultColumn], found: SourceKinds, names: list[str]) -> SourceKinds | None:
+        """Return the sources of a field of a column."""
+        fields = dict(items[0].fields) if len(items) == 1 else {}
+        if fields:
+            taken = next((kinds for name, kinds in fields.items() if self._key(name) == self._key(names[0])), None)
+            return taken if len(names) == 1 else self._as(self._single(taken), Kind.TRANSFORMATION)
+        return self._as(self._single(found), Kind.TRANSFORMATION)
 
     def _field(self, parts: list[Any], names: list[str], scope: _Scope) -> SourceKinds | None:
         """Return the sources of `column.field`."""
         found = self._bare(parts[0], scope) if self._dialect in _HAS_FIELDS else None
-        if found is None or self._dialect != "clickhouse":
-            return self._as(found, Kind.TRANSFORMATION)
+        if found is None:
+            return None
+        if self._dialect != "clickhouse":
+            items = [item for rows in scope.rows for item in rows.columns(self._key(names[0]), self._key)]
+            return self._field_of(items, found, names[1:])
         # Each field of a nested table is a column of its own.
         return {(table, ".".join([column, *names[1:]])): _MADE for table, column in found}
 
@@ -799,18 +853,40 @@ def _by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
     return {s: frozenset([each if each in _OF_ROWS else kind for each in kinds]) for s, kinds in sources.items()}
 
 
+def _struct_fields(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of the struct that an expression builds, as far as it names them."""
+    while isinstance(value, exp.Paren):
+        value = value.this
+    for each in value.expressions if isinstance(value, exp.Struct) else ():
+        if isinstance(each, exp.PropertyEQ):
+            yield each.name, each.expression
+
+
+def _arguments(node: Any) -> Iterator[tuple[Any, Kind]]:
+    """Yield the arguments of an expression whose values get into its own, each with how it is used."""
+    if _function_name(node) in _OF_GROUPS:
+        return
+    if _function_name(node) != "decodecase":
+        yield from ((part, _use(node, key)) for key, part in node.args.items())
+        return
+    for at, part in enumerate(node.expressions):
+        # What is decoded, then pairs of a value of it and a result, then the result of no match.
+        is_result = at > 0 and (at % 2 == 0 or at == len(node.expressions) - 1)
+        yield part, Kind.TRANSFORMATION if is_result else Kind.CONDITIONAL
+
+
 def _use(node: Any, key: str) -> Kind:
     """Return how an expression uses one of its arguments."""
-    if isinstance(node, (exp.Paren, exp.Alias)) or (isinstance(node, (exp.Window, exp.Filter)) and key == "this"):
+    around = (exp.Window, exp.Filter, exp.WithinGroup)
+    if isinstance(node, (exp.Paren, exp.Alias)) or (isinstance(node, around) and key == "this"):
         return Kind.IDENTITY
     if isinstance(node, exp.Window):
         return Kind.WINDOW
-    decides = (isinstance(node, (exp.If, exp.Case)) and key == "this") or isinstance(node, exp.Filter)
-    if decides or (isinstance(node, exp.Nullif) and key == "expression"):
+    if isinstance(node, exp.Filter) or (_function_name(node), key) in _DECIDING:
         return Kind.CONDITIONAL
-    if isinstance(node, (exp.Count, exp.ApproxDistinct)):
-        return Kind.MASKED_AGGREGATION
     name = _function_name(node)
+    if name in _COUNTING:
+        return Kind.MASKED_AGGREGATION
     if isinstance(node, exp.AggFunc) and name not in _OF_ONE_ROW:
         return Kind.AGGREGATION
     return Kind.MASKED_TRANSFORMATION if name in _MASKING else Kind.TRANSFORMATION

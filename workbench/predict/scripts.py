@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Kind, OutputColumn
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
+from openlineage_pyspark.workbench.predict.reading import TextLineage, read_statement
 from openlineage_pyspark.workbench.predict.refused_views import behind_views
 from openlineage_pyspark.workbench.predict.session import (
     PIPELINE_TABLES,
@@ -32,13 +33,13 @@ from openlineage_pyspark.workbench.predict.text import (
     TEXT,
     is_format_and_path,
     lineage_of_text,
-    read_statement,
     unknown_table,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from openlineage_pyspark.facets.datasets.foreign_sql import SourceKinds
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.listener.probe.client import Refusal
@@ -169,20 +170,30 @@ def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
     found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops)
     if found.refusal is None:
         return found
-    try:
-        told = read_statement(statement.text)
-    except ImportError:
-        told = None
-    if told is None:
-        return found
-    spelled = {name: session.table(name) for name in (*told.tables, told.target) if name}
+    told = _read(statement.text)
+    spelled = {name: session.table(name) for each in told for name in (*each.tables, each.target) if name}
     known = {name: table for name, table in spelled.items() if table is not None}
     makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(statement.text))
-    if makes and told.target and told.columns and told.whole:
+    if makes and len(told) == 1 and told[0].target:
+        _declare_told(session, statement, known)
+    return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
+
+
+def _declare_told(session: ScriptSession, statement: ScriptStatement, known: Mapping[str, FoundTable]) -> None:
+    """Make a table known that a statement makes which Spark refuses, if its text tells all of its columns."""
+    (told,) = _read(statement.text, {name: tuple(table.types) for name, table in known.items()})
+    if told.columns and told.whole:
         columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
         place = f"{statement.file}:{statement.line}"
         session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
-    return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
+
+
+def _read(text: str, columns: Mapping[str, Sequence[str]] | None = None) -> tuple[TextLineage, ...]:
+    """Return what a text says of what it reads and writes; nothing if it can't be read."""
+    try:
+        return read_statement(text, columns) or ()
+    except ImportError:
+        return ()
 
 
 def _creates(text: str) -> bool:
@@ -190,12 +201,12 @@ def _creates(text: str) -> bool:
     return next((token.text.upper() for token in tokens(text)), "") in ("CREATE", "REPLACE")
 
 
-def _type_of(sources: Mapping[tuple[str, str], bool] | None, tables: Mapping[str, FoundTable]) -> str:
+def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> str:
     """Return the type of a column that its statement's text tells: that of the one column that it is a copy of."""
     if sources is None or len(sources) != 1:
         return TEXT_TYPE
-    (((table, column), is_copy),) = sources.items()
-    types = tables[table].types if is_copy and table in tables else {}
+    (((table, column), kinds),) = sources.items()
+    types = tables[table].types if kinds == {Kind.IDENTITY} and table in tables else {}
     return types.get(column.lower(), TEXT_TYPE)
 
 
