@@ -8,7 +8,8 @@ unknown. This module is imported only for a query, because sqlglot is large.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -144,6 +145,7 @@ class Query:
         whole: whether it has no other columns.
         rows: the source columns that decide about its rows, and how.
         rows_known: whether these are all.
+        proven: the columns that its tables must have, as the query is to be valid.
     """
 
     tables: tuple[str, ...]
@@ -151,6 +153,7 @@ class Query:
     whole: bool
     rows: SourceKinds = attrs.field(factory=dict)
     rows_known: bool = True
+    proven: frozenset[SourceColumn] = frozenset()
 
     def sources(self, names: tuple[str, ...]) -> list[SourceKinds | None]:
         """
@@ -200,7 +203,12 @@ def read_query(text: str, dialect: str | None) -> Query:
     return read_parsed(statements[0] if len(statements) == 1 else None, dialect)
 
 
-def read_parsed(query: Any, dialect: str | None, columns: Mapping[str, Sequence[str]] | None = None) -> Query:
+def read_parsed(
+    query: Any,
+    dialect: str | None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    used: Mapping[str, Collection[str]] | None = None,
+) -> Query:
     """
     Return what a query reads that sqlglot has parsed.
 
@@ -209,19 +217,21 @@ def read_parsed(query: Any, dialect: str | None, columns: Mapping[str, Sequence[
             it that way, also those within others, where they hide what has their name.
         dialect: the name of its SQL, as for `read_query`.
         columns: the tables whose columns are known, by their names as they are written -> all their columns.
+        used: other tables -> some of their columns, which other queries use.
 
     Raises:
         UnreadableError: it is no query, or is nested too deeply.
     """
     if not isinstance(query, _QUERIES):
         raise UnreadableError
-    reader = _NameResolver(dialect or "", columns or {})
+    reader = _NameResolver(dialect or "", columns or {}, used or {})
     try:
         result = reader.query(query, None, {})
     except (SqlglotError, RecursionError) as problem:
         raise UnreadableError from problem
     known = result.rows is not None
-    return Query(tuple(reader.tables), tuple(result.items), result.every is _ABSENT, result.rows or {}, known)
+    proven = frozenset(reader.proven)
+    return Query(tuple(reader.tables), tuple(result.items), result.every is _ABSENT, result.rows or {}, known, proven)
 
 
 _ABSENT: Any = object()
@@ -238,11 +248,17 @@ class _Rows:
         every: the sources of each column that is not among the items; None if they are not known, and `_ABSENT` if
             there are no others.
         rows: the sources that decide about its rows, and how; None if not all are known.
+        used: some of the columns that are not among the items, by their names.
     """
 
     items: list[ResultColumn]
     every: Any = _ABSENT
     rows: SourceKinds | None = attrs.Factory(dict)
+    used: Mapping[str, SourceKinds] = attrs.Factory(dict)
+
+    def has(self, key: str, keyed: Any) -> bool:
+        """Return whether a column with a name is certainly there."""
+        return key in self.used or bool(self.columns(key, keyed))
 
     def columns(self, key: str, keyed: Any) -> list[ResultColumn]:
         """Return the columns with a name."""
@@ -270,15 +286,18 @@ class _Scope:
     using: dict[str, list[_Rows]] = attrs.Factory(dict)
     decides: list[SourceKinds | None] = attrs.Factory(list)
     solving: set[str] = attrs.Factory(set)
+    may_be_outer: bool = False
     solved: dict[str, SourceKinds | None] = attrs.Factory(dict)
 
 
 class _NameResolver:
     """Resolves the names of one query."""
 
-    def __init__(self, dialect: str, columns: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, dialect: str, columns: Mapping[str, Sequence[str]], used: Mapping[str, Collection[str]]) -> None:
         self.tables: dict[str, None] = {}
+        self.proven: set[SourceColumn] = set()
         self._columns = columns
+        self._used = used
         self._dialect = dialect
         self._steps = 0
         self._queries: dict[int, _Rows] = {}
@@ -312,8 +331,10 @@ class _NameResolver:
         named = {self._key(name): value for name, value in map(self._projection, select.expressions) if name}
         for key, kind in _CLAUSES.items():
             clause = select.args.get(key)
-            for part in () if clause is None else clause.expressions or [clause.this]:
-                scope.decides.append(_by_rows(self._clause(part, select, named, scope), kind))
+            parts = () if clause is None else clause.expressions or [clause.this]
+            scope.may_be_outer = kind is Kind.FILTER and not self._qualifies(parts, scope)
+            scope.decides += [_by_rows(self._clause(part, select, named, scope), kind) for part in parts]
+            scope.may_be_outer = False
         if select.args.get("distinct") is not None:
             scope.decides += [_by_rows(item.kinds, Kind.GROUP_BY) for item in found.items if item.table is None]
         found.rows = self._all(scope.decides)
@@ -329,6 +350,14 @@ class _NameResolver:
             called = named.get(self._key(inside.name))
             return self._value(called, scope) if called is not None and called is not inside else None
         return sources
+
+    def _qualifies(self, conditions: Iterable[Any], scope: _Scope) -> bool:
+        """Return whether conditions name a table of a query around: then names without a table are none of its own."""
+        columns = (each for each in self._walk(conditions) if isinstance(each, exp.Column) and each.table)
+        return any(
+            self._key(each.table) not in scope.named and self._in_scopes(scope, self._key(each.table)) is not None
+            for each in columns
+        )
 
     def _all(self, parts: Iterable[SourceKinds | None]) -> SourceKinds | None:
         """Return the union of sources as they arrive; None if one of them is not known."""
@@ -443,7 +472,9 @@ class _NameResolver:
             self._from(join.this, scope)
             on = join.args.get("on")
             if on is not None:
+                scope.may_be_outer = not self._qualifies([on], scope)
                 scope.decides.append(_by_rows(self._value(on, scope), Kind.JOIN))
+                scope.may_be_outer = False
             if not isinstance(node, exp.Select):
                 # In brackets, which the search through the SELECT does not enter.
                 self._conditions([join.args.get("on")], scope)
@@ -518,7 +549,8 @@ class _NameResolver:
         self.tables[name] = None
         if name in self._columns:
             return _Rows([ResultColumn(each, {(name, each): _SAME}) for each in self._columns[name]])
-        return _Rows([ResultColumn(None, table=name)])
+        used = {self._key(each): {(name, each): _SAME} for each in self._used.get(name, ())}
+        return _Rows([ResultColumn(None, table=name)], used=used)
 
     def _function(self, function: Any, scope: _Scope) -> _Rows:
         """Return what a function in FROM gives: what it reads is known only of functions that make up their rows."""
@@ -566,6 +598,7 @@ class _NameResolver:
                 qualifier = value.table if isinstance(value, exp.Column) else None
                 more = self._star(scope, qualifier or None, star)
                 found.items += more.items
+                found.used = {**found.used, **more.used}
                 found.every = more.every if more.every is not _ABSENT else found.every
             elif type(value).__name__ == "Columns" or (not name and self._makes_columns(value)):
                 found.every = None
@@ -614,7 +647,14 @@ class _NameResolver:
         items = [i for rows in chosen for i in rows.items if i.name is None or self._key(i.name) not in left_out]
         unknown = changed or bool(scope.using) or any(rows.every is not _ABSENT for rows in chosen)
         self._count(len(items))
-        return _Rows(items, None if unknown else _ABSENT)
+        keys = Counter(key for rows in chosen for key in rows.used)
+        used = {
+            key: sources
+            for rows in chosen
+            for key, sources in rows.used.items()
+            if keys[key] == 1 and key not in left_out and not changed
+        }
+        return _Rows(items, None if unknown else _ABSENT, used=used)
 
     def _in_scopes(self, scope: _Scope | None, key: str) -> _Rows | None:
         while scope is not None:
@@ -629,19 +669,14 @@ class _NameResolver:
             value = value.this
         if isinstance(value, exp.Column):
             return self._column(value, scope)
-        if isinstance(value, exp.Dot) and not isinstance(value.this, exp.Column):
-            return self._dotted(value, scope)
         parts: list[SourceKinds | None] = []
         for node, kind in self._parts(value):
             if isinstance(node, exp.Column):
                 parts.append({} if self._names_dictionary(node) else self._as(self._column(node, scope), kind))
-            elif isinstance(node, exp.Dot) and node is not value and not isinstance(node.this, exp.Column):
+            elif _is_field(node):
                 parts.append(self._as(self._dotted(node, scope), kind))
             elif isinstance(node, _QUERIES):
-                rows = self.query(node, scope, scope.ctes)
-                parts += [self._as(item.kinds, kind) for item in rows.items]
-                parts += [None] if rows.tables or rows.every is None else []
-                parts.append(self._as(rows.rows or {}, kind))
+                parts += self._queried(node, kind, scope)
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 parts.append(None)
             elif isinstance(node, exp.Window) and self._key(node.alias) in scope.windows:
@@ -650,6 +685,14 @@ class _NameResolver:
             elif self._dialect == "clickhouse":
                 parts.append(self._as(self._dictionary(node), kind))
         return self._all(parts)
+
+    def _queried(self, query: Any, kind: Kind, scope: _Scope) -> Iterator[SourceKinds | None]:
+        """Yield the sources of a query in an expression, which uses its value in this way."""
+        rows = self.query(query, scope, scope.ctes)
+        yield from (self._as(item.kinds, kind) for item in rows.items)
+        if rows.tables or rows.every is None:
+            yield None
+        yield self._as(rows.rows or {}, kind)
 
     def _dotted(self, dot: Any, scope: _Scope) -> SourceKinds | None:
         """Return the sources of a field of an expression."""
@@ -675,8 +718,7 @@ class _NameResolver:
                 self._count(1)
                 yield node, kind
                 # The parts of a name are no names.
-                is_field = isinstance(node, exp.Dot) and node is not value
-                if not isinstance(node, _QUERIES) and not isinstance(node, exp.Column) and not is_field:
+                if not isinstance(node, (*_QUERIES, exp.Column)) and not _is_field(node):
                     waiting.append(iter([(part, compose(kind, use)) for part, use in _arguments(node)]))
 
     def _names_dictionary(self, column: Any) -> bool:
@@ -720,10 +762,10 @@ class _NameResolver:
         """Return the sources of a column of one table, perhaps with a field of it."""
         if self._dialect == "clickhouse":
             found = self._named(rows, ".".join(names))
-            return None if found is _ABSENT else found  # type: ignore[no-any-return]
+            return None if found is _ABSENT else found
         found = self._named(rows, names[0])
         if found is _ABSENT or found is None or len(names) == 1:
-            return None if found is _ABSENT else found  # type: ignore[no-any-return]
+            return None if found is _ABSENT else found
         return self._field_of(rows.columns(self._key(names[0]), self._key), found, names[1:])
 
     def _field_of(self, items: list[ResultColumn], found: SourceKinds, names: list[str]) -> SourceKinds | None:
@@ -765,7 +807,7 @@ class _NameResolver:
         for expressions, wins in ((scope.scalars, True), (scope.aliases, self._dialect == "clickhouse")):
             if wins and key in expressions and key not in scope.solving:
                 return self._alias(scope, key, expressions[key])
-        explicit = [rows for rows in scope.rows if rows.columns(key, self._key)]
+        explicit = [rows for rows in scope.rows if rows.has(key, self._key)]
         others = [rows for rows in scope.rows if rows.tables or rows.every is not _ABSENT]
         if key in scope.using:
             return self._joined([self._named(rows, name) for rows in scope.using[key]], Kind.TRANSFORMATION)
@@ -776,12 +818,28 @@ class _NameResolver:
         if key in scope.earlier:
             # A table whose columns are not known may have it, and is asked first.
             return None if others else self._alias(scope, key, scope.earlier[key])
-        function = scope.named.get(key)
+        return self._guessed(scope, name, others)
+
+    def _guessed(self, scope: _Scope, name: str, others: list[_Rows]) -> Any:
+        """Return the sources of a name that nothing in a scope certainly has, if only one of its tables may have it."""
+        function = scope.named.get(self._key(name))
         if function is not None and not function.items and function.every is not _ABSENT:
             return function.every
         if not others:
             return _ABSENT
-        return self._named(others[0], name) if len(others) == 1 else None
+        if len(others) > 1 or (scope.may_be_outer and self._may_have(scope.outer, name)):
+            return None
+        return self._named(others[0], name)
+
+    def _may_have(self, scope: _Scope | None, name: str) -> bool:
+        """Return whether a query around may have a column of a name: a condition may be about its rows."""
+        while scope is not None:
+            if any(
+                rows.tables or rows.every is not _ABSENT or rows.has(self._key(name), self._key) for rows in scope.rows
+            ):
+                return True
+            scope = scope.outer
+        return False
 
     def _alias(self, scope: _Scope, key: str, expression: Any) -> SourceKinds | None:
         """Return the sources of another expression of the same SELECT, which is solved once."""
@@ -797,9 +855,14 @@ class _NameResolver:
         self._count(1)
         if found:
             return found[0].kinds if len(found) == 1 else None
+        if self._key(name) in rows.used:
+            return rows.used[self._key(name)]
         if rows.every is not _ABSENT or not rows.tables:
             return rows.every
-        return {(rows.tables[0], name): _SAME} if len(rows.tables) == 1 else None
+        if len(rows.tables) > 1:
+            return None
+        self.proven.add((rows.tables[0], name))
+        return {(rows.tables[0], name): _SAME}
 
     def _joined(self, parts: Iterable[Any], kind: Kind) -> SourceKinds | None:
         """Return the union of sources, which are used in this way; None if one is not known."""
@@ -847,10 +910,13 @@ class _NameResolver:
 
 
 def _by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
-    """Return sources as what decides about rows in this way; what decides about rows already stays as it is."""
-    if sources is None:
-        return None
-    return {s: frozenset([each if each in _OF_ROWS else kind for each in kinds]) for s, kinds in sources.items()}
+    """Return sources as what decides about rows in this way."""
+    return None if sources is None else dict.fromkeys(sources, frozenset([kind]))
+
+
+def _is_field(node: Any) -> bool:
+    """Return whether a node takes a field of an expression that is no name."""
+    return isinstance(node, exp.Dot) and not isinstance(node.this, exp.Column)
 
 
 def _struct_fields(value: Any) -> Iterator[tuple[str, Any]]:

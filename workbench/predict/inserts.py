@@ -1,4 +1,4 @@
-"""Hive's insert of one relation into several tables (`FROM t INSERT INTO a SELECT ... INSERT INTO b ...`), taken apart."""
+"""Hive's insert of one relation into several tables (`FROM t INSERT INTO a SELECT ... INSERT INTO b ...`), apart."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ which of them a name without a table means.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ SPARK = "spark"
 DIALECTS = ("databricks", "duckdb", "snowflake", "bigquery", "postgres", "redshift", "trino", "clickhouse", "tsql",
             "oracle", "mysql", "teradata")  # fmt: skip
 """What is tried, in this order, for a statement that Spark's own grammar does not have."""
+# Each statement that Spark refuses is read several times.
+_MOST_TREES = 1024
 _NO_QUOTES = re.compile(r"\w+")
 # Before the word TABLE: what a query follows, and what the table follows that is filled.
 _BEFORE_QUERY = frozenset({"", "(", ")", "AS", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS"})
@@ -60,6 +62,7 @@ class TextLineage:
         given: the columns of the target that get constants from a PARTITION clause, in lower case.
         rows: the source columns that decide about all rows, and how.
         rows_known: whether these are all.
+        proven: the columns that tables which are not known must have, as the statement is to be valid.
     """
 
     target: str
@@ -70,17 +73,30 @@ class TextLineage:
     given: frozenset[str] = frozenset()
     rows: SourceKinds = attrs.field(factory=dict)
     rows_known: bool = True
+    proven: frozenset[tuple[str, str]] = frozenset()
 
 
-def read_statement(
-    statement: str, columns: Mapping[str, Sequence[str]] | None = None, dialect: str = ""
-) -> tuple[TextLineage, ...] | None:
+@attrs.frozen
+class Known:
+    """
+    What is known of the tables in a text, by their names as they are spelled there.
+
+    Args:
+        columns: tables and views -> all their columns.
+        used: other tables -> some of their columns, which other statements use.
+    """
+
+    columns: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
+    used: Mapping[str, Collection[str]] = attrs.field(factory=dict)
+
+
+def read_statement(statement: str, known: Known | None = None, dialect: str = "") -> tuple[TextLineage, ...] | None:
     """
     Return what a statement reads and writes, by its text: one value for each table that it writes.
 
     Args:
         statement: the text.
-        columns: the tables and views that are known, by their names as they are spelled -> their columns.
+        known: what is known of its tables.
         dialect: the SQL in which it is written, as sqlglot calls it; empty for that of Spark, or of any database whose
             grammar has the statement.
 
@@ -95,24 +111,24 @@ def read_statement(
 
     if len(statement) > MOST_CHARACTERS:
         return (TextLineage("", named_tables(statement, dialect or SPARK)),)
-    found = [_read_one(each, columns or {}, dialect) for each in single_inserts(_for_sqlglot(statement))]
+    found = [_read_one(each, known or Known(), dialect) for each in single_inserts(_for_sqlglot(statement))]
     told = tuple(each for each in found if each is not None)
     return told if len(told) == len(found) else None
 
 
-def _read_one(text: str, columns: Mapping[str, Sequence[str]], dialect: str) -> TextLineage | None:
+def _read_one(text: str, known: Known, dialect: str) -> TextLineage | None:
     from sqlglot.errors import SqlglotError
 
     tree, dialect = _tree(text, dialect)
     if tree is None:
         return None
     try:
-        return _read(tree, columns, dialect) or TextLineage(target_in(text), named_tables(text, dialect))
+        return _read(tree, known, dialect) or TextLineage(target_in(text), named_tables(text, dialect))
     except (SqlglotError, RecursionError):
         return None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_MOST_TREES)
 def _tree(text: str, dialect: str) -> tuple[Any, str]:
     """Return the tree of one statement, with the dialect in which it can be parsed; None if it can't be."""
     from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
@@ -180,7 +196,7 @@ def target_in(statement: str) -> str:
     return ""
 
 
-def _read(tree: Any, known: Mapping[str, Sequence[str]], dialect: str) -> TextLineage | None:
+def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     """Return what a parsed statement reads and writes; None for a kind that is not read."""
     from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError
     from sqlglot import exp
@@ -212,16 +228,18 @@ def _read(tree: Any, known: Mapping[str, Sequence[str]], dialect: str) -> TextLi
         plain = [(name, sources) for name, (_, sources) in zip(names, plain, strict=True)]
     tables = tuple(spelled.get(name, name) for name in found.tables)
     rows = _spelled(found.rows, spelled) or {}
-    return TextLineage(written, tables, tuple(plain), whole, by_position, given, rows, found.rows_known)
+    proven = frozenset((spelled.get(table, table), column) for table, column in found.proven)
+    return TextLineage(written, tables, tuple(plain), whole, by_position, given, rows, found.rows_known, proven)
 
 
-def _resolved(query: Any, known: Mapping[str, Sequence[str]], dialect: str) -> tuple[Query, dict[str, str]]:
+def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, str]]:
     """Return what a query reads, and the names of its tables as they are read -> as they are spelled."""
     from openlineage_pyspark.facets.datasets.foreign_sql import read_parsed
 
     spelled = _spellings(query)
-    columns = {name: known[spelling] for name, spelling in spelled.items() if spelling in known}
-    return read_parsed(query, dialect, columns), spelled
+    columns = {name: known.columns[each] for name, each in spelled.items() if each in known.columns}
+    used = {name: known.used[each] for name, each in spelled.items() if each in known.used}
+    return read_parsed(query, dialect, columns, used), spelled
 
 
 @attrs.frozen
@@ -241,7 +259,7 @@ class _Assigned:
     decides: Any = None
 
 
-def _changed(tree: Any, known: Mapping[str, Sequence[str]], dialect: str) -> TextLineage | None:
+def _changed(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     """Return what a MERGE, an UPDATE or a DELETE reads and writes; None if it names no table to change."""
     from sqlglot import exp
 
@@ -262,12 +280,13 @@ def _changed(tree: Any, known: Mapping[str, Sequence[str]], dialect: str) -> Tex
 class _Changes:
     """Collects what a statement does to the columns of its target."""
 
-    def __init__(self, target: str, known: Mapping[str, Sequence[str]], dialect: str) -> None:
+    def __init__(self, target: str, known: Known, dialect: str) -> None:
         self.target = target
         self.columns: dict[str, tuple[str, SourceKinds | None]] = {}
         self.whole = True
         self.rows: dict[tuple[str, str], frozenset[Kind]] = {}
         self.rows_known = True
+        self.proven: set[tuple[str, str]] = set()
         self._known = known
         self._dialect = dialect
 
@@ -327,9 +346,11 @@ class _Changes:
         if query is None:
             return None
         try:
-            return _resolved(query, self._known, self._dialect)
+            found, spelled = _resolved(query, self._known, self._dialect)
         except UnreadableError:
             return None
+        self.proven |= {(spelled.get(table, table), column) for table, column in found.proven}
+        return found, spelled
 
 
 def _composed(sources: SourceKinds, kind: Kind) -> SourceKinds:

@@ -16,7 +16,7 @@ from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
-from openlineage_pyspark.workbench.predict.reading import TextLineage, read_statement
+from openlineage_pyspark.workbench.predict.reading import Known, TextLineage, read_statement
 from openlineage_pyspark.workbench.predict.refused_views import behind_views
 from openlineage_pyspark.workbench.predict.session import (
     PIPELINE_TABLES,
@@ -37,11 +37,12 @@ from openlineage_pyspark.workbench.predict.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.facets.datasets.foreign_sql import SourceKinds
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.lineage import InputField
+    from openlineage_pyspark.listener.analyze import EncodedQuery
     from openlineage_pyspark.listener.probe.client import Refusal
     from openlineage_pyspark.workbench.predict.declared import Parts
     from openlineage_pyspark.workbench.report import Lineage
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _MADE_OF_QUERY = PIPELINE_TABLES | {"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"}
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
+# What one statement tells helps another one, which helps a third one.
+_MOST_ROUNDS = 4
 _TEMPORARY = "CreateViewCommand"
 
 
@@ -161,8 +164,84 @@ def lineage_of_answers(
     """
     known = DeclaredTables(tables)
     views: dict[Identifier, Lineage] = {}
-    found = (_told(answer, known, views) for answer in answers)
+    every = tuple(answers)
+    used = _used_columns(every, known)
+    found = (_told(answer, known, views, used) for answer in every)
     return tuple(each for each in found if each.lineage is not None or each.problem is not None)
+
+
+def _used_columns(answers: Iterable[StatementAnswer], known: DeclaredTables) -> Mapping[Identifier, Collection[str]]:
+    """
+    Return which columns the tables must have that nothing declares, as all statements are to be valid.
+
+    What one statement tells of a table decides in another one which table a name means; so it goes on until no
+    statement tells more.
+    """
+    pending = [_Refused(each, known) for each in answers if each.analyzed.refusal is not None]
+    found: dict[Identifier, set[str]] = {}
+    for _ in range(_MOST_ROUNDS):
+        told: dict[Identifier, set[str]] = {}
+        for each in pending:
+            for table, column in each.proven(found):
+                if column.lower() not in found.get(table, ()):
+                    told.setdefault(table, set()).add(column.lower())
+        for table, columns in told.items():
+            found.setdefault(table, set()).update(columns)
+        pending = [each for each in pending if not told.keys().isdisjoint(each.tables.values())]
+    return found
+
+
+class _Refused:
+    """
+    A statement that Spark refuses, with what is known of its tables.
+
+    Args:
+        answer: what Spark told.
+        known: the tables that were known before.
+
+    Attributes:
+        tables: the tables in it that are not known, by their names as they are spelled.
+    """
+
+    def __init__(self, answer: StatementAnswer, known: DeclaredTables) -> None:
+        self._text = answer.statement.text
+        told, analyzed = _read(self._text), answer.analyzed
+        names = dict.fromkeys(name for each in told for name in each.tables if name not in analyzed.tables)
+        self.tables = {name: _unknown(name, analyzed, known).identifier for name in names}
+        columns = {name: _columns_of(query) for name, query in analyzed.tables.items()} if names else {}
+        self._known = Known(columns)
+
+    def proven(self, used: Mapping[Identifier, Collection[str]]) -> Iterator[tuple[Identifier, str]]:
+        """
+        Yield tables that are not known with columns that they must have.
+
+        Args:
+            used: those that are known by now.
+        """
+        if not self.tables:
+            return
+        known = attrs.evolve(self._known, used=_used_by_name(self.tables, used))
+        for each in _read(self._text, known):
+            for name, column in each.proven:
+                if name in self.tables:
+                    yield self.tables[name], column
+
+
+def _used_by_name(
+    tables: Mapping[str, Identifier], used: Mapping[Identifier, Collection[str]]
+) -> dict[str, Collection[str]]:
+    """Return the columns that tables must have, by the names of the tables as they are spelled."""
+    return {name: used[table] for name, table in tables.items() if table in used}
+
+
+def _columns_of(query: EncodedQuery) -> tuple[str, ...]:
+    """Return the names of the columns of a query."""
+    return tuple(column.name for _, columns in lineage_of_query(query).outputs for column in columns.columns)
+
+
+def _unknown(name: str, analyzed: Analyzed, known: DeclaredTables) -> Dataset:
+    """Return the dataset for the name of a table that Spark does not know."""
+    return _known_as(unknown_table(name, analyzed.catalog, analyzed.database), known)
 
 
 def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
@@ -181,17 +260,17 @@ def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
 
 def _declare_told(session: ScriptSession, statement: ScriptStatement, known: Mapping[str, FoundTable]) -> None:
     """Make a table known that a statement makes which Spark refuses, if its text tells all of its columns."""
-    (told,) = _read(statement.text, {name: tuple(table.types) for name, table in known.items()})
+    (told,) = _read(statement.text, Known({name: tuple(table.types) for name, table in known.items()}))
     if told.columns and told.whole:
         columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
         place = f"{statement.file}:{statement.line}"
         session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
 
 
-def _read(text: str, columns: Mapping[str, Sequence[str]] | None = None) -> tuple[TextLineage, ...]:
+def _read(text: str, known: Known | None = None) -> tuple[TextLineage, ...]:
     """Return what a text says of what it reads and writes; nothing if it can't be read."""
     try:
-        return read_statement(text, columns) or ()
+        return read_statement(text, known) or ()
     except ImportError:
         return ()
 
@@ -210,7 +289,12 @@ def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> s
     return types.get(column.lower(), TEXT_TYPE)
 
 
-def _told(answer: StatementAnswer, known: DeclaredTables, views: dict[Identifier, Lineage]) -> StatementLineage:
+def _told(
+    answer: StatementAnswer,
+    known: DeclaredTables,
+    views: dict[Identifier, Lineage],
+    used: Mapping[Identifier, Collection[str]],
+) -> StatementLineage:
     """Return the lineage of a statement; add the view that it makes to `views` if Spark refuses that."""
     statement, told = answer.statement, answer.analyzed
     if told.refusal is not None:
@@ -222,9 +306,16 @@ def _told(answer: StatementAnswer, known: DeclaredTables, views: dict[Identifier
             return with_names(lineage_of_query(told.tables[name]), lambda dataset: _known_as(dataset, known))
 
         def unknown(name: str) -> Dataset:
-            return _known_as(unknown_table(name, told.catalog, told.database), known)
+            return _unknown(name, told, known)
 
-        found = lineage_of_text(statement.text, problem.message, table, unknown, is_sql=bool(told.kind))
+        found = lineage_of_text(
+            statement.text,
+            problem.message,
+            table,
+            unknown,
+            is_sql=bool(told.kind),
+            used=lambda name: used.get(unknown(name).identifier, ()),
+        )
         if found is not None:
             found = behind_views(found, views)
             if told.kind in _VIEWS:

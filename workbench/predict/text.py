@@ -8,7 +8,7 @@ what Spark can, the tables are still told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -26,7 +26,7 @@ from openlineage_pyspark.facets.model.lineage import (
 )
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.sql_lexer import dotted
-from openlineage_pyspark.workbench.predict.reading import TextLineage, read_statement, tables_in
+from openlineage_pyspark.workbench.predict.reading import Known, TextLineage, read_statement, tables_in
 from openlineage_pyspark.workbench.report import Lineage
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def lineage_of_text(
     *,
     is_sql: bool = False,
     dialect: str = "",
+    used: Callable[[str], Collection[str]] = lambda _: (),
 ) -> Lineage | None:
     """
     Return the lineage that the text of a statement tells.
@@ -62,11 +63,12 @@ def lineage_of_text(
         unknown: gives the dataset for the name of a table that Spark does not know.
         is_sql: whether Spark can parse the text.
         dialect: the SQL in which it is written, as for `read_statement`.
+        used: gives columns that other statements use of a table that Spark does not know.
 
     Returns:
         Edges of the certainty `unknown`, with a gap that says why; None if the text is no SQL, or names no table.
     """
-    found, missing = _told(statement, known, is_sql=is_sql, dialect=dialect)
+    found, missing = _told(statement, known, used, is_sql=is_sql, dialect=dialect)
     if not any(each.tables or each.target for each in found):
         return None
     why = f"Spark can't analyze the statement ({why}): its lineage is taken from its text{missing}"
@@ -84,7 +86,12 @@ def lineage_of_text(
 
 
 def _told(
-    statement: str, known: Callable[[str], Lineage | None], *, is_sql: bool, dialect: str
+    statement: str,
+    known: Callable[[str], Lineage | None],
+    used: Callable[[str], Collection[str]],
+    *,
+    is_sql: bool,
+    dialect: str,
 ) -> tuple[tuple[TextLineage, ...], str]:
     """Return what a text says, and what is missing to read more of it."""
     try:
@@ -99,7 +106,8 @@ def _told(
         for name, lineage in tables.items()
         if lineage is not None
     }
-    again = read_statement(statement, columns, dialect) if columns else found
+    further = {name: names for name, lineage in tables.items() if lineage is None and (names := used(name))}
+    again = read_statement(statement, Known(columns, further), dialect) if columns or further else found
     return again if again is not None else found, ""
 
 
