@@ -14,6 +14,8 @@ from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlin
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Kind, OutputColumn
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.sql_lexer import tokens
+from openlineage_pyspark.listener.guard import CaughtException, Guard
+from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
 from openlineage_pyspark.workbench.predict.reading import Known, TextLineage, read_statement
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.listener.analyze import EncodedQuery
-    from openlineage_pyspark.listener.probe.client import Refusal
     from openlineage_pyspark.workbench.predict.declared import Parts
     from openlineage_pyspark.workbench.report import Lineage
 
@@ -121,15 +122,20 @@ class StatementLineage:
         lineage: its lineage; None if it has none, or nothing could be told.
         problem: why Spark can't analyze it; None if it can. The lineage is then that of its text, or that with a
             function that can't be read in the place of one that is not known.
+        from_text: whether the lineage is that of the text.
     """
 
     statement: ScriptStatement
     lineage: Lineage | None = None
     problem: Problem | None = None
+    from_text: bool = False
 
 
 def answers_of(
-    scripts: Sequence[Script], tables: Iterable[DeclaredTable], conf: Mapping[str, str]
+    scripts: Sequence[Script],
+    tables: Iterable[DeclaredTable],
+    conf: Mapping[str, str],
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> tuple[StatementAnswer, ...]:
     """
     Return what Spark tells of the statements of scripts, in one session of its own.
@@ -138,6 +144,7 @@ def answers_of(
         scripts: the scripts in the order in which they run.
         tables: the tables that are known before.
         conf: Spark properties.
+        progress: is called before each statement, with how many are done and how many there are.
 
     Raises:
         LineageError: no such session starts.
@@ -147,9 +154,28 @@ def answers_of(
         return ()
     with throw_away_session(conf) as spark:
         session = ScriptSession(spark, DeclaredTables(tables))
-        return tuple(
-            StatementAnswer(statement, analyzed(session, statement), is_ddl) for statement, is_ddl in statements
-        )
+        answers = []
+        for at, (statement, is_ddl) in enumerate(statements):
+            progress(at, len(statements))
+            answers.append(StatementAnswer(statement, _analyzed(session, statement), is_ddl))
+        return tuple(answers)
+
+
+def _analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
+    """Analyze a statement. A fault of this program costs that statement alone."""
+    found = _guard().attempt("the analysis of a statement", analyzed, session, statement)
+    return Analyzed("", refusal=_fault(found)) if isinstance(found, CaughtException) else found
+
+
+def _guard() -> Guard:
+    """Return what catches every exception; it is told as the problem of a statement, and not logged."""
+    guard = Guard()
+    guard.expected = (Exception,)
+    return guard
+
+
+def _fault(caught: CaughtException) -> Refusal:
+    return Refusal("INTERNAL_ERROR", f"this program fails here with {caught.name}: please report the statement")
 
 
 def lineage_of_answers(
@@ -165,8 +191,8 @@ def lineage_of_answers(
     known = DeclaredTables(tables)
     views: dict[Identifier, Lineage] = {}
     every = tuple(answers)
-    used = _used_columns(every, known)
-    found = (_told(answer, known, views, used) for answer in every)
+    used = _guard().run("the columns that statements use", _used_columns, every, known) or {}
+    found = (_guarded(answer, known, views, used) for answer in every)
     return tuple(each for each in found if each.lineage is not None or each.problem is not None)
 
 
@@ -289,6 +315,19 @@ def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> s
     return types.get(column.lower(), TEXT_TYPE)
 
 
+def _guarded(
+    answer: StatementAnswer,
+    known: DeclaredTables,
+    views: dict[Identifier, Lineage],
+    used: Mapping[Identifier, Collection[str]],
+) -> StatementLineage:
+    """Return the lineage of a statement. A fault of this program costs that statement alone."""
+    found = _guard().attempt("the lineage of a statement", _told, answer, known, views, used)
+    if not isinstance(found, CaughtException):
+        return found
+    return StatementLineage(answer.statement, problem=_problem(answer.statement, _fault(found)))
+
+
 def _told(
     answer: StatementAnswer,
     known: DeclaredTables,
@@ -320,7 +359,7 @@ def _told(
             found = behind_views(found, views)
             if told.kind in _VIEWS:
                 found = _with_view(found, views, is_temporary=told.kind == _TEMPORARY)
-        return StatementLineage(statement, None if answer.is_ddl else found, problem)
+        return StatementLineage(statement, None if answer.is_ddl else found, problem, from_text=True)
     missed = None if told.missed is None else _problem(statement, told.missed)
     if told.query is None or answer.is_ddl:
         return StatementLineage(statement, problem=missed)

@@ -252,17 +252,24 @@ class ScriptSession:
             if not (in_script and _first_word(text) == "SET") and (kind or _first_word(text) not in _OF_OTHERS):
                 refusal = self._missed or self._explained(self._placed(refusal_of(problem)))
         except UnknownVariableError as problem:
-            refusal = Refusal("", str(problem), line=problem.line, column=problem.column)
-        except (ValueError, ProbeError) as problem:
-            refusal = Refusal("", str(problem))
+            refusal = Refusal("NO_VALUE", str(problem), line=problem.line, column=problem.column)
+        except ValueError as problem:
+            refusal = Refusal("UNSUPPORTED_STATEMENT", str(problem))
+        except ProbeError as problem:
+            refusal = Refusal("INTERNAL_ERROR", str(problem))
+        finally:
+            self._clean()
+        missed = None if refusal is not None else self._missed
+        return Analyzed(kind, query, refusal, missed, catalog, database, from_text=from_text)
+
+    def _clean(self) -> None:
+        """Forget what was supplied for one statement."""
         if self._loosened or self._guesses:
             self._loosened = False
             self._guesses.clear()
             self._put_from_text(of_any_type=False)
         while self._stubs:
             self._spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {in_backticks(self._stubs.pop())}")
-        missed = None if refusal is not None else self._missed
-        return Analyzed(kind, query, refusal, missed, catalog, database, from_text=from_text)
 
     def _variable(self, name: str) -> str | None:
         """Return the value of a variable of scripts; None if it has none."""
