@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.declared import DeclaredTable
     from openlineage_pyspark.workbench.predict.scripts import Script
 
-_FORMAT = 4
+_FORMAT = 5
 _MOST_KEPT = 20
 _ENDING = ".json"
 _PACKAGES = ("openlineage-pyspark", "pyspark")
@@ -75,6 +75,7 @@ def _document(answer: StatementAnswer) -> dict[str, Any]:
         "catalog": analyzed.catalog,
         "database": analyzed.database,
         "tables": {name: query.plan for name, query in analyzed.tables.items()},
+        "text": analyzed.text,
         "fromText": [[list(parts), place] for parts, place in analyzed.from_text.items()],
     }
 
@@ -98,6 +99,7 @@ def _answer(document: Mapping[str, Any]) -> StatementAnswer:
         document["database"],
         {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
         {tuple(parts): place for parts, place in document["fromText"]},
+        document["text"],
     )
     loops = tuple(Loop(**each) for each in document["statement"]["loops"])
     statement = ScriptStatement(**{**document["statement"], "loops": loops})

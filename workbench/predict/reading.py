@@ -16,6 +16,7 @@ import attrs
 from openlineage_pyspark.facets.datasets.sql_tables import named_tables
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.workbench.predict.databricks import as_spark
 from openlineage_pyspark.workbench.predict.inserts import single_inserts
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ def _for_sqlglot(statement: str) -> str:
     A query `TABLE t` becomes `SELECT * FROM t`, ALTER VIEW with a query CREATE VIEW, and a flow of a pipeline the
     INSERT that it is; the word STREAM before a table of a pipeline is left out.
     """
+    statement = as_spark(statement) if statement[:1].isalpha() else statement
     parts: list[str] = []
     first = before = ""
     streams = _OF_PIPELINES.match(statement) is not None

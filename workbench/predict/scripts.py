@@ -230,7 +230,7 @@ class _Refused:
     """
 
     def __init__(self, answer: StatementAnswer, known: DeclaredTables) -> None:
-        self._text = answer.statement.text
+        self._text = answer.analyzed.text or answer.statement.text
         told, analyzed = _read(self._text), answer.analyzed
         names = dict.fromkeys(name for each in told for name in each.tables if name not in analyzed.tables)
         self.tables = {name: _unknown(name, analyzed, known).identifier for name in names}
@@ -275,21 +275,21 @@ def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
     found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops)
     if found.refusal is None:
         return found
-    told = _read(statement.text)
+    text = found.text or statement.text
+    told = _read(text)
     spelled = {name: session.table(name) for each in told for name in (*each.tables, each.target) if name}
     known = {name: table for name, table in spelled.items() if table is not None}
-    makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(statement.text))
+    makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
     if makes and len(told) == 1 and told[0].target:
-        _declare_told(session, statement, known)
+        _declare_told(session, text, f"{statement.file}:{statement.line}", known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 
-def _declare_told(session: ScriptSession, statement: ScriptStatement, known: Mapping[str, FoundTable]) -> None:
+def _declare_told(session: ScriptSession, text: str, place: str, known: Mapping[str, FoundTable]) -> None:
     """Make a table known that a statement makes which Spark refuses, if its text tells all of its columns."""
-    (told,) = _read(statement.text, Known({name: tuple(table.types) for name, table in known.items()}))
+    (told,) = _read(text, Known({name: tuple(table.types) for name, table in known.items()}))
     if told.columns and told.whole:
         columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
-        place = f"{statement.file}:{statement.line}"
         session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
 
 
@@ -348,7 +348,7 @@ def _told(
             return _unknown(name, told, known)
 
         found = lineage_of_text(
-            statement.text,
+            told.text or statement.text,
             problem.message,
             table,
             unknown,

@@ -36,6 +36,7 @@ from openlineage_pyspark.listener.probe.client import (
     refusal_of,
     spark_errors,
 )
+from openlineage_pyspark.workbench.predict.databricks import as_spark, has_no_lineage, reads_files
 from openlineage_pyspark.workbench.predict.declared import (
     SPARK_CATALOG,
     DeclaredTable,
@@ -46,7 +47,7 @@ from openlineage_pyspark.workbench.predict.declared import (
 )
 from openlineage_pyspark.workbench.predict.headers import plainly_created
 from openlineage_pyspark.workbench.predict.text import is_format_and_path
-from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, substituted
+from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, placeheld, substituted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -132,8 +133,6 @@ _CARRIED_OUT = frozenset(
     }
 )
 # Kinds that begin with these words have no lineage of columns, except those above that take it from a query.
-# What other engines take, and Spark can't parse: it has no lineage there either.
-_OF_OTHERS = frozenset({"ANALYZE", "DENY", "GRANT", "OPTIMIZE", "REVOKE", "VACUUM"})
 _FUNCTIONS = frozenset({"CreateFunction", "CreateFunctionCommand"})
 _QUOTED = re.compile(r'"(\w+)"')
 _REFRESHED = re.compile(r"CREATE(\s+OR\s+REFRESH)\b", re.IGNORECASE)
@@ -159,6 +158,8 @@ class Analyzed:
             spelled there -> the analyzed plan of all its columns.
         from_text: the tables that were declared as the text of a statement tells that Spark refuses: the name of each
             -> the place of that statement.
+        text: of a statement that Spark refuses, what was read in its place: with the values of variables, and without
+            what only other engines have; empty if that is the statement itself.
     """
 
     kind: str
@@ -169,6 +170,7 @@ class Analyzed:
     database: str = "default"
     tables: Mapping[str, EncodedQuery] = attrs.field(factory=dict)
     from_text: Mapping[Parts, str] = attrs.field(factory=dict)
+    text: str = ""
 
 
 @attrs.frozen
@@ -219,6 +221,7 @@ class ScriptSession:
         self._guesses: dict[tuple[Parts, str], str] = {}
         self._is_rewritten = False
         self._missed: Refusal | None = None
+        self._unset: Refusal | None = None
         self._stubs: list[str] = []
         self._declared: set[str] = set()
 
@@ -235,32 +238,65 @@ class ScriptSession:
         from_text = dict(self._from_text)
         catalog, database = self._current()
         kind, query, refusal = "", None, None
+        given, text = text, self._substituted(text)
         self._is_rewritten, self._missed = False, None
         try:
             with as_probe_error():
-                text = _without_refresh(substituted(text, self._variable))
-                parsed = self._spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+                text, parsed = self._parsed(text)
                 kind = str(parsed.nodeName())
                 if in_script and kind == "CreateVariable":
                     text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
-                plan = self._analyzed(text, kind, parsed)
+                plan = self._analyzed(text, kind, parsed) if self._unset is None else None
                 # The names of tables are those of the script, whatever the machine's configuration makes of paths.
                 query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
-                self._follow(text, kind, parsed, plan)
+                if self._unset is None:
+                    self._follow(text, kind, parsed, plan)
         except spark_errors() as problem:
-            # In a script, SET may stand before a variable of its own, or before several in parentheses.
-            if not (in_script and _first_word(text) == "SET") and (kind or _first_word(text) not in _OF_OTHERS):
+            # In a script, SET may be before a variable of its own, or before several in parentheses.
+            if not (in_script and _first_word(text) == "SET") and (kind or not has_no_lineage(text)):
                 refusal = self._missed or self._explained(self._placed(refusal_of(problem)))
-        except UnknownVariableError as problem:
-            refusal = Refusal("NO_VALUE", str(problem), line=problem.line, column=problem.column)
         except ValueError as problem:
             refusal = Refusal("UNSUPPORTED_STATEMENT", str(problem))
         except ProbeError as problem:
             refusal = Refusal("INTERNAL_ERROR", str(problem))
         finally:
             self._clean()
+        refusal = self._without_value_of(kind, text) or refusal
         missed = None if refusal is not None else self._missed
-        return Analyzed(kind, query, refusal, missed, catalog, database, from_text=from_text)
+        read = text if refusal is not None and text != given else ""
+        return Analyzed(kind, query, refusal, missed, catalog, database, from_text=from_text, text=read)
+
+    def _substituted(self, text: str) -> str:
+        """Return a statement with the values of its variables; note which one has none."""
+        self._unset = None
+        try:
+            return substituted(text, self._variable)
+        except UnknownVariableError as problem:
+            self._unset = Refusal("NO_VALUE", str(problem), line=problem.line, column=problem.column)
+            return placeheld(_partly_substituted(text, self._variable))
+
+    def _without_value_of(self, kind: str, text: str) -> Refusal | None:
+        """Return that a variable has no value, unless the statement has no lineage whatever it is."""
+        manages = kind.startswith(_WITHOUT_LINEAGE) and not kind.startswith(
+            ("Create", "Replace", "Set", "Cache", "Alter")
+        )
+        return None if manages or (not kind and has_no_lineage(text)) else self._unset
+
+    def _parsed(self, text: str) -> tuple[str, Any]:
+        """Return a statement that Spark can parse, and its parsed plan: what other engines have is rewritten."""
+        parser = self._spark._jsparkSession.sessionState().sqlParser()
+        text = _without_refresh(text)
+        if reads_files(text):
+            text, self._is_rewritten = as_spark(text), True
+        try:
+            return text, parser.parsePlan(text)
+        except spark_errors():
+            helped = as_spark(text)
+            if helped == text:
+                raise
+        parsed = parser.parsePlan(helped)
+        self._is_rewritten = len(helped) != len(text)
+        return helped, parsed
 
     def _clean(self) -> None:
         """Forget what was supplied for one statement."""
@@ -868,6 +904,11 @@ def _insert_of_flow(text: str) -> str:
             return text[at:]
         at += len(token.text)
     return text
+
+
+def _partly_substituted(text: str, value_of: Callable[[str], str | None]) -> str:
+    """Return a statement with the values of those variables that have one."""
+    return substituted(text, lambda name: value if (value := value_of(name)) is not None else f"${{{name}}}")
 
 
 def _first_word(text: str) -> str:
