@@ -916,7 +916,11 @@ def _by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
 
 def _is_field(node: Any) -> bool:
     """Return whether a node takes a field of an expression that is no name."""
-    return isinstance(node, exp.Dot) and not isinstance(node.this, exp.Column)
+    return (
+        isinstance(node, exp.Dot)
+        and isinstance(node.expression, exp.Identifier)
+        and not isinstance(node.this, exp.Column)
+    )
 
 
 def _struct_fields(value: Any) -> Iterator[tuple[str, Any]]:

@@ -15,6 +15,7 @@ from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_FUNCTION = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:TEMP\w*\s+)?(?:AGGREGATE\s+)?FUNCTION\b", re.IGNORECASE)
 _PIPELINE = re.compile(
     r"CREATE\s+(?:OR\s+(?:REFRESH|REPLACE)\s+)?(?P<temporary>(?:TEMP|TEMPORARY|PRIVATE)\s+)?(?:INCREMENTAL\s+)?"
     r"(?:(?:STREAMING\s+LIVE|LIVE\s+STREAMING|STREAMING|LIVE)\s+(?P<kind>TABLE|VIEW)|MATERIALIZED\s+VIEW)"
@@ -74,6 +75,11 @@ def has_no_lineage(text: str) -> bool:
         return True
     # ALTER of a table or a view, and DROP; but a view may get another query.
     return first == "DROP" or (first == "ALTER" and "SELECT" not in words)
+
+
+def makes_function(text: str) -> bool:
+    """Return whether a statement makes a function, in whatever language."""
+    return _FUNCTION.match(text) is not None
 
 
 def reads_files(text: str) -> bool:

@@ -36,7 +36,7 @@ from openlineage_pyspark.listener.probe.client import (
     refusal_of,
     spark_errors,
 )
-from openlineage_pyspark.workbench.predict.databricks import as_spark, has_no_lineage, reads_files
+from openlineage_pyspark.workbench.predict.databricks import as_spark, has_no_lineage, makes_function, reads_files
 from openlineage_pyspark.workbench.predict.declared import (
     SPARK_CATALOG,
     DeclaredTable,
@@ -101,7 +101,7 @@ _UNFIT_TYPES = (_OTHER_TYPE, _UNFIT_TYPE, "INVALID_EXTRACT")
 _FITTING = {"NUMERIC": "DOUBLE", "INTEGRAL": "BIGINT", "ARRAY": "ARRAY<STRING>", "MAP": "MAP<STRING, STRING>"} | {
     each: each for each in ("BIGINT", "BINARY", "BOOLEAN", "DATE", "DOUBLE", "INT", "TIMESTAMP")
 }
-_UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
+_UNKNOWN_FUNCTIONS = ("UNRESOLVED_ROUTINE", "ROUTINE_NOT_FOUND", "MISSING_CATALOG_ABILITY.FUNCTIONS")
 _UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
 _UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
 # Settings that would load classes, or open files; Spark takes those of Hadoop from a session, too.
@@ -129,9 +129,10 @@ _ALTERS = frozenset(
 _CARRIED_OUT = frozenset(
     {
         *("SetCatalogAndNamespace", "SetCatalogCommand", "SetNamespaceCommand", "ResetCommand"),
-        *("DropVariable", "CreateSQLFunctionCommand", "CreateUserDefinedFunction"),
+        "DropVariable",
     }
 )
+_SQL_FUNCTIONS = frozenset({"CreateSQLFunctionCommand", "CreateUserDefinedFunction"})
 # Kinds that begin with these words have no lineage of columns, except those above that take it from a query.
 _FUNCTIONS = frozenset({"CreateFunction", "CreateFunctionCommand"})
 _QUOTED = re.compile(r'"(\w+)"')
@@ -252,8 +253,14 @@ class ScriptSession:
                 if self._unset is None:
                     self._follow(text, kind, parsed, plan)
         except spark_errors() as problem:
+            plain = self._with_plain_function(text, refusal_of(problem))
+            if plain is not None:
+                self._clean()
+                return self._again(plain, given, in_script=in_script, loops=loops)
             # In a script, SET may be before a variable of its own, or before several in parentheses.
-            if not (in_script and _first_word(text) == "SET") and (kind or not has_no_lineage(text)):
+            if not kind and makes_function(text):
+                self.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
+            elif not (in_script and _first_word(text) == "SET") and (kind or not has_no_lineage(text)):
                 refusal = self._missed or self._explained(self._placed(refusal_of(problem)))
         except ValueError as problem:
             refusal = Refusal("UNSUPPORTED_STATEMENT", str(problem))
@@ -266,6 +273,25 @@ class ScriptSession:
         read = text if refusal is not None and text != given else ""
         return Analyzed(kind, query, refusal, missed, catalog, database, from_text=from_text, text=read)
 
+    def _with_plain_function(self, text: str, refusal: Refusal) -> str | None:
+        """Return a statement that calls a function of a database by one name, if Spark does not know the function."""
+        if not refusal.code.startswith(_UNKNOWN_FUNCTIONS):
+            return None
+        names = names_in(refusal.parameters.get("routineName", ""))
+        pattern = r"\s*\.\s*".join(rf"`?{re.escape(each)}`?" for each in _without_catalog(names))
+        plain = re.sub(rf"(?<![\w`.]){pattern}(?=\s*\()", f"`{'.'.join(_without_catalog(names))}`", text)
+        return plain if len(_without_catalog(names)) > 1 and plain != text else None
+
+    def _again(self, text: str, given: str, *, in_script: bool, loops: tuple[Loop, ...]) -> Analyzed:
+        """Analyze a statement in the place of another one."""
+        found = self.analyze(text, in_script=in_script, loops=loops)
+
+        def unplaced(refusal: Refusal | None) -> Refusal | None:
+            return None if refusal is None else attrs.evolve(refusal, line=None, column=None)
+
+        read = found.text or text if found.refusal is not None and text != given else found.text
+        return attrs.evolve(found, refusal=unplaced(found.refusal), missed=unplaced(found.missed), text=read)
+
     def _substituted(self, text: str) -> str:
         """Return a statement with the values of its variables; note which one has none."""
         self._unset = None
@@ -273,7 +299,7 @@ class ScriptSession:
             return substituted(text, self._variable)
         except UnknownVariableError as problem:
             self._unset = Refusal("NO_VALUE", str(problem), line=problem.line, column=problem.column)
-            return placeheld(_partly_substituted(text, self._variable))
+            return placeheld(substituted(text, self._variable, keeps=True))
 
     def _without_value_of(self, kind: str, text: str) -> Refusal | None:
         """Return that a variable has no value, unless the statement has no lineage whatever it is."""
@@ -434,7 +460,7 @@ class ScriptSession:
         missed = refusal.parameters
         if refusal.code == _UNKNOWN_TABLE:
             return self._know(self.whole(names_in(missed.get("relationName", ""))))
-        if refusal.code.startswith(_UNKNOWN_FUNCTION):
+        if refusal.code.startswith(_UNKNOWN_FUNCTIONS):
             return self._stand_in(names_in(missed.get("routineName", "")), refusal)
         if refusal.code.startswith(_UNFIT_TYPE):
             return self._guess(missed)
@@ -454,6 +480,7 @@ class ScriptSession:
 
     def _stand_in(self, names: Parts, refusal: Refusal) -> bool:
         """Have a function that can't be read in the place of one that is not known."""
+        names = _without_catalog(names)
         if len(names) != 1 or names[0] in self._stubs:
             return False
         self._missed = self._missed or refusal
@@ -584,15 +611,32 @@ class ScriptSession:
             self._variables.add(_declared_name(text))
         elif kind in _FUNCTIONS:
             # The class that it names is not loaded.
-            name = (names_after(text, "EXISTS") or names_after(text, "FUNCTION"))[-1]
-            self._register_function(name)
-            self._declared.add(name.lower())
+            self.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
+        elif kind in _SQL_FUNCTIONS:
+            self._create_function(text)
         elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(parsed)):
             if kind == "SetCatalogCommand":
                 self._register(names_after(text, "CATALOG")[:1])
             self._retried(lambda: self._spark.sql(text))
             if kind == "ResetCommand":
                 self._put_in_front()
+
+    def _create_function(self, text: str) -> None:
+        """Make a function of SQL known; one whose query Spark refuses can be called, and nothing is known of it."""
+        try:
+            self._retried(lambda: self._spark.sql(text))
+        except analysis_errors():
+            self.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
+
+    def know_function(self, name: str) -> None:
+        """
+        Make a function known of which only the name is known: edges through it are opaque.
+
+        Args:
+            name: its name, perhaps with a database before it.
+        """
+        self._register_function(name)
+        self._declared.add(name.lower())
 
     def _without_value(self, text: str, parsed: Any) -> str:
         """Return a DECLARE that gives the variable its type alone, unless its value is a literal."""
@@ -906,9 +950,11 @@ def _insert_of_flow(text: str) -> str:
     return text
 
 
-def _partly_substituted(text: str, value_of: Callable[[str], str | None]) -> str:
-    """Return a statement with the values of those variables that have one."""
-    return substituted(text, lambda name: value if (value := value_of(name)) is not None else f"${{{name}}}")
+def _without_catalog(names: Parts) -> Parts:
+    """Return the name of a function as a statement has it: Spark completes one that it does not find."""
+    return (
+        names[2:] if names[:2] == (SPARK_CATALOG, "default") else names[1:] if names[:1] == (SPARK_CATALOG,) else names
+    )
 
 
 def _first_word(text: str) -> str:

@@ -56,13 +56,14 @@ class UnknownVariableError(ValueError):
         self.column = column
 
 
-def substituted(text: str, value_of: Callable[[str], str | None]) -> str:
+def substituted(text: str, value_of: Callable[[str], str | None], *, keeps: bool = False) -> str:
     """
     Return a statement with the values of its variables.
 
     Args:
         text: the statement.
         value_of: gives the value of a variable by its name; None if it has none.
+        keeps: whether variables without a value stay as they are wherever they are.
 
     Returns:
         A variable without a value stays as it is in a string or a comment, where it breaks nothing.
@@ -71,10 +72,10 @@ def substituted(text: str, value_of: Callable[[str], str | None]) -> str:
         UnknownVariableError: one without a value is elsewhere.
     """
     if "${" in text:
-        text = _with_variables(text, value_of)
+        text = _with_variables(text, value_of, keeps=keeps)
     if "{{" in text or "{%" in text:
-        text = _with_templates(text, value_of)
-    return _with_parameters(text, value_of) if "@" in text or ":" in text else text
+        text = _with_templates(text, value_of, keeps=keeps)
+    return _with_parameters(text, value_of, keeps=keeps) if "@" in text or ":" in text else text
 
 
 def placeheld(text: str) -> str:
@@ -130,21 +131,21 @@ def _with_held_parameters(text: str) -> str:
     return _PARAMETER.sub(lambda found: "NULL" if found["text"] and _is_parameter(text, found) else found[0], text)
 
 
-def _with_variables(text: str, value_of: Callable[[str], str | None]) -> str:
+def _with_variables(text: str, value_of: Callable[[str], str | None], *, keeps: bool) -> str:
     spans = _harmless(text)
 
     def value(found: re.Match[str]) -> str:
         known = _value(found, value_of, 0)
         if known is not None:
             return known
-        if _is_within(spans, found.start()):
+        if keeps or _is_within(spans, found.start()):
             return found[0]
         raise _unknown(found[2], text, found.start())
 
     return _VARIABLE.sub(value, text)
 
 
-def _with_templates(text: str, value_of: Callable[[str], str | None]) -> str:
+def _with_templates(text: str, value_of: Callable[[str], str | None], *, keeps: bool) -> str:
     spans = _harmless(text)
 
     def value(found: re.Match[str]) -> str:
@@ -152,7 +153,7 @@ def _with_templates(text: str, value_of: Callable[[str], str | None]) -> str:
         known = value_of(name) if _PLAIN.fullmatch(name) else None
         if known is not None:
             return known
-        if _is_within(spans, found.start()):
+        if keeps or _is_within(spans, found.start()):
             return found[0]
         if _PLAIN.fullmatch(name):
             raise _unknown(name, text, found.start())
@@ -163,7 +164,7 @@ def _with_templates(text: str, value_of: Callable[[str], str | None]) -> str:
     return _TEMPLATE.sub(value, text)
 
 
-def _with_parameters(text: str, value_of: Callable[[str], str | None]) -> str:
+def _with_parameters(text: str, value_of: Callable[[str], str | None], *, keeps: bool) -> str:
     spans = list(_spans(text, (TokenKind.STRING, TokenKind.COMMENT, TokenKind.NAME)))
 
     def value(found: re.Match[str]) -> str:
@@ -171,6 +172,8 @@ def _with_parameters(text: str, value_of: Callable[[str], str | None]) -> str:
             return found[0]
         name = found["raw"] or found["text"]
         known = value_of(name)
+        if known is None and keeps:
+            return found[0]
         if known is None:
             raise _unknown(name, text, found.start())
         return known if found["raw"] or _NUMBER.fullmatch(known) else string_literal(known)
