@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +22,11 @@ from openlineage_pyspark.workbench.model.joined import StatementGraph, join_stat
 from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
 from openlineage_pyspark.workbench.predict import cache
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
+from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, outcome_of
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
-from openlineage_pyspark.workbench.predict.scripts import answers_of, lineage_of_answers
+from openlineage_pyspark.workbench.predict.scripts import Given, answers_of, lineage_of_answers
 from openlineage_pyspark.workbench.questions.diff import markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.questions.table_schemas import table_schemas
 from openlineage_pyspark.workbench.report import QUERY
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Graph
+    from openlineage_pyspark.workbench.predict.dbt import Project
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
 
 _DESCRIPTION = """\
@@ -44,6 +47,11 @@ exit codes: 0 all is well; 1 a statement is one of those of --fail-on; 2 wrong c
 --diff also 3 something downstream of a change is touched."""
 _FILES = """files of SQL in the order in which they run, and folders: their files that end with .sql, .hql or .ddl, and
 notebooks of Databricks, but for those that git ignores and those in hidden folders"""
+_MANIFEST = """of dbt: the files of target/compiled are its models, which make the tables that it names. The columns of
+sources and seeds come from the catalog.json beside it"""
+_FUNCTIONS = "a function of your own, such as one in Python: edges through it are opaque; may be repeated, or NAME,NAME"
+_DIALECT = """the SQL of statements that Spark can't analyze, as sqlglot calls it, such as snowflake; by default the
+first that has their grammar"""
 _GLOB = "take the files of folders that match this instead, such as '*.q' or 'models/*.sql'; may be repeated"
 _DDL = "a file or a folder of SQL that declares tables; may be repeated"
 _CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
@@ -51,6 +59,8 @@ _STORE = "with --diff: where to look for what is downstream: a store or event fi
 _CACHE = "keep what Spark told in this folder: the same texts, tables and versions need no Spark again"
 _FAIL_ON = f"""what makes the exit code 1, separated by commas; default: short, which is each statement whose lineage is
 not exact. Also: {", ".join(GATES[1:])}"""
+# How many statements are worth to say how far it is, and how often that is said.
+_MANY, _SECONDS = 200, 5.0
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _QUERY = Identifier("", QUERY)
 _PICTURES = ("mermaid", "dot", "html", "svg")
@@ -65,6 +75,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--diff", metavar="BASE", help="show what changed since a revision of git, such as origin/main")
     parser.add_argument("--store", type=Path, metavar="STORE|EVENTS", help=_STORE)
     parser.add_argument("--cache", type=Path, metavar="DIR", help=_CACHE)
+    parser.add_argument("--manifest", type=Path, metavar="manifest.json", help=_MANIFEST)
+    parser.add_argument("--functions", action="append", default=[], metavar="NAME", help=_FUNCTIONS)
+    parser.add_argument("--dialect", default="", metavar="NAME", help=_DIALECT)
     parser.add_argument("--glob", action="append", default=[], metavar="PATTERN", help=_GLOB)
     parser.add_argument("--fail-on", action="append", metavar="WHAT", help=_FAIL_ON)
     parser.add_argument("--format", choices=(*WRITERS, *_PICTURES), default="text", help="default: text")
@@ -92,12 +105,15 @@ def run(options: argparse.Namespace) -> int:
         return _WRONG
     try:
         refuse_schemas([*options.catalog, *([options.store] if options.store is not None else [])])
-        tables = _tables(options.catalog)
+        project = None if options.manifest is None else read_project(options.manifest)
+        tables = [*_tables(options.catalog), *(() if project is None else project.tables)]
         now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files, globs=options.glob)]
         base = None if options.diff is None else _base(options)
-        found = lineage_of_answers(_answers(now, tables, options), tables)
+        now, base = _as_models(now, project), base and _as_models(base, project)
+        found = lineage_of_answers(_answers(now, tables, options), tables, options.dialect)
         if base is not None:
-            return _diff(found, lineage_of_answers(_answers(base, tables, options), tables), options)
+            before = lineage_of_answers(_answers(base, tables, options), tables, options.dialect)
+            return _diff(found, before, options)
     except (LineageError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
@@ -127,6 +143,11 @@ def _refusal(options: argparse.Namespace) -> str:
     if options.unfold and options.diff is not None:
         return "--unfold shows CTEs, views and subqueries of one state, and --diff compares two"
     return unfold_refusal(options)
+
+
+def _as_models(scripts: Sequence[Script], project: Project | None) -> list[Script]:
+    """Return scripts of which the models of dbt make their tables."""
+    return scripts_of_raw_models(scripts) if project is None else scripts_of_models(scripts, project)
 
 
 def _base(options: argparse.Namespace) -> list[Script]:
@@ -172,15 +193,30 @@ def _answers(
     scripts: Sequence[Script], tables: Sequence[DeclaredTable], options: argparse.Namespace
 ) -> tuple[StatementAnswer, ...]:
     """Return what Spark tells of scripts, from the cache if it is there."""
-    conf = pairs(options.conf)
+    functions = tuple(name.strip() for names in options.functions for name in names.split(","))
+    given = Given(tuple(tables), functions, pairs(options.conf), options.dialect)
     if options.cache is None:
-        return answers_of(scripts, tables, conf)
-    key = cache.key_of(scripts, tables, conf)
+        return answers_of(scripts, given, _Progress())
+    key = cache.key_of(scripts, given)
     kept = cache.read_answers(options.cache, key)
     if kept is None:
-        kept = answers_of(scripts, tables, conf)
+        kept = answers_of(scripts, given, _Progress())
         cache.keep_answers(options.cache, key, kept)
     return kept
+
+
+class _Progress:
+    """Says on standard error how far a long analysis is, every few seconds."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, whole: int) -> None:
+        """Say how many statements are done, if it was said some seconds ago."""
+        now = time.monotonic()
+        if whole >= _MANY and now - self._last > _SECONDS:
+            self._last = now
+            complain(f"{done:,} of {whole:,} statements")
 
 
 def _tables(paths: list[Path]) -> list[DeclaredTable]:

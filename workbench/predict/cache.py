@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from openlineage_pyspark.workbench.predict.declared import DeclaredTable
-    from openlineage_pyspark.workbench.predict.scripts import Script
+    from openlineage_pyspark.workbench.predict.scripts import Given, Script
 
 _FORMAT = 5
 _MOST_KEPT = 20
@@ -29,10 +28,10 @@ _ENDING = ".json"
 _PACKAGES = ("openlineage-pyspark", "pyspark")
 
 
-def key_of(scripts: Sequence[Script], tables: Sequence[DeclaredTable], conf: Mapping[str, str]) -> str:
-    """Return a hash of all that the answers depend on: texts, tables, properties, and the versions of the packages."""
+def key_of(scripts: Sequence[Script], given: Given) -> str:
+    """Return a hash of all that the answers depend on: texts, what is given, and the versions of the packages."""
     versions = [metadata.version(name) for name in _PACKAGES]
-    parts = [_FORMAT, versions, [attrs.asdict(each) for each in scripts], [attrs.asdict(each) for each in tables], conf]
+    parts = [_FORMAT, versions, [attrs.asdict(each) for each in scripts], attrs.asdict(given)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -110,7 +110,7 @@ class Outcome:
     Args:
         files: how many files have such statements.
         told: how many statements are known how far; of those that have a lineage or a problem.
-        causes: what they lack, each once: what is said of most statements first.
+        causes: what they lack, each once, in the order of the statements.
     """
 
     files: int
@@ -129,13 +129,13 @@ class Outcome:
         parts = [f"{count:,} {_WORDS[told]}" for told, count in self.told if count]
         if not parts:
             return []
-        reasons: dict[Reason, int] = Counter()
+        reasons: Counter[Reason] = Counter()
         for cause in self.causes:
             reasons[cause.reason] += len(cause.places)
         kinds = {reason: sum(cause.reason == reason for cause in self.causes) for reason in reasons}
         return [
             f"{self.statements:,} {noun} in {files}: {', '.join(parts)}",
-            *(f"  {count:,} for {_reason(reason, kinds[reason])}" for reason, count in reasons.items()),
+            *(f"  {count:,} for {_reason(reason, kinds[reason])}" for reason, count in reasons.most_common()),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,7 +179,6 @@ def outcome_of(found: Iterable[StatementLineage]) -> Outcome:
         if each.problem is not None:
             problems.setdefault(each.problem.message, []).append(each)
     causes = [_cause(each) for each in problems.values()]
-    causes.sort(key=lambda each: -len(each.places))
     return Outcome(len(files), tuple(told.items()), tuple(causes))
 
 

@@ -65,11 +65,13 @@ class Script:
         name: its name, for people.
         text: its content.
         is_ddl: whether it only declares tables: its lineage is not told.
+        head: what is put before its first statement, a query, so that it makes a table.
     """
 
     name: str
     text: str
     is_ddl: bool = False
+    head: str = ""
 
 
 @attrs.frozen
@@ -131,10 +133,27 @@ class StatementLineage:
     from_text: bool = False
 
 
+@attrs.frozen
+class Given:
+    """
+    What is known before any statement.
+
+    Args:
+        tables: the tables.
+        functions: the names of functions.
+        conf: Spark properties, and the values of variables.
+        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
+    """
+
+    tables: tuple[DeclaredTable, ...] = ()
+    functions: tuple[str, ...] = ()
+    conf: Mapping[str, str] = attrs.field(factory=dict)
+    dialect: str = ""
+
+
 def answers_of(
     scripts: Sequence[Script],
-    tables: Iterable[DeclaredTable],
-    conf: Mapping[str, str],
+    given: Given,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> tuple[StatementAnswer, ...]:
     """
@@ -142,28 +161,36 @@ def answers_of(
 
     Args:
         scripts: the scripts in the order in which they run.
-        tables: the tables that are known before.
-        conf: Spark properties.
+        given: what is known before.
         progress: is called before each statement, with how many are done and how many there are.
 
     Raises:
         LineageError: no such session starts.
     """
-    statements = [(each, script.is_ddl) for script in scripts for each in statements_of(script.text, script.name)]
+    statements = [(each, script.is_ddl) for script in scripts for each in _statements(script)]
     if not statements:
         return ()
-    with throw_away_session(conf) as spark:
-        session = ScriptSession(spark, DeclaredTables(tables))
+    with throw_away_session(given.conf) as spark:
+        session = ScriptSession(spark, DeclaredTables(given.tables))
+        for name in given.functions:
+            session.know_function(name)
         answers = []
         for at, (statement, is_ddl) in enumerate(statements):
             progress(at, len(statements))
-            answers.append(StatementAnswer(statement, _analyzed(session, statement), is_ddl))
+            answers.append(StatementAnswer(statement, guarded_analysis(session, statement, given.dialect), is_ddl))
         return tuple(answers)
 
 
-def _analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
+def _statements(script: Script) -> Iterator[ScriptStatement]:
+    """Yield the statements of a script; the first one with its head."""
+    for at, each in enumerate(statements_of(script.text, script.name)):
+        is_headed = script.head and not at
+        yield attrs.evolve(each, text=script.head + each.text, head=len(script.head)) if is_headed else each
+
+
+def guarded_analysis(session: ScriptSession, statement: ScriptStatement, dialect: str = "") -> Analyzed:
     """Analyze a statement. A fault of this program costs that statement alone."""
-    found = _guard().attempt("the analysis of a statement", analyzed, session, statement)
+    found = _guard().attempt("the analysis of a statement", analyzed, session, statement, dialect)
     return Analyzed("", refusal=_fault(found)) if isinstance(found, CaughtException) else found
 
 
@@ -179,7 +206,7 @@ def _fault(caught: CaughtException) -> Refusal:
 
 
 def lineage_of_answers(
-    answers: Iterable[StatementAnswer], tables: Iterable[DeclaredTable]
+    answers: Iterable[StatementAnswer], tables: Iterable[DeclaredTable], dialect: str = ""
 ) -> tuple[StatementLineage, ...]:
     """
     Return the lineage of each statement that has one or a problem.
@@ -187,23 +214,27 @@ def lineage_of_answers(
     Args:
         answers: what Spark told.
         tables: the tables that were known before.
+        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
     """
     known = DeclaredTables(tables)
     views: dict[Identifier, Lineage] = {}
     every = tuple(answers)
-    used = _guard().run("the columns that statements use", _used_columns, every, known) or {}
-    found = (_guarded(answer, known, views, used) for answer in every)
+    used = _guard().run("the columns that statements use", _used_columns, every, known, dialect) or {}
+    reading = _Reading(known, views, used, dialect)
+    found = (_guarded(answer, reading) for answer in every)
     return tuple(each for each in found if each.lineage is not None or each.problem is not None)
 
 
-def _used_columns(answers: Iterable[StatementAnswer], known: DeclaredTables) -> Mapping[Identifier, Collection[str]]:
+def _used_columns(
+    answers: Iterable[StatementAnswer], known: DeclaredTables, dialect: str
+) -> Mapping[Identifier, Collection[str]]:
     """
     Return which columns the tables must have that nothing declares, as all statements are to be valid.
 
     What one statement tells of a table decides in another one which table a name means; so it goes on until no
     statement tells more.
     """
-    pending = [_Refused(each, known) for each in answers if each.analyzed.refusal is not None]
+    pending = [_Refused(each, known, dialect) for each in answers if each.analyzed.refusal is not None]
     found: dict[Identifier, set[str]] = {}
     for _ in range(_MOST_ROUNDS):
         told: dict[Identifier, set[str]] = {}
@@ -224,14 +255,16 @@ class _Refused:
     Args:
         answer: what Spark told.
         known: the tables that were known before.
+        dialect: as for `read_statement`.
 
     Attributes:
         tables: the tables in it that are not known, by their names as they are spelled.
     """
 
-    def __init__(self, answer: StatementAnswer, known: DeclaredTables) -> None:
+    def __init__(self, answer: StatementAnswer, known: DeclaredTables, dialect: str) -> None:
         self._text = answer.analyzed.text or answer.statement.text
-        told, analyzed = _read(self._text), answer.analyzed
+        self._dialect = dialect
+        told, analyzed = _read(self._text, dialect), answer.analyzed
         names = dict.fromkeys(name for each in told for name in each.tables if name not in analyzed.tables)
         self.tables = {name: _unknown(name, analyzed, known).identifier for name in names}
         columns = {name: _columns_of(query) for name, query in analyzed.tables.items()} if names else {}
@@ -247,7 +280,7 @@ class _Refused:
         if not self.tables:
             return
         known = attrs.evolve(self._known, used=_used_by_name(self.tables, used))
-        for each in _read(self._text, known):
+        for each in _read(self._text, self._dialect, known):
             for name, column in each.proven:
                 if name in self.tables:
                     yield self.tables[name], column
@@ -270,33 +303,41 @@ def _unknown(name: str, analyzed: Analyzed, known: DeclaredTables) -> Dataset:
     return _known_as(unknown_table(name, analyzed.catalog, analyzed.database), known)
 
 
-def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
+def analyzed(session: ScriptSession, statement: ScriptStatement, dialect: str = "") -> Analyzed:
     """Analyze a statement. If Spark refuses it, later ones still find the table that it would make."""
     found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops)
     if found.refusal is None:
         return found
     text = found.text or statement.text
-    told = _read(text)
+    told = _read(text, dialect)
     spelled = {name: session.table(name) for each in told for name in (*each.tables, each.target) if name}
     known = {name: table for name, table in spelled.items() if table is not None}
     makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
     if makes and len(told) == 1 and told[0].target:
-        _declare_told(session, text, f"{statement.file}:{statement.line}", known)
+        _declare_told(
+            session, _read(text, dialect, Known(_columns(known))), f"{statement.file}:{statement.line}", known
+        )
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 
-def _declare_told(session: ScriptSession, text: str, place: str, known: Mapping[str, FoundTable]) -> None:
+def _columns(known: Mapping[str, FoundTable]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(table.types) for name, table in known.items()}
+
+
+def _declare_told(
+    session: ScriptSession, found: Sequence[TextLineage], place: str, known: Mapping[str, FoundTable]
+) -> None:
     """Make a table known that a statement makes which Spark refuses, if its text tells all of its columns."""
-    (told,) = _read(text, Known({name: tuple(table.types) for name, table in known.items()}))
-    if told.columns and told.whole:
-        columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
-        session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
+    for told in found:
+        if told.columns and told.whole:
+            columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
+            session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
 
 
-def _read(text: str, known: Known | None = None) -> tuple[TextLineage, ...]:
+def _read(text: str, dialect: str, known: Known | None = None) -> tuple[TextLineage, ...]:
     """Return what a text says of what it reads and writes; nothing if it can't be read."""
     try:
-        return read_statement(text, known) or ()
+        return read_statement(text, known, dialect) or ()
     except ImportError:
         return ()
 
@@ -315,26 +356,35 @@ def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> s
     return types.get(column.lower(), TEXT_TYPE)
 
 
-def _guarded(
-    answer: StatementAnswer,
-    known: DeclaredTables,
-    views: dict[Identifier, Lineage],
-    used: Mapping[Identifier, Collection[str]],
-) -> StatementLineage:
+@attrs.frozen
+class _Reading:
+    """
+    What the lineage of statements depends on beside themselves.
+
+    Args:
+        known: the tables that were known before.
+        views: the views that Spark refuses, which statements before have made.
+        used: the columns that tables must have which nothing declares.
+        dialect: as for `read_statement`.
+    """
+
+    known: DeclaredTables
+    views: dict[Identifier, Lineage]
+    used: Mapping[Identifier, Collection[str]]
+    dialect: str
+
+
+def _guarded(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
     """Return the lineage of a statement. A fault of this program costs that statement alone."""
-    found = _guard().attempt("the lineage of a statement", _told, answer, known, views, used)
+    found = _guard().attempt("the lineage of a statement", _told, answer, reading)
     if not isinstance(found, CaughtException):
         return found
     return StatementLineage(answer.statement, problem=_problem(answer.statement, _fault(found)))
 
 
-def _told(
-    answer: StatementAnswer,
-    known: DeclaredTables,
-    views: dict[Identifier, Lineage],
-    used: Mapping[Identifier, Collection[str]],
-) -> StatementLineage:
-    """Return the lineage of a statement; add the view that it makes to `views` if Spark refuses that."""
+def _told(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
+    """Return the lineage of a statement; note the view that it makes if Spark refuses that."""
+    known, views = reading.known, reading.views
     statement, told = answer.statement, answer.analyzed
     if told.refusal is not None:
         problem = _problem(statement, told.refusal)
@@ -353,7 +403,8 @@ def _told(
             table,
             unknown,
             is_sql=bool(told.kind),
-            used=lambda name: used.get(unknown(name).identifier, ()),
+            dialect=reading.dialect,
+            used=lambda name: reading.used.get(unknown(name).identifier, ()),
         )
         if found is not None:
             found = behind_views(found, views)

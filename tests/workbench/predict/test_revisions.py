@@ -13,7 +13,7 @@ from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict import cache
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
-from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer
+from openlineage_pyspark.workbench.predict.scripts import Given, Script, StatementAnswer
 from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.statements import Loop, ScriptStatement
 
@@ -135,14 +135,17 @@ def test_old_answers_are_dropped(tmp_path: Path) -> None:
 def test_a_key_depends_on_all_that_the_answers_depend_on() -> None:
     script, table = Script("a.sql", "SELECT 1"), DeclaredTable(("c", "d", "t"), (("a", "INT"),))
     keys = [
-        cache.key_of([script], [table], {}),
-        cache.key_of([Script("a.sql", "SELECT 2")], [table], {}),
-        cache.key_of([Script("a.sql", "SELECT 1", is_ddl=True)], [table], {}),
-        cache.key_of([script], [], {}),
-        cache.key_of([script], [table], {"spark.sql.ansi.enabled": "false"}),
+        cache.key_of([script], Given((table,))),
+        cache.key_of([Script("a.sql", "SELECT 2")], Given((table,))),
+        cache.key_of([Script("a.sql", "SELECT 1", is_ddl=True)], Given((table,))),
+        cache.key_of([Script("a.sql", "SELECT 1", head="CREATE TABLE a AS ")], Given((table,))),
+        cache.key_of([script], Given()),
+        cache.key_of([script], Given((table,), conf={"spark.sql.ansi.enabled": "false"})),
+        cache.key_of([script], Given((table,), functions=("f",))),
+        cache.key_of([script], Given((table,), dialect="snowflake")),
     ]
     assert len(set(keys)) == len(keys)
-    assert keys[0] == cache.key_of([script], [table], {})
+    assert keys[0] == cache.key_of([script], Given((table,)))
 
 
 def test_what_git_ignores_and_hidden_folders_hold_is_no_part_of_a_folder(repository: Path) -> None:
