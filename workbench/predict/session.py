@@ -47,6 +47,7 @@ from openlineage_pyspark.workbench.predict.declared import (
 )
 from openlineage_pyspark.workbench.predict.headers import plainly_created
 from openlineage_pyspark.workbench.predict.text import is_format_and_path
+from openlineage_pyspark.workbench.predict.uses import type_by_use
 from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, placeheld, substituted
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ UNOPENED = "unopened"
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _OTHER_TYPE = "INCOMPATIBLE_DATA_FOR_TABLE"
 _UNFIT_TYPE = "DATATYPE_MISMATCH"
+_NO_CONDITION = "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"
+_UNFIT_BASE = "INVALID_EXTRACT_BASE_FIELD_TYPE"
 _UNFIT_TYPES = (_OTHER_TYPE, _UNFIT_TYPE, "INVALID_EXTRACT")
 # A kind of types that Spark misses -> a type of that kind.
 _FITTING = {"NUMERIC": "DOUBLE", "INTEGRAL": "BIGINT", "ARRAY": "ARRAY<STRING>", "MAP": "MAP<STRING, STRING>"} | {
@@ -214,6 +217,7 @@ class ScriptSession:
         self._databases = {"default"}
         self._put: set[Parts] = set()
         self._from_text: dict[Parts, str] = {}
+        self._made: set[Parts] = set()
         self._loops: tuple[Loop, ...] = ()
         self._variables: set[str] = set()
         self._of_loops: set[str] = set()
@@ -223,6 +227,7 @@ class ScriptSession:
         self._is_rewritten = False
         self._missed: Refusal | None = None
         self._unset: Refusal | None = None
+        self._text = ""
         self._stubs: list[str] = []
         self._declared: set[str] = set()
 
@@ -240,6 +245,7 @@ class ScriptSession:
         catalog, database = self._current()
         kind, query, refusal = "", None, None
         given, text = text, self._substituted(text)
+        self._text = text
         self._is_rewritten, self._missed = False, None
         try:
             with as_probe_error():
@@ -462,8 +468,8 @@ class ScriptSession:
             return self._know(self.whole(names_in(missed.get("relationName", ""))))
         if refusal.code.startswith(_UNKNOWN_FUNCTIONS):
             return self._stand_in(names_in(missed.get("routineName", "")), refusal)
-        if refusal.code.startswith(_UNFIT_TYPE):
-            return self._guess(missed)
+        if refusal.code.startswith((_UNFIT_TYPE, _UNFIT_BASE)):
+            return self._guess(refusal)
         if refusal.code.startswith(_OTHER_TYPE) and self._from_text and not self._loosened:
             self._loosened = True
             self._put_from_text(of_any_type=True, besides=name_key(names_in(missed.get("tableName", ""))))
@@ -510,27 +516,34 @@ class ScriptSession:
 
     def _put_from_text(self, *, of_any_type: bool, besides: Parts = ()) -> None:
         """Declare the tables whose types are not known to Spark once more, so that they fit everywhere or as told."""
-        for key in self._put & (self._from_text.keys() - {besides}):
+        for key in self._of_unknown_types() - {besides}:
             table = self._tables.get(key)
             if table is not None:
                 columns = tuple((name, self._guesses.get((key, name), type_)) for name, type_ in table.columns)
                 table = attrs.evolve(table, columns=columns)
-                self._put_table(table.parts, _of_any_type(table) if of_any_type else table)
+                is_loose = of_any_type and key in self._from_text
+                self._put_table(table.parts, _of_any_type(table) if is_loose else table)
 
-    def _guess(self, missed: Mapping[str, str]) -> bool:
+    def _of_unknown_types(self) -> set[Parts]:
+        """Return the tables whose columns may have other types: those of a text, and those made of such ones."""
+        return self._put & (self._from_text.keys() | self._made) if self._from_text else set()
+
+    def _guess(self, refusal: Refusal) -> bool:
         """Give columns whose types are not known the type that Spark misses, and return whether there are any."""
+        missed = refusal.parameters
         wanted = _QUOTED.findall(missed.get("requiredType") or missed.get("inputType", ""))
         type_ = next((_FITTING[each] for each in wanted if each in _FITTING), None)
-        if type_ is None:
-            return False
-        named = {each.lower() for each in re.findall(r"\w+", missed.get("inputSql") or missed.get("sqlExpr", ""))}
-        found = {
-            (key, name): type_
-            for key in self._put & self._from_text.keys()
-            if (table := self._tables.get(key)) is not None
-            for name, known in table.columns
-            if known == TEXT_TYPE and name.lower() in named and (key, name) not in self._guesses
-        }
+        type_ = "BOOLEAN" if refusal.code == _NO_CONDITION else type_
+        said = missed.get("inputSql") or missed.get("filter") or missed.get("base") or missed.get("sqlExpr", "")
+        named = {each.lower() for each in re.findall(r"\w+", said)}
+        found: dict[tuple[Parts, str], str] = {}
+        for key in self._of_unknown_types():
+            table = self._tables.get(key)
+            for name, known in () if table is None else table.columns:
+                if known == TEXT_TYPE and name.lower() in named and (key, name) not in self._guesses:
+                    is_base = refusal.code.startswith(_UNFIT_BASE)
+                    fitting = type_by_use(self._text, name) if is_base else type_
+                    found |= {} if fitting is None else {(key, name): fitting}
         self._guesses.update(found)
         self._put_from_text(of_any_type=self._loosened)
         return bool(found)
@@ -583,6 +596,7 @@ class ScriptSession:
             self._create(parsed, parsed.tableSchema().fields() if self._old else _each(parsed.columns()))
         elif kind in _FILLS:
             self._create(parsed, plan.query().schema().fields())
+            self._made.add(name_key(self._name_of(parsed.name())))
         elif kind in PIPELINE_TABLES or self._is_foreign_view(kind, parsed):
             name = parsed.name() if kind in PIPELINE_TABLES else parsed.child()
             self.declare(DeclaredTable(self._name_of(name), _typed(plan.query().schema().fields())))

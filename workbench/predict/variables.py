@@ -34,8 +34,9 @@ _BEFORE_PARAMETER = frozenset(
 _BEFORE_NAME = frozenset(
     "CATALOG DATABASE DESCRIBE EXISTS FROM INTO JOIN NAMESPACE OVERWRITE SCHEMA TABLE UPDATE USE USING VIEW".split()
 )
-_MARKED = re.compile(r"(?:\w|\$\{[^}\s]+\}|\{\{[^}]*\}\}|(?<!\w)@(?=[A-Za-z_]))+")
+_MARKED = re.compile(r"(?:\w|\$\{[^}]+\}|\{\{[^}]*\}\}|(?<!\w)@(?=[A-Za-z_]))+")
 _HELD = re.compile(r"\$\{|\{\{|@")
+_OF_TEMPLATE = "template "
 _NAMING = re.compile(r"(?:ref|source)\s*\((\s*['\"][^'\"]+['\"]\s*(?:,\s*['\"][^'\"]+['\"]\s*)*)\)")
 _STATEMENT_OF_TEMPLATE = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
@@ -104,7 +105,7 @@ def _template_held(found: re.Match[str]) -> str:
     if named is not None:
         return ".".join(f"`{each}`" for each in re.findall(r"['\"]([^'\"]+)['\"]", named[1]))
     # The words of it are a name by which it can be recognized.
-    return f"${{{'_'.join(re.findall(r'[A-Za-z0-9]+', inside)) or 'template'}}}"
+    return f"${{{_OF_TEMPLATE}{'_'.join(re.findall(r'[A-Za-z0-9]+', inside))}}}"
 
 
 def _held(text: str, before: str) -> str:
@@ -122,7 +123,10 @@ def _held(text: str, before: str) -> str:
         is_after_word = bool(re.search(r"\w\s*$", rest))
         is_name = last == "." or follows == "." or (is_after_word and word in _BEFORE_NAME)
         is_part = re.fullmatch(r"\$\{[^}]*\}|\{\{[^}]*\}\}|@\w+", run) is None
-        return f"`{run}`" if is_name or is_part else "NULL"
+        if is_name or is_part:
+            return f"`{run}`"
+        # Which columns a template reads, its text does not tell.
+        return "template(*)" if _OF_TEMPLATE in run else "NULL"
 
     return _with_held_parameters(_MARKED.sub(held, text))
 
