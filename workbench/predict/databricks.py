@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _FUNCTION = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:TEMP\w*\s+)?(?:AGGREGATE\s+)?FUNCTION\b", re.IGNORECASE)
 _PIPELINE = re.compile(
@@ -104,8 +104,8 @@ def as_spark(text: str) -> str:
         text = _as_table(_without(_LIVE, text), pipeline)
     if pipeline is not None:
         text = _without(_STREAM, text)
-    text = _STREAM_OF.sub(_only_name, _files_as_paths(text))
-    return _CHANGED.sub(lambda found: found[1], _with_plain_columns(text))
+    text = _replaced(_STREAM_OF, _files_as_paths(text), _only_name)
+    return _replaced(_CHANGED, _with_plain_columns(text), lambda found: found[1])
 
 
 def _as_table(text: str, head: re.Match[str]) -> str:
@@ -255,17 +255,22 @@ def _parts(text: str) -> Iterator[str]:
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
     """Return a text with blanks in the place of what matches, outside of strings and comments."""
+    return _replaced(pattern, text, lambda found: _blank(found[0]))
+
+
+def _replaced(pattern: re.Pattern[str], text: str, by: Callable[[re.Match[str]], str]) -> str:
+    """Return a text with what takes the place of each match that begins outside of strings and comments."""
     spans, at = [], 0
     for token in tokens(text):
         if token.kind in (TokenKind.STRING, TokenKind.COMMENT):
             spans.append((at, at + len(token.text)))
         at += len(token.text)
 
-    def blank(found: re.Match[str]) -> str:
+    def made(found: re.Match[str]) -> str:
         inside = any(begin <= found.start() < end for begin, end in spans)
-        return found[0] if inside else _blank(found[0])
+        return found[0] if inside else by(found)
 
-    return pattern.sub(blank, text)
+    return pattern.sub(made, text)
 
 
 def _only_name(found: re.Match[str]) -> str:

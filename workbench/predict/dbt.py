@@ -132,7 +132,7 @@ def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
         inside = _within_project(Path(script.name))
         if inside is None or script.is_ddl or _is_compiled(script.name):
             others.append(script)
-        elif inside.parts[0] == "models" or "{{ ref(" in script.text:
+        elif inside.parts[0] == "models":
             name = inside.stem
             text, reads = _resolved(script.text, name)
             found[name] = attrs.evolve(script, text=text, head=f"CREATE TABLE {in_backticks(name)} AS ")
