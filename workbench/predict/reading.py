@@ -303,6 +303,10 @@ class _Changes:
         if places is None:
             # None stands for all columns of a table.
             places = [[] if item.name is None else [item.name] for item in found.items]
+        if len(places) != len(found.items):
+            # A star among the values stands for several of them.
+            self.whole = False
+            return
         self.whole = self.whole and found.whole and all(places)
         decides = self._used(assigned.decides, Kind.CONDITIONAL)
         for path, item in zip(places, found.items, strict=True):

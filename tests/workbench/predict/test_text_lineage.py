@@ -338,6 +338,12 @@ def test_what_a_statement_sets_without_naming_it_is_said(statement: str, said: s
     assert [gap.message for gap in found.gaps][1:] == [said]
 
 
+def test_a_column_that_is_set_to_all_columns_of_a_table_is_not_told() -> None:
+    found = told("MERGE INTO t USING target s ON t.x = s.x WHEN MATCHED THEN UPDATE SET t.a = s.*")
+    assert of_columns(found) == []
+    assert [gap.message for gap in found.gaps][1:] == ["there may be more columns than are listed"]
+
+
 def test_an_insert_by_position_fills_the_columns_of_a_known_table() -> None:
     found = told("INSERT INTO target SELECT n.a, upper(n.b) AS y, n.c FROM nope n")
     assert sources(found) == [
