@@ -230,6 +230,7 @@ class ScriptSession:
         self._text = ""
         self._stubs: list[str] = []
         self._declared: set[str] = set()
+        self._of_type: set[str] = set()
 
     def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
         """
@@ -336,6 +337,9 @@ class ScriptSession:
             self._loosened = False
             self._guesses.clear()
             self._put_from_text(of_any_type=False)
+        for name in self._of_type & self._declared:
+            self._register_function(name)
+        self._of_type.clear()
         while self._stubs:
             self._spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {in_backticks(self._stubs.pop())}")
 
@@ -494,9 +498,11 @@ class ScriptSession:
         self._register_function(names[0])
         return True
 
-    def _register_function(self, name: str) -> None:
-        """Make a function known to Spark of which only the name is known."""
-        function = self._methods["function"].invoke(None, self._filled(self._jvm.java.lang.Object, [name]))
+    def _register_function(self, name: str, type_: str = "VOID") -> None:
+        """Make a function known to Spark of which only the name is known; VOID becomes most other types."""
+        of_type = self._spark._jsparkSession.sessionState().sqlParser().parseDataType(type_)
+        given = self._filled(self._jvm.java.lang.Object, [name, of_type])
+        function = self._methods["function"].invoke(None, given)
         registry = self._spark._jsparkSession.sessionState().functionRegistry()
         registry.createOrReplaceTempFunction(name, function, "java_udf")
 
@@ -544,9 +550,20 @@ class ScriptSession:
                     is_base = refusal.code.startswith(_UNFIT_BASE)
                     fitting = type_by_use(self._text, name) if is_base else type_
                     found |= {} if fitting is None else {(key, name): fitting}
+        if not found and type_ is not None:
+            return self._guess_function(named, type_)
         self._guesses.update(found)
         self._put_from_text(of_any_type=self._loosened)
         return bool(found)
+
+    def _guess_function(self, named: set[str], type_: str) -> bool:
+        """Give a function of which only the name is known the type that Spark misses, for one statement."""
+        every = {each.lower(): each for each in (*self._declared, *self._stubs)}
+        names = [every[each] for each in sorted(named & every.keys()) if each not in self._of_type]
+        for name in names[:1]:
+            self._of_type.add(name.lower())
+            self._register_function(name, type_)
+        return bool(names)
 
     def _forget(self, parts: Parts) -> None:
         known = self._tables.get(parts)
