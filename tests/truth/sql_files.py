@@ -53,8 +53,8 @@ def main() -> int:
         while tried < options.statements and time.monotonic() < end:
             # Each session forgets the tables of the one before.
             session = ScriptSession(spark.newSession(), DeclaredTables())
-            for each in statements_of(DDL, "ddl.sql"):
-                guarded_analysis(session, each)
+            for declared in statements_of(DDL, "ddl.sql"):
+                guarded_analysis(session, declared)
             statements = file_of(chance)
             expected = _by_text(_answers(session, ";\n".join(statements)))
             for _ in range(10):

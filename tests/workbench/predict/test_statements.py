@@ -260,6 +260,9 @@ def test_parameters_have_their_values(text: str, expected: str) -> None:
     assert substituted(text, {"n": "3", "x": "a.b"}.get) == expected
 
 
+NO_VALUES: dict[str, str] = {}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -272,9 +275,9 @@ def test_parameters_have_their_values(text: str, expected: str) -> None:
 )
 def test_a_parameter_without_a_value_is_said_in_one_way(text: str, said: str) -> None:
     with pytest.raises(UnknownVariableError) as raised:
-        substituted(text, {}.get)
+        substituted(text, NO_VALUES.get)
     assert str(raised.value).startswith(said)
-    assert substituted(text, {}.get, keeps=True) == text
+    assert substituted(text, NO_VALUES.get, keeps=True) == text
 
 
 @pytest.mark.parametrize(
