@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.command.screen import Screen, complain, printable
+from openlineage_pyspark.command.statement_formats import WRITERS, markdown_of_causes
 from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_schemas
 from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError
@@ -19,37 +20,48 @@ from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
 from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
-from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.predict import cache
-from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, name_of
+from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
+from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.outcome import GATES, fails, outcome_of
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
-from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage, answers_of, lineage_of_answers
+from openlineage_pyspark.workbench.predict.scripts import Given, answers_of, lineage_of_answers
 from openlineage_pyspark.workbench.questions.diff import markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.questions.table_schemas import table_schemas
 from openlineage_pyspark.workbench.report import QUERY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Graph
-    from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer
-    from openlineage_pyspark.workbench.report import LineageEdge
+    from openlineage_pyspark.workbench.predict.dbt import Project
+    from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
 
 _DESCRIPTION = """\
 Shows the lineage of each statement in files of SQL. Nothing is run: Spark's own analyzer reads them in a local session
 that knows no rows, no metastore and no network. Tables are those that --ddl declares, that --catalog knows, and that
 earlier statements make. With --diff it shows what changed since a revision of git, and what lies downstream."""
 _ENDS = """\
-exit codes: 0 all is well; 1 a statement can't be analyzed; 2 wrong command line, or nothing to read; with --diff also
-3 something downstream of a change is touched."""
-_FILES = "files of SQL, and folders of files that end with .sql, in the order in which they run"
+exit codes: 0 all is well; 1 a statement is one of those of --fail-on; 2 wrong command line, or nothing to read; with
+--diff also 3 something downstream of a change is touched."""
+_FILES = """files of SQL in the order in which they run, and folders: their files that end with .sql, .hql or .ddl, and
+notebooks of Databricks, but for those that git ignores and those in hidden folders"""
+_MANIFEST = """of dbt: the files of target/compiled are its models, which make the tables that it names. The columns of
+sources and seeds come from the catalog.json beside it"""
+_FUNCTIONS = "a function of your own, such as one in Python: edges through it are opaque; may be repeated, or NAME,NAME"
+_DIALECT = """the SQL of statements that Spark can't analyze, as sqlglot calls it, such as snowflake; by default the
+first that has their grammar"""
+_GLOB = "take the files of folders that match this instead, such as '*.q' or 'models/*.sql'; may be repeated"
 _DDL = "a file or a folder of SQL that declares tables; may be repeated"
 _CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
 _STORE = "with --diff: where to look for what is downstream: a store or event files; by default what --catalog names"
 _CACHE = "keep Spark's results in this folder: the same texts, tables and versions need no Spark again"
+_FAIL_ON = f"""what makes the exit code 1, separated by commas; default: short, which is each statement whose lineage is
+not exact. Also: {", ".join(GATES[1:])}"""
+# How many statements are worth to say how far it is, and how often that is said.
+_MANY, _SECONDS = 200, 5.0
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
-_WORDS = 60
 _QUERY = Identifier("", QUERY)
 _PICTURES = ("mermaid", "dot", "html", "svg")
 
@@ -63,7 +75,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--diff", metavar="BASE", help="show what changed since a revision of git, such as origin/main")
     parser.add_argument("--store", type=Path, metavar="STORE|EVENTS", help=_STORE)
     parser.add_argument("--cache", type=Path, metavar="DIR", help=_CACHE)
-    parser.add_argument("--format", choices=(*_WRITERS, *_PICTURES), default="text", help="default: text")
+    parser.add_argument("--manifest", type=Path, metavar="manifest.json", help=_MANIFEST)
+    parser.add_argument("--functions", action="append", default=[], metavar="NAME", help=_FUNCTIONS)
+    parser.add_argument("--dialect", default="", metavar="NAME", help=_DIALECT)
+    parser.add_argument("--glob", action="append", default=[], metavar="PATTERN", help=_GLOB)
+    parser.add_argument("--fail-on", action="append", metavar="WHAT", help=_FAIL_ON)
+    parser.add_argument("--format", choices=(*WRITERS, *_PICTURES), default="text", help="default: text")
     add_unfold(parser)
     parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", help="a property of Spark, such as a setting of SQL"
@@ -88,36 +105,55 @@ def run(options: argparse.Namespace) -> int:
         return _WRONG
     try:
         refuse_schemas([*options.catalog, *([options.store] if options.store is not None else [])])
-        tables = _tables(options.catalog)
-        now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files)]
+        project = None if options.manifest is None else read_project(options.manifest)
+        tables = [*_tables(options.catalog), *(() if project is None else project.tables)]
+        now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files, globs=options.glob)]
         base = None if options.diff is None else _base(options)
-        found = lineage_of_answers(_answers(now, tables, options), tables)
+        now, base = _as_models(now, project), base and _as_models(base, project)
+        found = lineage_of_answers(_answers(now, tables, options), tables, options.dialect)
         if base is not None:
-            return _diff(found, lineage_of_answers(_answers(base, tables, options), tables), options)
+            before = lineage_of_answers(_answers(base, tables, options), tables, options.dialect)
+            return _diff(found, before, options)
     except (LineageError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
     if options.format in _PICTURES:
         sys.stdout.write(_drawn(found, options.format, unfold=options.unfold))
     else:
-        sys.stdout.write(_WRITERS[options.format](found))
+        sys.stdout.write(WRITERS[options.format](found))
         if not found and options.format == "text":
             complain(f"no statement in {', '.join(map(str, options.files))} reads or writes a table")
-    return _told(found)
+    return _told(found, _gates(options))
+
+
+def _gates(options: argparse.Namespace) -> frozenset[str]:
+    """Return what the exit code is to say."""
+    return frozenset(each.strip() for names in options.fail_on or ["short"] for each in names.split(","))
 
 
 def _refusal(options: argparse.Namespace) -> str:
     """Return why options mean nothing together; empty if they do mean something."""
     if options.store is not None and options.diff is None:
         return "--store needs --diff: it is searched for everything downstream of a change"
+    unknown = sorted(_gates(options).difference(GATES))
+    if unknown:
+        return f"--fail-on {unknown[0]}: choose from {', '.join(GATES)}"
+    if options.diff is not None and options.format in ("sarif", "github"):
+        return f"--format {options.format} shows the problems of one state: leave out --diff"
     if options.unfold and options.diff is not None:
         return "--unfold shows CTEs, views and subqueries of one state, and --diff compares two"
     return unfold_refusal(options)
 
 
+def _as_models(scripts: Sequence[Script], project: Project | None) -> list[Script]:
+    """Return scripts of which the models of dbt make their tables."""
+    return scripts_of_raw_models(scripts) if project is None else scripts_of_models(scripts, project)
+
+
 def _base(options: argparse.Namespace) -> list[Script]:
     """Return the files as they were in the revision to compare with."""
-    return [*scripts_at(options.diff, options.ddl, is_ddl=True), *scripts_at(options.diff, options.files)]
+    files = scripts_at(options.diff, options.files, globs=options.glob)
+    return [*scripts_at(options.diff, options.ddl, is_ddl=True), *files]
 
 
 def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage], options: argparse.Namespace) -> int:
@@ -132,45 +168,55 @@ def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage]
             complain(each)
     else:
         diff, _ = compared(*states, None)
-    problems_now = [each.problem for each in found if each.problem is not None]
     if options.format == "json":
-        values = {**diff.to_dict(), "problems": [attrs.asdict(each) for each in problems_now]}
+        problems_now = [attrs.asdict(each.problem) for each in found if each.problem is not None]
+        values = {**diff.to_dict(), "problems": problems_now, "summary": outcome_of(found).to_dict()}
         arguments = {"files": list(map(str, options.files)), "base": options.diff}
         Screen().json(Answer("diff", arguments, Values("diff", values)).to_dict())
     elif options.format in _PICTURES:
         sys.stdout.write(_drawn_diff(earlier, found, options.format))
     else:
         sys.stdout.write(markdown_of_diff(diff) if options.format == "markdown" else text_of_diff(diff))
-        if problems_now and options.format == "markdown":
-            sys.stdout.write(_markdown_problems(problems_now))
-    return _DOWNSTREAM if not _told(found) and diff.downstream else _told_already(found)
+        if options.format == "markdown":
+            sys.stdout.write(markdown_of_causes(outcome_of(found)))
+    return _told(found, _gates(options)) or (_DOWNSTREAM if diff.downstream else 0)
 
 
-def _told(found: Iterable[StatementLineage]) -> int:
-    """Print the problems to standard error, and return the exit code for them."""
-    for each in found:
-        if each.problem is not None:
-            sys.stderr.write(f"{printable(str(each.problem))}\n")
-    return _told_already(found)
-
-
-def _told_already(found: Iterable[StatementLineage]) -> int:
-    return _PROBLEM if any(each.problem is not None for each in found) else 0
+def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
+    """Print what statements lack to standard error, each once, and return the exit code for it."""
+    for cause in outcome_of(found).causes:
+        sys.stderr.write(f"{printable(str(cause))}\n")
+    return _PROBLEM if any(fails(each, gates) for each in found) else 0
 
 
 def _answers(
     scripts: Sequence[Script], tables: Sequence[DeclaredTable], options: argparse.Namespace
 ) -> tuple[StatementAnswer, ...]:
     """Return what Spark tells of scripts, from the cache if it is there."""
-    conf = pairs(options.conf)
+    functions = tuple(name.strip() for names in options.functions for name in names.split(","))
+    given = Given(tuple(tables), functions, pairs(options.conf), options.dialect)
     if options.cache is None:
-        return answers_of(scripts, tables, conf)
-    key = cache.key_of(scripts, tables, conf)
+        return answers_of(scripts, given, _Progress())
+    key = cache.key_of(scripts, given)
     kept = cache.read_answers(options.cache, key)
     if kept is None:
-        kept = answers_of(scripts, tables, conf)
+        kept = answers_of(scripts, given, _Progress())
         cache.keep_answers(options.cache, key, kept)
     return kept
+
+
+class _Progress:
+    """Says on standard error how far a long analysis is, every few seconds."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, whole: int) -> None:
+        """Say how many statements are done, if it was said some seconds ago."""
+        now = time.monotonic()
+        if whole >= _MANY and now - self._last > _SECONDS:
+            self._last = now
+            complain(f"{done:,} of {whole:,} statements")
 
 
 def _tables(paths: list[Path]) -> list[DeclaredTable]:
@@ -186,77 +232,6 @@ def _tables(paths: list[Path]) -> list[DeclaredTable]:
     for problem in problems:
         complain(problem)
     return found
-
-
-def _text(found: Sequence[StatementLineage]) -> str:
-    return "\n".join(_text_parts(found))
-
-
-def _text_parts(found: Iterable[StatementLineage]) -> Iterator[str]:
-    """Yield a part for each statement that has a lineage: where it stands, and the table of its lineage."""
-    for each in found:
-        if each.lineage is not None:
-            statement = each.statement
-            head = f"{statement.file}:{statement.line}: {_beginning(statement.text)}"
-            lines = [head, *str(each.lineage).splitlines()]
-            yield "".join(f"{'  ' if at else ''}{printable(line)}\n" for at, line in enumerate(lines))
-
-
-def _json(found: Sequence[StatementLineage]) -> str:
-    document = {
-        "statements": [
-            {
-                "file": each.statement.file,
-                "line": each.statement.line,
-                "column": each.statement.column,
-                "sql": each.statement.text,
-                "problem": None if each.problem is None else attrs.asdict(each.problem),
-                "lineage": None if each.lineage is None else each.lineage.to_dict(),
-            }
-            for each in found
-        ],
-    }
-    return f"{json.dumps(Answer('lineage', {}, Values('statements', document)).to_dict(), indent=2)}\n"
-
-
-def _markdown(found: Sequence[StatementLineage]) -> str:
-    parts = []
-    for each in found:
-        if each.lineage is None:
-            continue
-        place = f"{each.statement.file}:{each.statement.line}"
-        for dataset, lineage in each.lineage.outputs:
-            title = "query" if dataset is None else name_of(dataset)
-            edges = attrs.evolve(each.lineage, outputs=((dataset, lineage),)).edges
-            sources = {d.identifier: name_of(d) for d in each.lineage.inputs}
-            rows = [_markdown_row(edge, sources) for edge in edges]
-            with_edges = {edge.column for edge in edges}
-            rows += [f"| {code_of(c.name)} | | |" for c in lineage.columns if c.name not in with_edges]
-            table = ["| column | from | how |", "|---|---|---|", *rows] if rows else ["No column lineage."]
-            parts.append("\n".join([f"### {code_of(title)}", "", code_of(place), "", *table]) + "\n")
-    problems = [each.problem for each in found if each.problem is not None]
-    return "\n".join(parts) + (_markdown_problems(problems) if problems else "")
-
-
-def _markdown_row(edge: LineageEdge, names: dict[Identifier, str]) -> str:
-    source = names.get(Identifier(edge.source_namespace, edge.source), edge.source)
-    certainty = "" if edge.certainty == "exact" else f", {edge.certainty}"
-    masked = " (masked)" if edge.masking else ""
-    expression = f" {code_of(edge.expression)}" if edge.expression else ""
-    column = "every row" if edge.column is None else code_of(edge.column)
-    return f"| {column} | {code_of(f'{source}.{edge.source_column}')} | {edge.subtype}{masked}{certainty}{expression} |"
-
-
-def _markdown_problems(problems: Iterable[Problem]) -> str:
-    places = ((code_of(f"{each.file}:{each.line}:{each.column}"), code_of(each.message)) for each in problems)
-    listed = "".join(f"- {place} {message}\n" for place, message in places)
-    return f"\n**Not analyzed by Spark**:\n\n{listed}"
-
-
-def _beginning(text: str) -> str:
-    """Return the first words of a statement, on one line."""
-    line = " ".join(text[: 4 * _WORDS].split())
-    return line if len(line) <= _WORDS else f"{line[:_WORDS].rstrip()}..."
 
 
 def _graph(found: Sequence[StatementLineage], *, by_file: bool = False) -> Graph:
@@ -293,11 +268,3 @@ def _drawn(found: Sequence[StatementLineage], format_: str, *, unfold: bool = Fa
 def _drawn_diff(earlier: Sequence[StatementLineage], found: Sequence[StatementLineage], format_: str) -> str:
     before, after = _graph(earlier, by_file=True), _graph(found, by_file=True)
     return text_of_comparison(before, after, format_)
-
-
-# Format -> what writes the statements in words.
-_WRITERS: dict[str, Callable[[Sequence[StatementLineage]], str]] = {
-    "text": _text,
-    "json": _json,
-    "markdown": _markdown,
-}

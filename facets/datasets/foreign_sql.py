@@ -8,7 +8,8 @@ unknown. This module is imported only for a query, because sqlglot is large.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -88,9 +89,20 @@ _CLAUSES = {
     "order": Kind.SORT,
 }
 # Functions whose argument can't be read back.
-_MASKING = frozenset({"md5", "md5digest", "sha", "sha1", "sha2", "crc32", "xxhash64"})
+_MASKING = frozenset({"md5", "md5digest", "sha", "sha1", "sha2", "crc32", "xxhash64", "hash", "mask"})
 # What sqlglot calls aggregates, and takes the value of one row.
-_OF_ONE_ROW = frozenset({"lag", "lead", "firstvalue", "lastvalue", "nthvalue"})
+_OF_ONE_ROW = frozenset({"lag", "lead", "nthvalue"})
+# Functions and their arguments that decide which value is taken, and are none.
+_DECIDING = frozenset(
+    {
+        *(("if", "this"), ("case", "this"), ("nullif", "expression"), ("nvl2", "this")),
+        *((name, "expression") for name in ("arrayfilter", "arraysort", "argmax", "argmin", "withingroup")),
+    }
+)
+# Functions that count, so that no value can be read back.
+_COUNTING = frozenset({"count", "countif", "approxdistinct", "hll"})
+# Functions that tell of the grouping, and of no value.
+_OF_GROUPS = frozenset({"grouping", "groupingid", "grouping_id"})
 
 
 class TooLargeError(Exception):
@@ -111,12 +123,14 @@ class ResultColumn:
         kinds: the source columns, and how they arrive; None if they are not known.
         table: the table whose columns these are, under their own names; None if this is one column.
         text: the expression, in terms of the columns of tables; empty for a column as it is, or if it is not known.
+        fields: of a struct that the query builds, its fields with their sources.
     """
 
     name: str | None
     kinds: SourceKinds | None = None
     table: str | None = None
     text: str = ""
+    fields: tuple[tuple[str, SourceKinds | None], ...] = ()
 
     @property
     def sources(self) -> SourceColumns | None:
@@ -137,6 +151,7 @@ class Query:
         whole: whether it has no other columns.
         rows: the source columns that decide about its rows, and how.
         rows_known: whether these are all.
+        proven: the columns that its tables must have, as the query is to be valid.
     """
 
     tables: tuple[str, ...]
@@ -144,6 +159,7 @@ class Query:
     whole: bool
     rows: SourceKinds = attrs.field(factory=dict)
     rows_known: bool = True
+    proven: frozenset[SourceColumn] = frozenset()
 
     def sources(self, names: tuple[str, ...]) -> list[SourceKinds | None]:
         """
@@ -200,7 +216,12 @@ def read_query(text: str, dialect: str | None) -> Query:
     return read_parsed(statements[0] if len(statements) == 1 else None, dialect)
 
 
-def read_parsed(query: Any, dialect: str | None) -> Query:
+def read_parsed(
+    query: Any,
+    dialect: str | None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    used: Mapping[str, Collection[str]] | None = None,
+) -> Query:
     """
     Return what a query reads that sqlglot has parsed.
 
@@ -208,19 +229,22 @@ def read_parsed(query: Any, dialect: str | None) -> Query:
         query: the query, with the CTEs before it. It is not written as a text again: sqlglot would put all CTEs before
             it that way, also those within others, where they hide what has their name.
         dialect: the name of its SQL, as for `read_query`.
+        columns: the tables whose columns are known, by their names as they are written -> all their columns.
+        used: other tables -> some of their columns, which other queries use.
 
     Raises:
         UnreadableError: it is no query, or is nested too deeply.
     """
     if not isinstance(query, _QUERIES):
         raise UnreadableError
-    reader = _NameResolver(dialect or "")
+    reader = _NameResolver(dialect or "", columns or {}, used or {})
     try:
         result = reader.query(query, None, {})
     except (SqlglotError, RecursionError) as problem:
         raise UnreadableError from problem
     known = result.rows is not None
-    return Query(tuple(reader.tables), tuple(result.items), result.every is _ABSENT, result.rows or {}, known)
+    proven = frozenset(reader.proven)
+    return Query(tuple(reader.tables), tuple(result.items), result.every is _ABSENT, result.rows or {}, known, proven)
 
 
 _ABSENT: Any = object()
@@ -237,11 +261,17 @@ class _Rows:
         every: the sources of each column that is not among the items; None if they are not known, and `_ABSENT` if
             there are no others.
         rows: the sources that decide about its rows, and how; None if not all are known.
+        used: some of the columns that are not among the items, by their names.
     """
 
     items: list[ResultColumn]
     every: Any = _ABSENT
     rows: SourceKinds | None = attrs.Factory(dict)
+    used: Mapping[str, SourceKinds] = attrs.Factory(dict)
+
+    def has(self, key: str, keyed: Any) -> bool:
+        """Return whether a column with a name is certainly there."""
+        return key in self.used or bool(self.columns(key, keyed))
 
     def columns(self, key: str, keyed: Any) -> list[ResultColumn]:
         """Return the columns with a name."""
@@ -269,14 +299,18 @@ class _Scope:
     using: dict[str, list[_Rows]] = attrs.Factory(dict)
     decides: list[SourceKinds | None] = attrs.Factory(list)
     solving: set[str] = attrs.Factory(set)
+    may_be_outer: bool = False
     solved: dict[str, SourceKinds | None] = attrs.Factory(dict)
 
 
 class _NameResolver:
     """Resolves the names of one query."""
 
-    def __init__(self, dialect: str) -> None:
+    def __init__(self, dialect: str, columns: Mapping[str, Sequence[str]], used: Mapping[str, Collection[str]]) -> None:
         self.tables: dict[str, None] = {}
+        self.proven: set[SourceColumn] = set()
+        self._columns = columns
+        self._used = used
         self._dialect = dialect
         self._steps = 0
         self._queries: dict[int, _Rows] = {}
@@ -310,8 +344,10 @@ class _NameResolver:
         named = {self._key(name): value for name, value in map(self._projection, select.expressions) if name}
         for key, kind in _CLAUSES.items():
             clause = select.args.get(key)
-            for part in () if clause is None else clause.expressions or [clause.this]:
-                scope.decides.append(_by_rows(self._clause(part, select, named, scope), kind))
+            parts = () if clause is None else clause.expressions or [clause.this]
+            scope.may_be_outer = kind is Kind.FILTER and not self._qualifies(parts, scope)
+            scope.decides += [_by_rows(self._clause(part, select, named, scope), kind) for part in parts]
+            scope.may_be_outer = False
         if select.args.get("distinct") is not None:
             scope.decides += [_by_rows(item.kinds, Kind.GROUP_BY) for item in found.items if item.table is None]
         found.rows = self._all(scope.decides)
@@ -328,9 +364,25 @@ class _NameResolver:
             return self._value(called, scope) if called is not None and called is not inside else None
         return sources
 
+    def _qualifies(self, conditions: Iterable[Any], scope: _Scope) -> bool:
+        """Return whether conditions name a table of a query around: then names without a table are none of its own."""
+        columns = (each for each in self._walk(conditions) if isinstance(each, exp.Column) and each.table)
+        return any(
+            self._key(each.table) not in scope.named and self._in_scopes(scope, self._key(each.table)) is not None
+            for each in columns
+        )
+
     def _all(self, parts: Iterable[SourceKinds | None]) -> SourceKinds | None:
         """Return the union of sources as they arrive; None if one of them is not known."""
         return self._joined(parts, Kind.IDENTITY)
+
+    def _built(self, value: Any, scope: _Scope) -> tuple[tuple[str, SourceKinds | None], ...]:
+        """Return the fields of the struct that an expression builds, with their sources; none for another one."""
+        return tuple((name, self._value(part, scope)) for name, part in _struct_fields(value))
+
+    def _single(self, sources: SourceKinds | None) -> SourceKinds | None:
+        """Return the sources of a part of a value: not known if there are several, as each may be in another part."""
+        return sources if sources is not None and len(sources) <= 1 else None
 
     def _conditions(self, values: Iterable[Any], scope: _Scope) -> None:
         """Read the queries in conditions: what they read is no source of a column, but their tables are inputs."""
@@ -372,7 +424,7 @@ class _NameResolver:
         for operation, right in reversed(rights):
             other = self.query(right, scope.outer, scope.ctes)
             rows = self._rows_of_both(operation, found, other)
-            if isinstance(operation, exp.Except):
+            if isinstance(operation, (exp.Except, exp.Intersect)):
                 found = attrs.evolve(found, rows=rows)
                 continue
             found = self._united_by_name(found, other) if operation.args.get("by_name") else self._united(found, other)
@@ -433,7 +485,9 @@ class _NameResolver:
             self._from(join.this, scope)
             on = join.args.get("on")
             if on is not None:
+                scope.may_be_outer = not self._qualifies([on], scope)
                 scope.decides.append(_by_rows(self._value(on, scope), Kind.JOIN))
+                scope.may_be_outer = False
             if not isinstance(node, exp.Select):
                 # In brackets, which the search through the SELECT does not enter.
                 self._conditions([join.args.get("on")], scope)
@@ -506,7 +560,10 @@ class _NameResolver:
         if name.lower() in NO_TABLES or node.name.lower() in NO_TABLES:
             return _Rows([])
         self.tables[name] = None
-        return _Rows([ResultColumn(None, table=name)])
+        if name in self._columns:
+            return _Rows([ResultColumn(each, {(name, each): _SAME}) for each in self._columns[name]])
+        used = {self._key(each): {(name, each): _SAME} for each in self._used.get(name, ())}
+        return _Rows([ResultColumn(None, table=name)], used=used)
 
     def _function(self, function: Any, scope: _Scope) -> _Rows:
         """Return what a function in FROM gives: what it reads is known only of functions that make up their rows."""
@@ -554,14 +611,17 @@ class _NameResolver:
                 qualifier = value.table if isinstance(value, exp.Column) else None
                 more = self._star(scope, qualifier or None, star)
                 found.items += more.items
+                found.used = {**found.used, **more.used}
                 found.every = more.every if more.every is not _ABSENT else found.every
             elif type(value).__name__ == "Columns" or (not name and self._makes_columns(value)):
                 found.every = None
             elif isinstance(value, exp.Aliases):
-                sources = self._value(value.this, scope)
+                # Which of several columns a source gets into, the names alone do not tell.
+                sources = self._single(self._value(value.this, scope))
                 found.items += [ResultColumn(self._spelled(alias), sources) for alias in value.expressions]
             else:
-                found.items.append(ResultColumn(name or "", self._value(value, scope), text=self._text(value, scope)))
+                made, told = self._value(value, scope), self._text(value, scope)
+                found.items.append(ResultColumn(name or "", made, text=told, fields=self._built(value, scope)))
             if is_spark and name and not self._reads(value, name):
                 scope.earlier[self._key(name)] = value
         return found
@@ -653,7 +713,14 @@ class _NameResolver:
         items = [i for rows in chosen for i in rows.items if i.name is None or self._key(i.name) not in left_out]
         unknown = changed or bool(scope.using) or any(rows.every is not _ABSENT for rows in chosen)
         self._count(len(items))
-        return _Rows(items, None if unknown else _ABSENT)
+        keys = Counter(key for rows in chosen for key in rows.used)
+        used = {
+            key: sources
+            for rows in chosen
+            for key, sources in rows.used.items()
+            if keys[key] == 1 and key not in left_out and not changed
+        }
+        return _Rows(items, None if unknown else _ABSENT, used=used)
 
     def _in_scopes(self, scope: _Scope | None, key: str) -> _Rows | None:
         while scope is not None:
@@ -672,11 +739,10 @@ class _NameResolver:
         for node, kind in self._parts(value):
             if isinstance(node, exp.Column):
                 parts.append({} if self._names_dictionary(node) else self._as(self._column(node, scope), kind))
+            elif _is_field(node):
+                parts.append(self._as(self._dotted(node, scope), kind))
             elif isinstance(node, _QUERIES):
-                rows = self.query(node, scope, scope.ctes)
-                parts += [self._as(item.kinds, kind) for item in rows.items]
-                parts += [None] if rows.tables or rows.every is None else []
-                parts.append(self._as(rows.rows or {}, kind))
+                parts += self._queried(node, kind, scope)
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 parts.append(None)
             elif isinstance(node, exp.Window) and self._key(node.alias) in scope.windows:
@@ -685,6 +751,21 @@ class _NameResolver:
             elif self._dialect == "clickhouse":
                 parts.append(self._as(self._dictionary(node), kind))
         return self._all(parts)
+
+    def _queried(self, query: Any, kind: Kind, scope: _Scope) -> Iterator[SourceKinds | None]:
+        """Yield the sources of a query in an expression, which uses its value in this way."""
+        rows = self.query(query, scope, scope.ctes)
+        yield from (self._as(item.kinds, kind) for item in rows.items)
+        if rows.tables or rows.every is None:
+            yield None
+        yield self._as(rows.rows or {}, kind)
+
+    def _dotted(self, dot: Any, scope: _Scope) -> SourceKinds | None:
+        """Return the sources of a field of an expression."""
+        for name, value in _struct_fields(dot.this):
+            if self._key(name) == self._key(dot.name):
+                return self._value(value, scope)
+        return self._as(self._single(self._value(dot.this, scope)), Kind.TRANSFORMATION)
 
     def _as(self, sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
         """Return sources as they arrive through what uses them in this way."""
@@ -703,8 +784,8 @@ class _NameResolver:
                 self._count(1)
                 yield node, kind
                 # The parts of a name are no names.
-                if not isinstance(node, _QUERIES) and not isinstance(node, exp.Column):
-                    waiting.append(iter([(part, compose(kind, _use(node, key))) for key, part in node.args.items()]))
+                if not isinstance(node, (*_QUERIES, exp.Column)) and not _is_field(node):
+                    waiting.append(iter([(part, compose(kind, use)) for part, use in _arguments(node)]))
 
     def _names_dictionary(self, column: Any) -> bool:
         """Return whether a name is the dictionary's in dictGet(dictionary, ...), and no column's."""
@@ -737,24 +818,38 @@ class _NameResolver:
         # The part before the last is a table, or the names after the first are fields of a struct.
         for at in (len(names) - 2, 0) if len(names) > 2 else (0,):
             rows = self._in_scopes(scope, self._key(".".join(names[max(at - 1, 0) : at + 1])))
-            rows = rows or self._in_scopes(scope, self._key(names[at]))
+            if at == 0 or self._in_scopes(scope, self._key(names[0])) is None:
+                rows = rows or self._in_scopes(scope, self._key(names[at]))
             if rows is not None:
                 return self._of_rows(rows, names[at + 1 :])
         return self._field(parts, names, scope)
 
     def _of_rows(self, rows: _Rows, names: list[str]) -> SourceKinds | None:
         """Return the sources of a column of one table, perhaps with a field of it."""
-        name = ".".join(names) if self._dialect == "clickhouse" else names[0]
-        found = self._named(rows, name)
-        if found is _ABSENT or found is None:
-            return None
-        return found if len(names) == 1 or self._dialect == "clickhouse" else self._as(found, Kind.TRANSFORMATION)
+        if self._dialect == "clickhouse":
+            found = self._named(rows, ".".join(names))
+            return None if found is _ABSENT else found
+        found = self._named(rows, names[0])
+        if found is _ABSENT or found is None or len(names) == 1:
+            return None if found is _ABSENT else found
+        return self._field_of(rows.columns(self._key(names[0]), self._key), found, names[1:])
+
+    def _field_of(self, items: list[ResultColumn], found: SourceKinds, names: list[str]) -> SourceKinds | None:
+        """Return the sources of a field of a column."""
+        fields = dict(items[0].fields) if len(items) == 1 else {}
+        if fields:
+            taken = next((kinds for name, kinds in fields.items() if self._key(name) == self._key(names[0])), None)
+            return taken if len(names) == 1 else self._as(self._single(taken), Kind.TRANSFORMATION)
+        return self._as(self._single(found), Kind.TRANSFORMATION)
 
     def _field(self, parts: list[Any], names: list[str], scope: _Scope) -> SourceKinds | None:
         """Return the sources of `column.field`."""
         found = self._bare(parts[0], scope) if self._dialect in _HAS_FIELDS else None
-        if found is None or self._dialect != "clickhouse":
-            return self._as(found, Kind.TRANSFORMATION)
+        if found is None:
+            return None
+        if self._dialect != "clickhouse":
+            items = [item for rows in scope.rows for item in rows.columns(self._key(names[0]), self._key)]
+            return self._field_of(items, found, names[1:])
         # Each field of a nested table is a column of its own.
         return {(table, ".".join([column, *names[1:]])): _MADE for table, column in found}
 
@@ -778,7 +873,7 @@ class _NameResolver:
         for expressions, wins in ((scope.scalars, True), (scope.aliases, self._dialect == "clickhouse")):
             if wins and key in expressions and key not in scope.solving:
                 return self._alias(scope, key, expressions[key])
-        explicit = [rows for rows in scope.rows if rows.columns(key, self._key)]
+        explicit = [rows for rows in scope.rows if rows.has(key, self._key)]
         others = [rows for rows in scope.rows if rows.tables or rows.every is not _ABSENT]
         if key in scope.using:
             return self._joined([self._named(rows, name) for rows in scope.using[key]], Kind.TRANSFORMATION)
@@ -789,12 +884,28 @@ class _NameResolver:
         if key in scope.earlier:
             # A table whose columns are not known may have it, and is asked first.
             return None if others else self._alias(scope, key, scope.earlier[key])
-        function = scope.named.get(key)
+        return self._guessed(scope, name, others)
+
+    def _guessed(self, scope: _Scope, name: str, others: list[_Rows]) -> Any:
+        """Return the sources of a name that nothing in a scope certainly has, if only one of its tables may have it."""
+        function = scope.named.get(self._key(name))
         if function is not None and not function.items and function.every is not _ABSENT:
             return function.every
         if not others:
             return _ABSENT
-        return self._named(others[0], name) if len(others) == 1 else None
+        if len(others) > 1 or (scope.may_be_outer and self._may_have(scope.outer, name)):
+            return None
+        return self._named(others[0], name)
+
+    def _may_have(self, scope: _Scope | None, name: str) -> bool:
+        """Return whether a query around may have a column of a name: a condition may be about its rows."""
+        while scope is not None:
+            if any(
+                rows.tables or rows.every is not _ABSENT or rows.has(self._key(name), self._key) for rows in scope.rows
+            ):
+                return True
+            scope = scope.outer
+        return False
 
     def _alias(self, scope: _Scope, key: str, expression: Any) -> SourceKinds | None:
         """Return the sources of another expression of the same SELECT, which is solved once."""
@@ -810,9 +921,14 @@ class _NameResolver:
         self._count(1)
         if found:
             return found[0].kinds if len(found) == 1 else None
+        if self._key(name) in rows.used:
+            return rows.used[self._key(name)]
         if rows.every is not _ABSENT or not rows.tables:
             return rows.every
-        return {(rows.tables[0], name): _SAME} if len(rows.tables) == 1 else None
+        if len(rows.tables) > 1:
+            return None
+        self.proven.add((rows.tables[0], name))
+        return {(rows.tables[0], name): _SAME}
 
     def _joined(self, parts: Iterable[Any], kind: Kind) -> SourceKinds | None:
         """Return the union of sources, which are used in this way; None if one is not known."""
@@ -860,24 +976,53 @@ class _NameResolver:
 
 
 def _by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
-    """Return sources as what decides about rows in this way; what decides about rows already stays as it is."""
-    if sources is None:
-        return None
-    return {s: frozenset([each if each in _OF_ROWS else kind for each in kinds]) for s, kinds in sources.items()}
+    """Return sources as what decides about rows in this way."""
+    return None if sources is None else dict.fromkeys(sources, frozenset([kind]))
+
+
+def _is_field(node: Any) -> bool:
+    """Return whether a node takes a field of an expression that is no name."""
+    return (
+        isinstance(node, exp.Dot)
+        and isinstance(node.expression, exp.Identifier)
+        and not isinstance(node.this, exp.Column)
+    )
+
+
+def _struct_fields(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of the struct that an expression builds, as far as it names them."""
+    while isinstance(value, exp.Paren):
+        value = value.this
+    for each in value.expressions if isinstance(value, exp.Struct) else ():
+        if isinstance(each, exp.PropertyEQ):
+            yield each.name, each.expression
+
+
+def _arguments(node: Any) -> Iterator[tuple[Any, Kind]]:
+    """Yield the arguments of an expression whose values get into its own, each with how it is used."""
+    if _function_name(node) in _OF_GROUPS:
+        return
+    if _function_name(node) != "decodecase":
+        yield from ((part, _use(node, key)) for key, part in node.args.items())
+        return
+    for at, part in enumerate(node.expressions):
+        # What is decoded, then pairs of a value of it and a result, then the result of no match.
+        is_result = at > 0 and (at % 2 == 0 or at == len(node.expressions) - 1)
+        yield part, Kind.TRANSFORMATION if is_result else Kind.CONDITIONAL
 
 
 def _use(node: Any, key: str) -> Kind:
     """Return how an expression uses one of its arguments."""
-    if isinstance(node, (exp.Paren, exp.Alias)) or (isinstance(node, (exp.Window, exp.Filter)) and key == "this"):
+    around = (exp.Window, exp.Filter, exp.WithinGroup)
+    if isinstance(node, (exp.Paren, exp.Alias)) or (isinstance(node, around) and key == "this"):
         return Kind.IDENTITY
     if isinstance(node, exp.Window):
         return Kind.WINDOW
-    decides = (isinstance(node, (exp.If, exp.Case)) and key == "this") or isinstance(node, exp.Filter)
-    if decides or (isinstance(node, exp.Nullif) and key == "expression"):
+    if isinstance(node, exp.Filter) or (_function_name(node), key) in _DECIDING:
         return Kind.CONDITIONAL
-    if isinstance(node, (exp.Count, exp.ApproxDistinct)):
-        return Kind.MASKED_AGGREGATION
     name = _function_name(node)
+    if name in _COUNTING:
+        return Kind.MASKED_AGGREGATION
     if isinstance(node, exp.AggFunc) and name not in _OF_ONE_ROW:
         return Kind.AGGREGATION
     return Kind.MASKED_TRANSFORMATION if name in _MASKING else Kind.TRANSFORMATION

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 from openlineage_pyspark import lineage, register
+from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.answer import answer_of_graph, schema
 from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, lineage_of_answers
+from openlineage_pyspark.workbench.predict.session import Analyzed
+from openlineage_pyspark.workbench.predict.statements import statements_of
 from openlineage_pyspark.workbench.store_api import Store
 from support import browser
 from support.lineage_events import taken
@@ -115,6 +119,36 @@ def test_every_output_column_has_its_lineage(runs: dict[str, Any], golden: Any) 
 
     listed = {name: columns for name, columns in without.items() if columns}
     golden(f"tpc/{runs['name']}_columns_without_source.json", json.dumps(listed, indent=1, sort_keys=True) + "\n")
+
+
+def _pairs(found: Lineage) -> set[tuple[str, str, str, str]]:
+    """Return the edges of a lineage: column, table without its database, source column, and how."""
+    return {
+        ((edge.column or "").lower(), (edge.source_table or "").rpartition(".")[2], edge.source_column, edge.subtype)
+        for edge in found.edges
+    }
+
+
+def test_the_texts_of_the_queries_have_no_edge_that_spark_does_not_have(runs: dict[str, Any]) -> None:
+    """Nothing is declared: what one query proves of a table helps the others."""
+    refusal = Refusal("TABLE_OR_VIEW_NOT_FOUND", "no", {"relationName": "t"})
+    answers = [
+        StatementAnswer(statement, Analyzed("Project", refusal=refusal))
+        for name, sql in _benchmark(runs["name"]).queries()
+        for statement in statements_of(sql, name)
+    ]
+    told = {each.statement.file: each.lineage for each in lineage_of_answers(answers, ())}
+    both = every = 0
+    for name, asked in runs["asked"].items():
+        lineage_of_text = told[name]
+        assert lineage_of_text is not None
+        # A column without a name has one of Spark's own, which the text does not tell.
+        found = {each for each in _pairs(lineage_of_text) if not re.fullmatch(r"_c\d+", each[0])}
+        expected = _pairs(asked)
+        assert found - expected == set(), name
+        both, every = both + len(found), every + len(expected)
+    # The others are of names without a table, which several tables of a join may have.
+    assert both / every > 0.2
 
 
 @pytest.mark.long

@@ -25,7 +25,6 @@ import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.runtime.AbstractFunction1;
@@ -57,9 +56,9 @@ public final class DeclaredTables {
         return TABLES.remove(key(catalog, Identifier.of(namespace, name))) != null;
     }
 
-    /** Gives what stands for calls of a function of which only the name is known: its result has any type. */
-    public static AbstractFunction1 function(String name) {
-        return new UnknownFunction(name);
+    /** Gives what stands for calls of a function of which only the name is known: NullType becomes any other type. */
+    public static AbstractFunction1 function(String name, DataType type) {
+        return new UnknownFunction(name, type);
     }
 
     static Table find(String catalog, Identifier identifier) {
@@ -74,16 +73,18 @@ public final class DeclaredTables {
     public static final class UnknownFunction extends AbstractFunction1 {
         private static final Integer ROW_BY_ROW = Integer.valueOf(100);
         private final String name;
+        private final DataType type;
 
-        UnknownFunction(String name) {
+        UnknownFunction(String name, DataType type) {
             this.name = name;
+            this.type = type;
         }
 
         public Object apply(Object arguments) {
             try {
                 // The type of a sequence in its signature depends on the version of Scala.
                 return PythonUDF.class.getConstructors()[0].newInstance(new Object[] {
-                    name, null, DataTypes.NullType, arguments, ROW_BY_ROW, Boolean.TRUE, NamedExpression$.MODULE$.newExprId()
+                    name, null, type, arguments, ROW_BY_ROW, Boolean.TRUE, NamedExpression$.MODULE$.newExprId()
                 });
             } catch (ReflectiveOperationException problem) {
                 throw new IllegalStateException(problem);

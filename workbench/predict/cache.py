@@ -20,19 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from openlineage_pyspark.workbench.predict.declared import DeclaredTable
-    from openlineage_pyspark.workbench.predict.scripts import Script
+    from openlineage_pyspark.workbench.predict.scripts import Given, Script
 
-_FORMAT = 4
+_FORMAT = 5
 _MOST_KEPT = 20
 _ENDING = ".json"
 _PACKAGES = ("openlineage-pyspark", "pyspark")
 
 
-def key_of(scripts: Sequence[Script], tables: Sequence[DeclaredTable], conf: Mapping[str, str]) -> str:
-    """Return a hash of all that the answers depend on: texts, tables, properties, and the versions of the packages."""
+def key_of(scripts: Sequence[Script], given: Given) -> str:
+    """Return a hash of all that the answers depend on: texts, what is given, and the versions of the packages."""
     versions = [metadata.version(name) for name in _PACKAGES]
-    parts = [_FORMAT, versions, [attrs.asdict(each) for each in scripts], [attrs.asdict(each) for each in tables], conf]
+    parts = [_FORMAT, versions, [attrs.asdict(each) for each in scripts], attrs.asdict(given)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -75,6 +74,7 @@ def _document(answer: StatementAnswer) -> dict[str, Any]:
         "catalog": analyzed.catalog,
         "database": analyzed.database,
         "tables": {name: query.plan for name, query in analyzed.tables.items()},
+        "text": analyzed.text,
         "fromText": [[list(parts), place] for parts, place in analyzed.from_text.items()],
     }
 
@@ -98,6 +98,7 @@ def _answer(document: Mapping[str, Any]) -> StatementAnswer:
         document["database"],
         {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
         {tuple(parts): place for parts, place in document["fromText"]},
+        document["text"],
     )
     loops = tuple(Loop(**each) for each in document["statement"]["loops"])
     statement = ScriptStatement(**{**document["statement"], "loops": loops})

@@ -8,67 +8,75 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.workbench.predict.folders import SQL_ENDINGS, files_in, is_chosen
 from openlineage_pyspark.workbench.predict.notebooks import NOTEBOOK, NOTEBOOK_ENDINGS, is_notebook
 from openlineage_pyspark.workbench.predict.scripts import Script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_ENDINGS = (".sql", ".hql")
-_FIRST_LINE = 80
+_BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False) -> list[Script]:
+def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[str] = ()) -> list[Script]:
     """
     Return the scripts at some paths, in their order.
 
     Args:
-        paths: files; or folders, of which all files that end with `.sql` or `.hql` are taken, and all notebooks of
-            Databricks, in the order of their names.
+        paths: files; or folders, of which all files of SQL are taken, and all notebooks of Databricks, in the order of
+            their names.
         is_ddl: whether they only declare tables.
+        globs: which files of the folders are taken instead, as for `files_in`.
 
     Raises:
-        TextError: one can't be read, or is no SQL.
+        TextError: one can't be read, or is no SQL; or a folder has no such file.
     """
     found = []
     for path in paths:
         files = [path]
         if path.is_dir():
-            files = sorted(each for each in path.rglob("*") if _is_sql(each))
+            files = files_in(path, globs)
             if not files:
-                endings = " or ".join(_ENDINGS)
-                raise TextError(f"{path} holds no files that end with {endings}, and no notebooks", path=str(path))
+                raise TextError(f"{path} holds no files that {_wanted(globs)}", path=str(path))
         found += [Script(str(file), _text(file), is_ddl) for file in files]
     return found
 
 
-def _is_sql(file: Path) -> bool:
-    """Return whether a file in a folder is one of SQL: a file of another language is one if it is a notebook."""
-    ending = file.suffix.lower()
-    if ending not in (*_ENDINGS, *NOTEBOOK_ENDINGS) or not file.is_file():
-        return False
-    if ending in _ENDINGS:
-        return True
-    try:
-        with file.open(encoding="utf-8-sig", errors="replace") as opened:
-            return is_notebook(opened.readline(_FIRST_LINE))
-    except OSError:
-        return False
+def _wanted(globs: Sequence[str]) -> str:
+    if globs:
+        return f"match {' or '.join(globs)}"
+    *most, last = SQL_ENDINGS
+    return f"end with {', '.join(most)} or {last}, and no notebooks: --glob names others"
 
 
 def _text(file: Path) -> str:
+    """
+    Return the text of a file.
+
+    One that is not UTF-8 is taken for Latin-1, so that strange signs in its strings and comments cost nothing.
+    """
     try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else problem
-        raise TextError(f"{file} can't be read: {reason}", path=str(file)) from problem
+        read = file.read_bytes()
+    except OSError as problem:
+        raise TextError(f"{file} can't be read: {problem.strerror}", path=str(file)) from problem
+    text = _decoded(read)
     if file.suffix.lower() in NOTEBOOK_ENDINGS and not is_notebook(text):
         why = "files of this language are read if they are notebooks that Databricks has exported"
         raise TextError(f"{file} is no SQL: {why}", path=str(file))
     return text
 
 
-def scripts_at(revision: str, paths: Sequence[Path], *, is_ddl: bool = False) -> list[Script]:
+def _decoded(read: bytes) -> str:
+    encoding = "utf-16" if read.startswith(_BYTE_ORDERS) else "utf-8-sig"
+    try:
+        return read.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        return read.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def scripts_at(
+    revision: str, paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[str] = ()
+) -> list[Script]:
     """
     Return the scripts as they were in a revision; those that it did not have are left out.
 
@@ -76,6 +84,7 @@ def scripts_at(revision: str, paths: Sequence[Path], *, is_ddl: bool = False) ->
         revision: what git takes for a commit, such as `origin/main`.
         paths: as in `scripts_now`.
         is_ddl: as there.
+        globs: as there.
 
     Raises:
         TextError: git is not installed, a path is in no repository, or the revision is not known.
@@ -85,19 +94,35 @@ def scripts_at(revision: str, paths: Sequence[Path], *, is_ddl: bool = False) ->
         folder = _folder_of(path)
         commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
         name = os.path.relpath(path, folder).replace(os.sep, "/")
-        for each in _names_at(folder, commit, name):
-            text = _git(folder, "show", f"{commit}:./{each}")
-            found.append(Script(str(path if each == name else folder / each), text.removeprefix("\ufeff"), is_ddl))
+        names = list(_names_at(folder, commit, name, globs))
+        for each, text in zip(names, _texts_at(folder, commit, names), strict=True):
+            found.append(Script(str(path if each == name else folder / each), text, is_ddl))
     return found
 
 
-def _names_at(folder: Path, commit: str, name: str) -> Iterator[str]:
+def _texts_at(folder: Path, commit: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield the texts of files in a commit, which one process of git reads."""
+    asked = "".join(f"{commit}:./{name}\n" for name in names)
+    told = _git_bytes(folder, "cat-file", "--batch", given=asked.encode()) if names else b""
+    at = 0
+    for _ in names:
+        line = told[at : told.index(b"\n", at)]
+        size = int(line.rsplit(b" ", 1)[1])
+        begin = at + len(line) + 1
+        yield _decoded(told[begin : begin + size])
+        at = begin + size + 1
+
+
+def _names_at(folder: Path, commit: str, name: str, globs: Sequence[str]) -> Iterator[str]:
     """Yield the files that a path stood for in a commit."""
     listed = _git(folder, "ls-tree", "-r", "-z", "--name-only", commit, "--", name).split("\0")
-    notebooks = _notebooks_at(folder, commit, name)
+    notebooks = frozenset[str]() if globs else _notebooks_at(folder, commit, name)
     # In the order in which `scripts_now` has them: folder by folder.
     for each in sorted(filter(None, listed), key=PurePosixPath):
-        if each == name or each.lower().endswith(_ENDINGS) or each in notebooks:
+        inside = PurePosixPath(each).relative_to(name) if each != name else None
+        if inside is None or (
+            is_chosen(inside, globs) and (globs or each.lower().endswith(SQL_ENDINGS) or each in notebooks)
+        ):
             yield each
 
 
@@ -118,9 +143,14 @@ def _folder_of(path: Path) -> Path:
 
 
 def _git(folder: Path, *arguments: str, may_find_nothing: bool = False) -> str:
+    return _git_bytes(folder, *arguments, may_find_nothing=may_find_nothing).decode("utf-8", "replace")
+
+
+def _git_bytes(folder: Path, *arguments: str, may_find_nothing: bool = False, given: bytes = b"") -> bytes:
     try:
         done = subprocess.run(  # noqa: S603 (no shell, and the revision is no option)
             ["git", "-C", str(folder), *arguments],  # noqa: S607 (the git that the user has)
+            input=given,
             capture_output=True,
             check=False,
         )
@@ -130,4 +160,4 @@ def _git(folder: Path, *arguments: str, may_find_nothing: bool = False) -> str:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         asked = arguments[-1].removesuffix("^{commit}")
         raise TextError(f"git: {said[0] if said else f'there is no revision {asked}'}")
-    return done.stdout.decode("utf-8", "replace")
+    return done.stdout

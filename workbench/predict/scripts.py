@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Kind, OutputColumn
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.sql_lexer import tokens
+from openlineage_pyspark.listener.guard import CaughtException, Guard
+from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
+from openlineage_pyspark.workbench.predict.reading import Known, TextLineage, read_statement
 from openlineage_pyspark.workbench.predict.refused_views import behind_views
 from openlineage_pyspark.workbench.predict.session import (
     PIPELINE_TABLES,
@@ -32,22 +35,24 @@ from openlineage_pyspark.workbench.predict.text import (
     TEXT,
     is_format_and_path,
     lineage_of_text,
-    read_statement,
     unknown_table,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from openlineage_pyspark.facets.datasets.foreign_sql import SourceKinds
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.lineage import InputField
-    from openlineage_pyspark.listener.probe.client import Refusal
+    from openlineage_pyspark.listener.analyze import EncodedQuery
     from openlineage_pyspark.workbench.predict.declared import Parts
     from openlineage_pyspark.workbench.report import Lineage
 
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _MADE_OF_QUERY = PIPELINE_TABLES | {"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"}
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
+# What one statement tells helps another one, which helps a third one.
+_MOST_ROUNDS = 4
 _TEMPORARY = "CreateViewCommand"
 
 
@@ -60,11 +65,13 @@ class Script:
         name: its name, for people.
         text: its content.
         is_ddl: whether it only declares tables: its lineage is not told.
+        head: what is put before its first statement, a query, so that it makes a table.
     """
 
     name: str
     text: str
     is_ddl: bool = False
+    head: str = ""
 
 
 @attrs.frozen
@@ -117,39 +124,89 @@ class StatementLineage:
         lineage: its lineage; None if it has none, or nothing could be told.
         problem: why Spark can't analyze it; None if it can. The lineage is then that of its text, or that with a
             function that can't be read in the place of one that is not known.
+        from_text: whether the lineage is that of the text.
     """
 
     statement: ScriptStatement
     lineage: Lineage | None = None
     problem: Problem | None = None
+    from_text: bool = False
+
+
+@attrs.frozen
+class Given:
+    """
+    What is known before any statement.
+
+    Args:
+        tables: the tables.
+        functions: the names of functions.
+        conf: Spark properties, and the values of variables.
+        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
+    """
+
+    tables: tuple[DeclaredTable, ...] = ()
+    functions: tuple[str, ...] = ()
+    conf: Mapping[str, str] = attrs.field(factory=dict)
+    dialect: str = ""
 
 
 def answers_of(
-    scripts: Sequence[Script], tables: Iterable[DeclaredTable], conf: Mapping[str, str]
+    scripts: Sequence[Script],
+    given: Given,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> tuple[StatementAnswer, ...]:
     """
     Return what Spark tells of the statements of scripts, in one session of its own.
 
     Args:
         scripts: the scripts in the order in which they run.
-        tables: the tables that are known before.
-        conf: Spark properties.
+        given: what is known before.
+        progress: is called before each statement, with how many are done and how many there are.
 
     Raises:
         LineageError: no such session starts.
     """
-    statements = [(each, script.is_ddl) for script in scripts for each in statements_of(script.text, script.name)]
+    statements = [(each, script.is_ddl) for script in scripts for each in _statements(script)]
     if not statements:
         return ()
-    with throw_away_session(conf) as spark:
-        session = ScriptSession(spark, DeclaredTables(tables))
-        return tuple(
-            StatementAnswer(statement, analyzed(session, statement), is_ddl) for statement, is_ddl in statements
-        )
+    with throw_away_session(given.conf) as spark:
+        session = ScriptSession(spark, DeclaredTables(given.tables))
+        for name in given.functions:
+            session.know_function(name)
+        answers = []
+        for at, (statement, is_ddl) in enumerate(statements):
+            progress(at, len(statements))
+            answers.append(StatementAnswer(statement, guarded_analysis(session, statement, given.dialect), is_ddl))
+        return tuple(answers)
+
+
+def _statements(script: Script) -> Iterator[ScriptStatement]:
+    """Yield the statements of a script; the first one with its head."""
+    for at, each in enumerate(statements_of(script.text, script.name)):
+        is_headed = script.head and not at
+        yield attrs.evolve(each, text=script.head + each.text, head=len(script.head)) if is_headed else each
+
+
+def guarded_analysis(session: ScriptSession, statement: ScriptStatement, dialect: str = "") -> Analyzed:
+    """Analyze a statement. A fault of this program costs that statement alone."""
+    found = _guard().attempt("the analysis of a statement", analyzed, session, statement, dialect)
+    return Analyzed("", refusal=_fault(found)) if isinstance(found, CaughtException) else found
+
+
+def _guard() -> Guard:
+    """Return what catches every exception; it is told as the problem of a statement, and not logged."""
+    guard = Guard()
+    guard.expected = (Exception,)
+    return guard
+
+
+def _fault(caught: CaughtException) -> Refusal:
+    return Refusal("INTERNAL_ERROR", f"this program fails here with {caught.name}: please report the statement")
 
 
 def lineage_of_answers(
-    answers: Iterable[StatementAnswer], tables: Iterable[DeclaredTable]
+    answers: Iterable[StatementAnswer], tables: Iterable[DeclaredTable], dialect: str = ""
 ) -> tuple[StatementLineage, ...]:
     """
     Return the lineage of each statement that has one or a problem.
@@ -157,32 +214,132 @@ def lineage_of_answers(
     Args:
         answers: what Spark told.
         tables: the tables that were known before.
+        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
     """
     known = DeclaredTables(tables)
     views: dict[Identifier, Lineage] = {}
-    found = (_told(answer, known, views) for answer in answers)
+    every = tuple(answers)
+    used = _guard().run("the columns that statements use", _used_columns, every, known, dialect) or {}
+    reading = _Reading(known, views, used, dialect)
+    found = (_guarded(answer, reading) for answer in every)
     return tuple(each for each in found if each.lineage is not None or each.problem is not None)
 
 
-def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
+def _used_columns(
+    answers: Iterable[StatementAnswer], known: DeclaredTables, dialect: str
+) -> Mapping[Identifier, Collection[str]]:
+    """
+    Return which columns the tables must have that nothing declares, as all statements are to be valid.
+
+    What one statement tells of a table decides in another one which table a name means; so it goes on until no
+    statement tells more.
+    """
+    pending = [_Refused(each, known, dialect) for each in answers if each.analyzed.refusal is not None]
+    found: dict[Identifier, set[str]] = {}
+    for _ in range(_MOST_ROUNDS):
+        told: dict[Identifier, set[str]] = {}
+        for each in pending:
+            for table, column in each.proven(found):
+                if column.lower() not in found.get(table, ()):
+                    told.setdefault(table, set()).add(column.lower())
+        for table, columns in told.items():
+            found.setdefault(table, set()).update(columns)
+        pending = [each for each in pending if not told.keys().isdisjoint(each.tables.values())]
+    return found
+
+
+class _Refused:
+    """
+    A statement that Spark refuses, with what is known of its tables.
+
+    Args:
+        answer: what Spark told.
+        known: the tables that were known before.
+        dialect: as for `read_statement`.
+
+    Attributes:
+        tables: the tables in it that are not known, by their names as they are spelled.
+    """
+
+    def __init__(self, answer: StatementAnswer, known: DeclaredTables, dialect: str) -> None:
+        self._text = answer.analyzed.text or answer.statement.text
+        self._dialect = dialect
+        told, analyzed = _read(self._text, dialect), answer.analyzed
+        names = dict.fromkeys(name for each in told for name in each.tables if name not in analyzed.tables)
+        self.tables = {name: _unknown(name, analyzed, known).identifier for name in names}
+        columns = {name: _columns_of(query) for name, query in analyzed.tables.items()} if names else {}
+        self._known = Known(columns)
+
+    def proven(self, used: Mapping[Identifier, Collection[str]]) -> Iterator[tuple[Identifier, str]]:
+        """
+        Yield tables that are not known with columns that they must have.
+
+        Args:
+            used: those that are known by now.
+        """
+        if not self.tables:
+            return
+        known = attrs.evolve(self._known, used=_used_by_name(self.tables, used))
+        for each in _read(self._text, self._dialect, known):
+            for name, column in each.proven:
+                if name in self.tables:
+                    yield self.tables[name], column
+
+
+def _used_by_name(
+    tables: Mapping[str, Identifier], used: Mapping[Identifier, Collection[str]]
+) -> dict[str, Collection[str]]:
+    """Return the columns that tables must have, by the names of the tables as they are spelled."""
+    return {name: used[table] for name, table in tables.items() if table in used}
+
+
+def _columns_of(query: EncodedQuery) -> tuple[str, ...]:
+    """Return the names of the columns of a query."""
+    return tuple(column.name for _, columns in lineage_of_query(query).outputs for column in columns.columns)
+
+
+def _unknown(name: str, analyzed: Analyzed, known: DeclaredTables) -> Dataset:
+    """Return the dataset for the name of a table that Spark does not know."""
+    return _known_as(unknown_table(name, analyzed.catalog, analyzed.database), known)
+
+
+def analyzed(session: ScriptSession, statement: ScriptStatement, dialect: str = "") -> Analyzed:
     """Analyze a statement. If Spark refuses it, later ones still find the table that it would make."""
     found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops)
     if found.refusal is None:
         return found
-    try:
-        told = read_statement(statement.text)
-    except ImportError:
-        told = None
-    if told is None:
-        return found
-    spelled = {name: session.table(name) for name in (*told.tables, told.target) if name}
+    text = found.text or statement.text
+    told = _read(text, dialect)
+    spelled = {name: session.table(name) for each in told for name in (*each.tables, each.target) if name}
     known = {name: table for name, table in spelled.items() if table is not None}
-    makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(statement.text))
-    if makes and told.target and told.columns and told.whole:
-        columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
-        place = f"{statement.file}:{statement.line}"
-        session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
+    makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
+    if makes and len(told) == 1 and told[0].target:
+        _declare_told(
+            session, _read(text, dialect, Known(_columns(known))), f"{statement.file}:{statement.line}", known
+        )
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
+
+
+def _columns(known: Mapping[str, FoundTable]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(table.types) for name, table in known.items()}
+
+
+def _declare_told(
+    session: ScriptSession, found: Sequence[TextLineage], place: str, known: Mapping[str, FoundTable]
+) -> None:
+    """Make a table known that a statement makes which Spark refuses, if its text tells all of its columns."""
+    for told in found:
+        if told.columns and told.whole:
+            columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
+            session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
+
+
+def _read(text: str, dialect: str, known: Known | None = None) -> tuple[TextLineage, ...]:
+    """Return what a text says of what it reads and writes; nothing if it can't be read."""
+    try:
+        return read_statement(text, known, dialect) or ()
+    except ImportError:
+        return ()
 
 
 def _creates(text: str) -> bool:
@@ -190,17 +347,44 @@ def _creates(text: str) -> bool:
     return next((token.text.upper() for token in tokens(text)), "") in ("CREATE", "REPLACE")
 
 
-def _type_of(sources: Mapping[tuple[str, str], bool] | None, tables: Mapping[str, FoundTable]) -> str:
+def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> str:
     """Return the type of a column that its statement's text tells: that of the one column that it is a copy of."""
     if sources is None or len(sources) != 1:
         return TEXT_TYPE
-    (((table, column), is_copy),) = sources.items()
-    types = tables[table].types if is_copy and table in tables else {}
+    (((table, column), kinds),) = sources.items()
+    types = tables[table].types if kinds == {Kind.IDENTITY} and table in tables else {}
     return types.get(column.lower(), TEXT_TYPE)
 
 
-def _told(answer: StatementAnswer, known: DeclaredTables, views: dict[Identifier, Lineage]) -> StatementLineage:
-    """Return the lineage of a statement; add the view that it makes to `views` if Spark refuses that."""
+@attrs.frozen
+class _Reading:
+    """
+    What the lineage of statements depends on beside themselves.
+
+    Args:
+        known: the tables that were known before.
+        views: the views that Spark refuses, which statements before have made.
+        used: the columns that tables must have which nothing declares.
+        dialect: as for `read_statement`.
+    """
+
+    known: DeclaredTables
+    views: dict[Identifier, Lineage]
+    used: Mapping[Identifier, Collection[str]]
+    dialect: str
+
+
+def _guarded(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
+    """Return the lineage of a statement. A fault of this program costs that statement alone."""
+    found = _guard().attempt("the lineage of a statement", _told, answer, reading)
+    if not isinstance(found, CaughtException):
+        return found
+    return StatementLineage(answer.statement, problem=_problem(answer.statement, _fault(found)))
+
+
+def _told(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
+    """Return the lineage of a statement; note the view that it makes if Spark refuses that."""
+    known, views = reading.known, reading.views
     statement, told = answer.statement, answer.analyzed
     if told.refusal is not None:
         problem = _problem(statement, told.refusal)
@@ -211,14 +395,22 @@ def _told(answer: StatementAnswer, known: DeclaredTables, views: dict[Identifier
             return with_names(lineage_of_query(told.tables[name]), lambda dataset: _known_as(dataset, known))
 
         def unknown(name: str) -> Dataset:
-            return _known_as(unknown_table(name, told.catalog, told.database), known)
+            return _unknown(name, told, known)
 
-        found = lineage_of_text(statement.text, problem.message, table, unknown, is_sql=bool(told.kind))
+        found = lineage_of_text(
+            told.text or statement.text,
+            problem.message,
+            table,
+            unknown,
+            is_sql=bool(told.kind),
+            dialect=reading.dialect,
+            used=lambda name: reading.used.get(unknown(name).identifier, ()),
+        )
         if found is not None:
             found = behind_views(found, views)
             if told.kind in _VIEWS:
                 found = _with_view(found, views, is_temporary=told.kind == _TEMPORARY)
-        return StatementLineage(statement, None if answer.is_ddl else found, problem)
+        return StatementLineage(statement, None if answer.is_ddl else found, problem, from_text=True)
     missed = None if told.missed is None else _problem(statement, told.missed)
     if told.query is None or answer.is_ddl:
         return StatementLineage(statement, problem=missed)

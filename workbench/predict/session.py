@@ -36,6 +36,7 @@ from openlineage_pyspark.listener.probe.client import (
     refusal_of,
     spark_errors,
 )
+from openlineage_pyspark.workbench.predict.databricks import as_spark, has_no_lineage, makes_function, reads_files
 from openlineage_pyspark.workbench.predict.declared import (
     SPARK_CATALOG,
     DeclaredTable,
@@ -46,7 +47,8 @@ from openlineage_pyspark.workbench.predict.declared import (
 )
 from openlineage_pyspark.workbench.predict.headers import plainly_created
 from openlineage_pyspark.workbench.predict.text import is_format_and_path
-from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, substituted
+from openlineage_pyspark.workbench.predict.uses import type_by_use
+from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, placeheld, substituted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -95,12 +97,14 @@ UNOPENED = "unopened"
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _OTHER_TYPE = "INCOMPATIBLE_DATA_FOR_TABLE"
 _UNFIT_TYPE = "DATATYPE_MISMATCH"
+_NO_CONDITION = "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"
+_UNFIT_BASE = "INVALID_EXTRACT_BASE_FIELD_TYPE"
 _UNFIT_TYPES = (_OTHER_TYPE, _UNFIT_TYPE, "INVALID_EXTRACT")
 # A kind of types that Spark misses -> a type of that kind.
 _FITTING = {"NUMERIC": "DOUBLE", "INTEGRAL": "BIGINT", "ARRAY": "ARRAY<STRING>", "MAP": "MAP<STRING, STRING>"} | {
     each: each for each in ("BIGINT", "BINARY", "BOOLEAN", "DATE", "DOUBLE", "INT", "TIMESTAMP")
 }
-_UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
+_UNKNOWN_FUNCTIONS = ("UNRESOLVED_ROUTINE", "ROUTINE_NOT_FOUND", "MISSING_CATALOG_ABILITY.FUNCTIONS")
 _UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
 _UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
 # Settings that would load classes, or open files; Spark takes those of Hadoop from a session, too.
@@ -128,12 +132,11 @@ _ALTERS = frozenset(
 _CARRIED_OUT = frozenset(
     {
         *("SetCatalogAndNamespace", "SetCatalogCommand", "SetNamespaceCommand", "ResetCommand"),
-        *("DropVariable", "CreateSQLFunctionCommand", "CreateUserDefinedFunction"),
+        "DropVariable",
     }
 )
+_SQL_FUNCTIONS = frozenset({"CreateSQLFunctionCommand", "CreateUserDefinedFunction"})
 # Kinds that begin with these words have no lineage of columns, except those above that take it from a query.
-# What other engines take, and Spark can't parse: it has no lineage there either.
-_OF_OTHERS = frozenset({"ANALYZE", "DENY", "GRANT", "OPTIMIZE", "REVOKE", "VACUUM"})
 _FUNCTIONS = frozenset({"CreateFunction", "CreateFunctionCommand"})
 _QUOTED = re.compile(r'"(\w+)"')
 _REFRESHED = re.compile(r"CREATE(\s+OR\s+REFRESH)\b", re.IGNORECASE)
@@ -159,6 +162,8 @@ class Analyzed:
             spelled there -> the analyzed plan of all its columns.
         from_text: the tables that were declared as the text of a statement tells that Spark refuses: the name of each
             -> the place of that statement.
+        text: of a statement that Spark refuses, what was read in its place: with the values of variables, and without
+            what only other engines have; empty if that is the statement itself.
     """
 
     kind: str
@@ -169,6 +174,7 @@ class Analyzed:
     database: str = "default"
     tables: Mapping[str, EncodedQuery] = attrs.field(factory=dict)
     from_text: Mapping[Parts, str] = attrs.field(factory=dict)
+    text: str = ""
 
 
 @attrs.frozen
@@ -211,6 +217,7 @@ class ScriptSession:
         self._databases = {"default"}
         self._put: set[Parts] = set()
         self._from_text: dict[Parts, str] = {}
+        self._made: set[Parts] = set()
         self._loops: tuple[Loop, ...] = ()
         self._variables: set[str] = set()
         self._of_loops: set[str] = set()
@@ -219,8 +226,11 @@ class ScriptSession:
         self._guesses: dict[tuple[Parts, str], str] = {}
         self._is_rewritten = False
         self._missed: Refusal | None = None
+        self._unset: Refusal | None = None
+        self._text = ""
         self._stubs: list[str] = []
         self._declared: set[str] = set()
+        self._of_type: set[str] = set()
 
     def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
         """
@@ -235,34 +245,103 @@ class ScriptSession:
         from_text = dict(self._from_text)
         catalog, database = self._current()
         kind, query, refusal = "", None, None
+        given, text = text, self._substituted(text)
+        self._text = text
         self._is_rewritten, self._missed = False, None
         try:
             with as_probe_error():
-                text = _without_refresh(substituted(text, self._variable))
-                parsed = self._spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+                text, parsed = self._parsed(text)
                 kind = str(parsed.nodeName())
                 if in_script and kind == "CreateVariable":
                     text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
-                plan = self._analyzed(text, kind, parsed)
+                plan = self._analyzed(text, kind, parsed) if self._unset is None else None
                 # The names of tables are those of the script, whatever the machine's configuration makes of paths.
                 query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
-                self._follow(text, kind, parsed, plan)
+                if self._unset is None:
+                    self._follow(text, kind, parsed, plan)
         except spark_errors() as problem:
-            # In a script, SET may stand before a variable of its own, or before several in parentheses.
-            if not (in_script and _first_word(text) == "SET") and (kind or _first_word(text) not in _OF_OTHERS):
+            plain = self._with_plain_function(text, refusal_of(problem))
+            if plain is not None:
+                self._clean()
+                return self._again(plain, given, in_script=in_script, loops=loops)
+            # In a script, SET may be before a variable of its own, or before several in parentheses.
+            if not kind and makes_function(text):
+                self.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
+            elif not (in_script and _first_word(text) == "SET") and (kind or not has_no_lineage(text)):
                 refusal = self._missed or self._explained(self._placed(refusal_of(problem)))
+        except ValueError as problem:
+            refusal = Refusal("UNSUPPORTED_STATEMENT", str(problem))
+        except ProbeError as problem:
+            refusal = Refusal("INTERNAL_ERROR", str(problem))
+        finally:
+            self._clean()
+        refusal = self._without_value_of(kind, text) or refusal
+        missed = None if refusal is not None else self._missed
+        read = text if refusal is not None and text != given else ""
+        return Analyzed(kind, query, refusal, missed, catalog, database, from_text=from_text, text=read)
+
+    def _with_plain_function(self, text: str, refusal: Refusal) -> str | None:
+        """Return a statement that calls a function of a database by one name, if Spark does not know the function."""
+        if not refusal.code.startswith(_UNKNOWN_FUNCTIONS):
+            return None
+        names = names_in(refusal.parameters.get("routineName", ""))
+        pattern = r"\s*\.\s*".join(rf"`?{re.escape(each)}`?" for each in _without_catalog(names))
+        plain = re.sub(rf"(?<![\w`.]){pattern}(?=\s*\()", f"`{'.'.join(_without_catalog(names))}`", text)
+        return plain if len(_without_catalog(names)) > 1 and plain != text else None
+
+    def _again(self, text: str, given: str, *, in_script: bool, loops: tuple[Loop, ...]) -> Analyzed:
+        """Analyze a statement in the place of another one."""
+        found = self.analyze(text, in_script=in_script, loops=loops)
+
+        def unplaced(refusal: Refusal | None) -> Refusal | None:
+            return None if refusal is None else attrs.evolve(refusal, line=None, column=None)
+
+        read = found.text or text if found.refusal is not None and text != given else found.text
+        return attrs.evolve(found, refusal=unplaced(found.refusal), missed=unplaced(found.missed), text=read)
+
+    def _substituted(self, text: str) -> str:
+        """Return a statement with the values of its variables; note which one has none."""
+        self._unset = None
+        try:
+            return substituted(text, self._variable)
         except UnknownVariableError as problem:
-            refusal = Refusal("", str(problem), line=problem.line, column=problem.column)
-        except (ValueError, ProbeError) as problem:
-            refusal = Refusal("", str(problem))
+            self._unset = Refusal("NO_VALUE", str(problem), line=problem.line, column=problem.column)
+            return placeheld(substituted(text, self._variable, keeps=True))
+
+    def _without_value_of(self, kind: str, text: str) -> Refusal | None:
+        """Return that a variable has no value, unless the statement has no lineage whatever it is."""
+        manages = kind.startswith(_WITHOUT_LINEAGE) and not kind.startswith(
+            ("Create", "Replace", "Set", "Cache", "Alter")
+        )
+        return None if manages or (not kind and has_no_lineage(text)) else self._unset
+
+    def _parsed(self, text: str) -> tuple[str, Any]:
+        """Return a statement that Spark can parse, and its parsed plan: what other engines have is rewritten."""
+        parser = self._spark._jsparkSession.sessionState().sqlParser()
+        text = _without_refresh(text)
+        if reads_files(text):
+            text, self._is_rewritten = as_spark(text), True
+        try:
+            return text, parser.parsePlan(text)
+        except spark_errors():
+            helped = as_spark(text)
+            if helped == text:
+                raise
+        parsed = parser.parsePlan(helped)
+        self._is_rewritten = len(helped) != len(text)
+        return helped, parsed
+
+    def _clean(self) -> None:
+        """Forget what was supplied for one statement."""
         if self._loosened or self._guesses:
             self._loosened = False
             self._guesses.clear()
             self._put_from_text(of_any_type=False)
+        for name in self._of_type & self._declared:
+            self._register_function(name)
+        self._of_type.clear()
         while self._stubs:
             self._spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {in_backticks(self._stubs.pop())}")
-        missed = None if refusal is not None else self._missed
-        return Analyzed(kind, query, refusal, missed, catalog, database, from_text=from_text)
 
     def _variable(self, name: str) -> str | None:
         """Return the value of a variable of scripts; None if it has none."""
@@ -391,10 +470,10 @@ class ScriptSession:
         missed = refusal.parameters
         if refusal.code == _UNKNOWN_TABLE:
             return self._know(self.whole(names_in(missed.get("relationName", ""))))
-        if refusal.code.startswith(_UNKNOWN_FUNCTION):
+        if refusal.code.startswith(_UNKNOWN_FUNCTIONS):
             return self._stand_in(names_in(missed.get("routineName", "")), refusal)
-        if refusal.code.startswith(_UNFIT_TYPE):
-            return self._guess(missed)
+        if refusal.code.startswith((_UNFIT_TYPE, _UNFIT_BASE)):
+            return self._guess(refusal)
         if refusal.code.startswith(_OTHER_TYPE) and self._from_text and not self._loosened:
             self._loosened = True
             self._put_from_text(of_any_type=True, besides=name_key(names_in(missed.get("tableName", ""))))
@@ -411,6 +490,7 @@ class ScriptSession:
 
     def _stand_in(self, names: Parts, refusal: Refusal) -> bool:
         """Have a function that can't be read in the place of one that is not known."""
+        names = _without_catalog(names)
         if len(names) != 1 or names[0] in self._stubs:
             return False
         self._missed = self._missed or refusal
@@ -418,9 +498,11 @@ class ScriptSession:
         self._register_function(names[0])
         return True
 
-    def _register_function(self, name: str) -> None:
-        """Make a function known to Spark of which only the name is known."""
-        function = self._methods["function"].invoke(None, self._filled(self._jvm.java.lang.Object, [name]))
+    def _register_function(self, name: str, type_: str = "VOID") -> None:
+        """Make a function known to Spark of which only the name is known; VOID becomes most other types."""
+        of_type = self._spark._jsparkSession.sessionState().sqlParser().parseDataType(type_)
+        given = self._filled(self._jvm.java.lang.Object, [name, of_type])
+        function = self._methods["function"].invoke(None, given)
         registry = self._spark._jsparkSession.sessionState().functionRegistry()
         registry.createOrReplaceTempFunction(name, function, "java_udf")
 
@@ -440,30 +522,48 @@ class ScriptSession:
 
     def _put_from_text(self, *, of_any_type: bool, besides: Parts = ()) -> None:
         """Declare the tables whose types are not known to Spark once more, so that they fit everywhere or as told."""
-        for key in self._put & (self._from_text.keys() - {besides}):
+        for key in self._of_unknown_types() - {besides}:
             table = self._tables.get(key)
             if table is not None:
                 columns = tuple((name, self._guesses.get((key, name), type_)) for name, type_ in table.columns)
                 table = attrs.evolve(table, columns=columns)
-                self._put_table(table.parts, _of_any_type(table) if of_any_type else table)
+                is_loose = of_any_type and key in self._from_text
+                self._put_table(table.parts, _of_any_type(table) if is_loose else table)
 
-    def _guess(self, missed: Mapping[str, str]) -> bool:
+    def _of_unknown_types(self) -> set[Parts]:
+        """Return the tables whose columns may have other types: those of a text, and those made of such ones."""
+        return self._put & (self._from_text.keys() | self._made) if self._from_text else set()
+
+    def _guess(self, refusal: Refusal) -> bool:
         """Give columns whose types are not known the type that Spark misses, and return whether there are any."""
+        missed = refusal.parameters
         wanted = _QUOTED.findall(missed.get("requiredType") or missed.get("inputType", ""))
         type_ = next((_FITTING[each] for each in wanted if each in _FITTING), None)
-        if type_ is None:
-            return False
-        named = {each.lower() for each in re.findall(r"\w+", missed.get("inputSql") or missed.get("sqlExpr", ""))}
-        found = {
-            (key, name): type_
-            for key in self._put & self._from_text.keys()
-            if (table := self._tables.get(key)) is not None
-            for name, known in table.columns
-            if known == TEXT_TYPE and name.lower() in named and (key, name) not in self._guesses
-        }
+        type_ = "BOOLEAN" if refusal.code == _NO_CONDITION else type_
+        said = missed.get("inputSql") or missed.get("filter") or missed.get("base") or missed.get("sqlExpr", "")
+        named = {each.lower() for each in re.findall(r"\w+", said)}
+        found: dict[tuple[Parts, str], str] = {}
+        for key in self._of_unknown_types():
+            table = self._tables.get(key)
+            for name, known in () if table is None else table.columns:
+                if known == TEXT_TYPE and name.lower() in named and (key, name) not in self._guesses:
+                    is_base = refusal.code.startswith(_UNFIT_BASE)
+                    fitting = type_by_use(self._text, name) if is_base else type_
+                    found |= {} if fitting is None else {(key, name): fitting}
+        if not found and type_ is not None:
+            return self._guess_function(named, type_)
         self._guesses.update(found)
         self._put_from_text(of_any_type=self._loosened)
         return bool(found)
+
+    def _guess_function(self, named: set[str], type_: str) -> bool:
+        """Give a function of which only the name is known the type that Spark misses, for one statement."""
+        every = {each.lower(): each for each in (*self._declared, *self._stubs)}
+        names = [every[each] for each in sorted(named & every.keys()) if each not in self._of_type]
+        for name in names[:1]:
+            self._of_type.add(name.lower())
+            self._register_function(name, type_)
+        return bool(names)
 
     def _forget(self, parts: Parts) -> None:
         known = self._tables.get(parts)
@@ -513,6 +613,7 @@ class ScriptSession:
             self._create(parsed, parsed.tableSchema().fields() if self._old else _each(parsed.columns()))
         elif kind in _FILLS:
             self._create(parsed, plan.query().schema().fields())
+            self._made.add(name_key(self._name_of(parsed.name())))
         elif kind in PIPELINE_TABLES or self._is_foreign_view(kind, parsed):
             name = parsed.name() if kind in PIPELINE_TABLES else parsed.child()
             self.declare(DeclaredTable(self._name_of(name), _typed(plan.query().schema().fields())))
@@ -541,15 +642,32 @@ class ScriptSession:
             self._variables.add(_declared_name(text))
         elif kind in _FUNCTIONS:
             # The class that it names is not loaded.
-            name = (names_after(text, "EXISTS") or names_after(text, "FUNCTION"))[-1]
-            self._register_function(name)
-            self._declared.add(name.lower())
+            self.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
+        elif kind in _SQL_FUNCTIONS:
+            self._create_function(text)
         elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(parsed)):
             if kind == "SetCatalogCommand":
                 self._register(names_after(text, "CATALOG")[:1])
             self._retried(lambda: self._spark.sql(text))
             if kind == "ResetCommand":
                 self._put_in_front()
+
+    def _create_function(self, text: str) -> None:
+        """Make a function of SQL known; one whose query Spark refuses can be called, and nothing is known of it."""
+        try:
+            self._retried(lambda: self._spark.sql(text))
+        except analysis_errors():
+            self.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
+
+    def know_function(self, name: str) -> None:
+        """
+        Make a function known of which only the name is known: edges through it are opaque.
+
+        Args:
+            name: its name, perhaps with a database before it.
+        """
+        self._register_function(name)
+        self._declared.add(name.lower())
 
     def _without_value(self, text: str, parsed: Any) -> str:
         """Return a DECLARE that gives the variable its type alone, unless its value is a literal."""
@@ -861,6 +979,13 @@ def _insert_of_flow(text: str) -> str:
             return text[at:]
         at += len(token.text)
     return text
+
+
+def _without_catalog(names: Parts) -> Parts:
+    """Return the name of a function as a statement has it: Spark completes one that it does not find."""
+    return (
+        names[2:] if names[:2] == (SPARK_CATALOG, "default") else names[1:] if names[:1] == (SPARK_CATALOG,) else names
+    )
 
 
 def _first_word(text: str) -> str:

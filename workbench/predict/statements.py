@@ -54,6 +54,7 @@ class ScriptStatement:
         column: the place of its first character on that line, from 1.
         in_script: whether it stands between BEGIN and END, so that something may decide whether it runs.
         loops: the FOR loops around it, the outermost first.
+        head: how many characters of the text are put before what the file has.
     """
 
     text: str
@@ -62,6 +63,7 @@ class ScriptStatement:
     column: int
     in_script: bool = False
     loops: tuple[Loop, ...] = ()
+    head: int = 0
 
     def place(self, line: int | None, column: int | None) -> tuple[int, int]:
         """
@@ -73,7 +75,7 @@ class ScriptStatement:
         """
         if line is None or column is None:
             return self.line, self.column
-        return self.line + line - 1, column + (self.column if line == 1 else 1)
+        return self.line + line - 1, max(1, column + (self.column - self.head if line == 1 else 1))
 
 
 def statements_of(text: str, file: str) -> tuple[ScriptStatement, ...]:

@@ -1,8 +1,11 @@
 """
-The variables `${name}` in the statements of scripts, as Spark's own substitution has them.
+The variables in the statements of scripts: `${name}` as Spark's own substitution has it, and parameters of other tools.
 
-It takes the environment and the properties of the JVM too, which are none of a script's business: whoever wrote it
+Spark takes the environment and the properties of the JVM too, which are none of a script's business: whoever wrote it
 could have a secret of the machine shown. And what has no value is empty there, which breaks the statement elsewhere.
+
+Parameters are `:name`, as Spark's API and Databricks have it, whose value is a text; and `{{ name }}` and `@name`,
+whose value is put in as it is.
 """
 
 from __future__ import annotations
@@ -10,14 +13,32 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.facets.sql_lexer import TokenKind, string_literal, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _VARIABLE = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
 _OF_SESSION = frozenset({"", "conf", "spark", "sparkconf", "hivevar", "hiveconf"})
 _DEEPEST = 40
+_TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z_][\w.]*")
+_PARAMETER = re.compile(r"(?<![\w@`:.\])])(?:@(?P<raw>[A-Za-z_]\w*)|:(?P<text>[A-Za-z_]\w*))")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+# After these words a `:name` is a parameter; after others it is a part of the value before it.
+_BEFORE_PARAMETER = frozenset(
+    "AND AS BETWEEN BY CASE DATE DEFAULT ELSE FROM HAVING IN INTERVAL IS LIKE LIMIT NOT OFFSET ON OR RETURN SELECT SET "
+    "THEN TIMESTAMP USING VALUES WHEN WHERE".split()
+)
+# After these words a name follows.
+_BEFORE_NAME = frozenset(
+    "CATALOG DATABASE DESCRIBE EXISTS FROM INTO JOIN NAMESPACE OVERWRITE SCHEMA TABLE UPDATE USE USING VIEW".split()
+)
+_MARKED = re.compile(r"(?:\w|\$\{[^}]+\}|\{\{[^}]*\}\}|(?<!\w)@(?=[A-Za-z_]))+")
+_HELD = re.compile(r"\$\{|\{\{|@")
+_OF_TEMPLATE = "template "
+_NAMING = re.compile(r"(?:ref|source)\s*\((\s*['\"][^'\"]+['\"]\s*(?:,\s*['\"][^'\"]+['\"]\s*)*)\)")
+_STATEMENT_OF_TEMPLATE = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
 class UnknownVariableError(ValueError):
@@ -25,50 +46,166 @@ class UnknownVariableError(ValueError):
     A variable of a statement has no value.
 
     Args:
-        name: the variable, as it is written.
+        message: what is missing, and how it is given.
         line: its line within the statement, from 1.
         column: its place on that line, from 0.
     """
 
-    def __init__(self, name: str, line: int, column: int) -> None:
-        super().__init__(f"the variable {name} has no value: give it one by --conf {name}=VALUE, or by SET in a file")
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(message)
         self.line = line
         self.column = column
 
 
-def substituted(text: str, value_of: Callable[[str], str | None]) -> str:
+def substituted(text: str, value_of: Callable[[str], str | None], *, keeps: bool = False) -> str:
     """
     Return a statement with the values of its variables.
 
     Args:
         text: the statement.
         value_of: gives the value of a variable by its name; None if it has none.
+        keeps: whether variables without a value stay as they are wherever they are.
 
     Returns:
         A variable without a value stays as it is in a string or a comment, where it breaks nothing.
 
     Raises:
-        UnknownVariableError: one without a value stands elsewhere.
+        UnknownVariableError: one without a value is elsewhere.
     """
-    if "${" not in text:
-        return text
+    if "${" in text:
+        text = _with_variables(text, value_of, keeps=keeps)
+    if "{{" in text or "{%" in text:
+        text = _with_templates(text, value_of, keeps=keeps)
+    return _with_parameters(text, value_of, keeps=keeps) if "@" in text or ":" in text else text
+
+
+def placeheld(text: str) -> str:
+    """
+    Return a statement with something in the place of each variable: its own text as a name where a name is, else NULL.
+
+    Args:
+        text: a statement with variables that have no values.
+    """
+    text = _TEMPLATE.sub(_template_held, _STATEMENT_OF_TEMPLATE.sub(lambda found: _blank(found[0]), text))
+    parts: list[str] = []
+    at, before = 0, ""
+    for begin, end in [*_spans(text, (TokenKind.STRING, TokenKind.COMMENT, TokenKind.NAME)), (len(text), len(text))]:
+        parts.append(_held(text[at:begin], before))
+        parts.append(text[begin:end])
+        at, before = end, text[max(0, end - 1) : end]
+    return "".join(parts)
+
+
+def _template_held(found: re.Match[str]) -> str:
+    """Return what takes the place of a template: of a model or a source of dbt its name."""
+    inside = found[1] or ""
+    if _PLAIN.fullmatch(inside):
+        return found[0]
+    named = _NAMING.fullmatch(inside)
+    if named is not None:
+        return ".".join(f"`{each}`" for each in re.findall(r"['\"]([^'\"]+)['\"]", named[1]))
+    # The words of it are a name by which it can be recognized.
+    return f"${{{_OF_TEMPLATE}{'_'.join(re.findall(r'[A-Za-z0-9]+', inside))}}}"
+
+
+def _held(text: str, before: str) -> str:
+    """Return a part of a statement without strings, comments and quoted names, as `placeheld`."""
+
+    def held(found: re.Match[str]) -> str:
+        run = found[0]
+        if _HELD.search(run) is None:
+            return run
+        rest, word = text[: found.start()], ""
+        last = (rest.rstrip() or before)[-1:]
+        for each in re.finditer(r"\w+", rest):
+            word = each[0].upper()
+        follows = text[found.end() : found.end() + 1]
+        is_after_word = bool(re.search(r"\w\s*$", rest))
+        is_name = last == "." or follows == "." or (is_after_word and word in _BEFORE_NAME)
+        is_part = re.fullmatch(r"\$\{[^}]*\}|\{\{[^}]*\}\}|@\w+", run) is None
+        if is_name or is_part:
+            return f"`{run}`"
+        # Which columns a template reads, its text does not tell.
+        return "template(*)" if _OF_TEMPLATE in run else "NULL"
+
+    return _with_held_parameters(_MARKED.sub(held, text))
+
+
+def _with_held_parameters(text: str) -> str:
+    return _PARAMETER.sub(lambda found: "NULL" if found["text"] and _is_parameter(text, found) else found[0], text)
+
+
+def _with_variables(text: str, value_of: Callable[[str], str | None], *, keeps: bool) -> str:
     spans = _harmless(text)
 
     def value(found: re.Match[str]) -> str:
         known = _value(found, value_of, 0)
         if known is not None:
             return known
-        at = found.start()
-        if any(begin <= at < end for begin, end in spans):
+        if keeps or _is_within(spans, found.start()):
             return found[0]
-        begin = text.rfind("\n", 0, at) + 1
-        raise UnknownVariableError(found[2], text.count("\n", 0, at) + 1, at - begin)
+        raise _unknown(found[2], text, found.start())
 
     return _VARIABLE.sub(value, text)
 
 
+def _with_templates(text: str, value_of: Callable[[str], str | None], *, keeps: bool) -> str:
+    spans = _harmless(text)
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or ""
+        known = value_of(name) if _PLAIN.fullmatch(name) else None
+        if known is not None:
+            return known
+        if keeps or _is_within(spans, found.start()):
+            return found[0]
+        if _PLAIN.fullmatch(name):
+            raise _unknown(name, text, found.start())
+        said = " ".join(found[0].split())
+        why = f"the template {said} is not rendered: read what it becomes, such as the files that dbt compiles"
+        raise UnknownVariableError(why, *_place(text, found.start()))
+
+    return _TEMPLATE.sub(value, text)
+
+
+def _with_parameters(text: str, value_of: Callable[[str], str | None], *, keeps: bool) -> str:
+    spans = list(_spans(text, (TokenKind.STRING, TokenKind.COMMENT, TokenKind.NAME)))
+
+    def value(found: re.Match[str]) -> str:
+        if _is_within(spans, found.start()) or not (found["raw"] or _is_parameter(text, found)):
+            return found[0]
+        name = found["raw"] or found["text"]
+        known = value_of(name)
+        if known is None and keeps:
+            return found[0]
+        if known is None:
+            raise _unknown(name, text, found.start())
+        return known if found["raw"] or _NUMBER.fullmatch(known) else string_literal(known)
+
+    return _PARAMETER.sub(value, text)
+
+
+def _is_parameter(text: str, found: re.Match[str]) -> bool:
+    """Return whether a `:name` is a parameter: it is a part of a value that is before it, as in `value:field`."""
+    before = re.search(r"(\w+|[^\w\s])\s*$", text[: found.start()])
+    if before is None:
+        return False
+    is_word = re.fullmatch(r"\w+", before[1]) is not None
+    return before[1].upper() in _BEFORE_PARAMETER if is_word else before[1] not in ")]>`'\":"
+
+
+def _unknown(name: str, text: str, at: int) -> UnknownVariableError:
+    message = f"the variable {name} has no value: give it one by --conf {name}=VALUE, or by SET in a file"
+    return UnknownVariableError(message, *_place(text, at))
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    """Return the line of a place, from 1, and its column, from 0."""
+    return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1)
+
+
 def _value(found: re.Match[str], value_of: Callable[[str], str | None], depth: int) -> str | None:
-    """Return the value of a variable, in which others may stand; None if one has none."""
+    """Return the value of a variable, in which others may be; None if one has none."""
     known = value_of(found[2]) if (found[1] or "") in _OF_SESSION and depth < _DEEPEST else None
     if known is None:
         return None
@@ -81,9 +218,20 @@ def _value(found: re.Match[str], value_of: Callable[[str], str | None], depth: i
 
 def _harmless(text: str) -> list[tuple[int, int]]:
     """Return where the strings and comments of a statement are."""
-    spans, at = [], 0
+    return list(_spans(text, (TokenKind.STRING, TokenKind.COMMENT)))
+
+
+def _spans(text: str, kinds: tuple[TokenKind, ...]) -> Iterator[tuple[int, int]]:
+    at = 0
     for token in tokens(text):
-        if token.kind in (TokenKind.STRING, TokenKind.COMMENT):
-            spans.append((at, at + len(token.text)))
+        if token.kind in kinds:
+            yield at, at + len(token.text)
         at += len(token.text)
-    return spans
+
+
+def _is_within(spans: list[tuple[int, int]], at: int) -> bool:
+    return any(begin <= at < end for begin, end in spans)
+
+
+def _blank(text: str) -> str:
+    return "".join(sign if sign.isspace() else " " for sign in text)

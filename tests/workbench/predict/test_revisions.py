@@ -13,7 +13,7 @@ from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict import cache
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
-from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer
+from openlineage_pyspark.workbench.predict.scripts import Given, Script, StatementAnswer
 from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.statements import Loop, ScriptStatement
 
@@ -137,11 +137,55 @@ def test_old_answers_are_dropped(tmp_path: Path) -> None:
 def test_a_key_depends_on_all_that_the_answers_depend_on() -> None:
     script, table = Script("a.sql", "SELECT 1"), DeclaredTable(("c", "d", "t"), (("a", "INT"),))
     keys = [
-        cache.key_of([script], [table], {}),
-        cache.key_of([Script("a.sql", "SELECT 2")], [table], {}),
-        cache.key_of([Script("a.sql", "SELECT 1", is_ddl=True)], [table], {}),
-        cache.key_of([script], [], {}),
-        cache.key_of([script], [table], {"spark.sql.ansi.enabled": "false"}),
+        cache.key_of([script], Given((table,))),
+        cache.key_of([Script("a.sql", "SELECT 2")], Given((table,))),
+        cache.key_of([Script("a.sql", "SELECT 1", is_ddl=True)], Given((table,))),
+        cache.key_of([Script("a.sql", "SELECT 1", head="CREATE TABLE a AS ")], Given((table,))),
+        cache.key_of([script], Given()),
+        cache.key_of([script], Given((table,), conf={"spark.sql.ansi.enabled": "false"})),
+        cache.key_of([script], Given((table,), functions=("f",))),
+        cache.key_of([script], Given((table,), dialect="snowflake")),
     ]
     assert len(set(keys)) == len(keys)
-    assert keys[0] == cache.key_of([script], [table], {})
+    assert keys[0] == cache.key_of([script], Given((table,)))
+
+
+def test_what_git_ignores_and_hidden_folders_hold_is_no_part_of_a_folder(repository: Path) -> None:
+    for name in ("sql/.hidden/d.sql", "sql/.e.sql", "sql/build/f.sql", "sql/g.ddl", "sql/h.q", ".venv/i.sql"):
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_text("SELECT 5", "utf-8")
+    (repository / ".gitignore").write_text("build/\n*.hql\n", "utf-8")
+    (repository / "sql" / "j.hql").write_text("SELECT 6", "utf-8")
+    names = [Path(script.name).as_posix() for script in scripts_now([Path("sql")])]
+    assert names == ["sql/a.sql", "sql/c.sql", "sql/g.ddl"]
+    assert [Path(script.name).name for script in scripts_now([Path("sql/build")])] == ["f.sql"]
+    assert [Path(script.name).name for script in scripts_now([Path("sql/.hidden")])] == ["d.sql"]
+
+
+def test_patterns_choose_the_files_of_folders_then_and_now(repository: Path) -> None:
+    (repository / "sql" / "models").mkdir()
+    for name in ("sql/d.q", "sql/models/e.q", "sql/models/f.sql"):
+        (repository / name).write_text("SELECT 5", "utf-8")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for arguments in (["add", "-A"], ["commit", "-qm", "more"]):
+        subprocess.run([*git, *arguments], check=True, cwd=repository)
+    for globs, names in (
+        (["*.q"], ["d.q", "e.q"]),
+        (["models/*"], ["e.q", "f.sql"]),
+        (["c.sql", "d.*"], ["c.sql", "d.q"]),
+    ):
+        now = scripts_now([Path("sql")], globs=globs)
+        assert [Path(script.name).name for script in now] == names
+        assert scripts_at("HEAD", [Path("sql")], globs=globs) == now
+    with pytest.raises(TextError, match=r"sql holds no files that match \*\.x"):
+        scripts_now([Path("sql")], globs=["*.x"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_a_file_is_read_whatever_its_encoding_is(repository: Path, encoding: str) -> None:
+    (repository / "sql" / "a.sql").write_bytes("SELECT 'é' AS e;\r\nSELECT 2".encode(encoding))
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    subprocess.run([*git, "commit", "-qam", "signs"], check=True, cwd=repository)
+    expected = [("a.sql", "SELECT 'é' AS e;\nSELECT 2")]
+    assert pairs(scripts_now([Path("sql/a.sql")])) == expected
+    assert pairs(scripts_at("HEAD", [Path("sql/a.sql")])) == expected

@@ -6,7 +6,7 @@ import pytest
 from openlineage_pyspark.workbench.predict.headers import plainly_created
 from openlineage_pyspark.workbench.predict.session import before_default
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement, statements_of
-from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, substituted
+from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, placeheld, substituted
 
 SCRIPT = """\
 BEGIN
@@ -245,3 +245,53 @@ def test_a_variable_without_a_value_is_named_with_its_place(name: str) -> None:
     ) as raised:
         substituted(f"SELECT 'x',\n  ${{{name}}}", {"round": "${round}"}.get)
     assert (raised.value.line, raised.value.column) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT :n, :x FROM t WHERE a = :n AND b IN (:n)", "SELECT 3, 'a.b' FROM t WHERE a = 3 AND b IN (3)"),
+        ("SELECT a:b.c, value :x, a::int, ':n' FROM t", "SELECT a:b.c, value :x, a::int, ':n' FROM t"),
+        ("SELECT '{{ x }}' FROM {{ x }} JOIN @x.t", "SELECT 'a.b' FROM a.b JOIN a.b.t"),
+        ("SELECT STRUCT<a:INT>, 'it@x', `c@x` FROM t", "SELECT STRUCT<a:INT>, 'it@x', `c@x` FROM t"),
+    ],
+)
+def test_parameters_have_their_values(text: str, expected: str) -> None:
+    assert substituted(text, {"n": "3", "x": "a.b"}.get) == expected
+
+
+NO_VALUES: dict[str, str] = {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT :p", "the variable p has no value: give it one by --conf p=VALUE"),
+        ("SELECT {{ p }}", "the variable p has no value"),
+        ("SELECT a FROM @p.t", "the variable p has no value"),
+        ("SELECT {{ f('p') }}", "the template {{ f('p') }} is not rendered"),
+        ("{% if p %} SELECT 1", "the template {% if p %} is not rendered"),
+    ],
+)
+def test_a_parameter_without_a_value_is_said_in_one_way(text: str, said: str) -> None:
+    with pytest.raises(UnknownVariableError) as raised:
+        substituted(text, NO_VALUES.get)
+    assert str(raised.value).startswith(said)
+    assert substituted(text, NO_VALUES.get, keeps=True) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "SELECT a FROM ${s}.t WHERE y = ${y} AND z = 'k${z}'",
+            "SELECT a FROM `${s}`.t WHERE y = NULL AND z = 'k${z}'",
+        ),
+        ("INSERT INTO ${pre}orders SELECT ${c} FROM ${t} u", "INSERT INTO `${pre}orders` SELECT NULL FROM `${t}` u"),
+        ("SELECT :a, x FROM @cdm.person WHERE id = @id", "SELECT NULL, x FROM `@cdm`.person WHERE id = NULL"),
+        ("SELECT {{ f('a') }} AS x FROM {{ ref('m') }}", "SELECT template(*) AS x FROM `m`"),
+        ("SELECT a FROM {{ source('s', 't') }}", "SELECT a FROM `s`.`t`"),
+    ],
+)
+def test_a_variable_without_a_value_is_a_name_or_nothing(text: str, expected: str) -> None:
+    assert placeheld(text) == expected

@@ -8,7 +8,8 @@ import attrs
 import pytest
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
-from openlineage_pyspark.workbench.predict.text import TEXT, lineage_of_text, named_table, read_statement, unknown_table
+from openlineage_pyspark.workbench.predict.reading import read_statement
+from openlineage_pyspark.workbench.predict.text import TEXT, lineage_of_text, named_table, unknown_table
 from openlineage_pyspark.workbench.report import Lineage
 
 NAMES = "it does not state which columns of mart.out these become: their names are the query's"
@@ -66,7 +67,8 @@ def test_columns_that_one_table_alone_can_have_are_told_and_marked() -> None:
 
 def test_what_the_text_does_not_tell_is_named_and_not_guessed() -> None:
     found = told("CREATE TABLE out AS SELECT x, a.y FROM a JOIN b ON a.i = b.i")
-    assert [(edge.column, edge.source_table) for edge in found.edges] == [("y", "default.a")]
+    assert of_columns(found) == [("y", "default.a", "y", "IDENTITY")]
+    assert of_rows(found) == [("default.a", "i", "JOIN"), ("default.b", "i", "JOIN")]
     assert [gap.message for gap in found.gaps][1:] == ["it does not state where these columns come from: x"]
 
 
@@ -101,6 +103,7 @@ def test_a_time_window_is_no_column_of_the_table() -> None:
     assert sources(told(f"CREATE TABLE out AS {query}")) == [
         ("s", "default.nope", "ts", "TRANSFORMATION"),
         ("w", "default.nope", "ts", "TRANSFORMATION"),
+        (None, "default.nope", "ts", "GROUP_BY"),
     ]
 
 
@@ -127,9 +130,10 @@ def test_the_columns_of_a_union_by_name_are_matched_by_their_names() -> None:
 
 def test_a_column_that_a_right_join_uses_is_that_of_the_right_table() -> None:
     found = told("SELECT id FROM nope RIGHT JOIN more USING (id)")
-    assert sources(found) == [("id", "default.more", "id", "TRANSFORMATION")]
+    assert of_columns(found) == [("id", "default.more", "id", "TRANSFORMATION")]
     both = told("SELECT id FROM nope FULL JOIN more USING (id)")
-    assert [source[1] for source in sources(both)] == ["default.more", "default.nope"]
+    assert [source[1] for source in of_columns(both)] == ["default.more", "default.nope"]
+    assert of_rows(both) == [("default.more", "id", "JOIN"), ("default.nope", "id", "JOIN")]
 
 
 @pytest.mark.parametrize(
@@ -173,9 +177,11 @@ def test_a_cte_within_another_hides_a_name_there_alone() -> None:
         pay AS (WITH orders AS (SELECT id, salary AS n FROM emp) SELECT * FROM orders)
         SELECT o.n AS a, p.n AS b FROM orders o JOIN pay p ON o.id = p.id"""
     )
-    assert [(edge.column, edge.source_table, edge.source_column) for edge in found.edges] == [
-        ("a", "default.orders", "qty"),
-        ("b", "default.emp", "salary"),
+    assert sources(found) == [
+        ("a", "default.orders", "qty", "IDENTITY"),
+        ("b", "default.emp", "salary", "IDENTITY"),
+        (None, "default.emp", "id", "JOIN"),
+        (None, "default.orders", "id", "JOIN"),
     ]
 
 
@@ -202,6 +208,14 @@ def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
     return [(edge.column, edge.source_table, edge.source_column, edge.subtype) for edge in found.edges]
 
 
+def of_columns(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
+    return [each for each in sources(found) if each[0] is not None]
+
+
+def of_rows(found: Lineage) -> list[tuple[str | None, str, str]]:
+    return [(table, column, kind) for name, table, column, kind in sources(found) if name is None]
+
+
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
@@ -211,12 +225,17 @@ def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
                 "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, a)"
             ),
             [
+                ("a", "default.s", "a", "IDENTITY"),
                 ("a", "default.s", "a", "TRANSFORMATION"),
+                ("a", "default.s", "x", "CONDITIONAL"),
                 ("a", "lake.t", "a", "IDENTITY"),
                 ("b", "default.s", "b", "IDENTITY"),
+                ("b", "default.s", "x", "CONDITIONAL"),
                 ("b", "lake.t", "b", "IDENTITY"),
                 ("id", "default.s", "id", "IDENTITY"),
                 ("id", "lake.t", "id", "IDENTITY"),
+                (None, "default.s", "id", "JOIN"),
+                (None, "lake.t", "id", "JOIN"),
             ],
         ),
         (
@@ -225,11 +244,18 @@ def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
                 ("id", "default.s", "id", "IDENTITY"),
                 ("a", "default.s", "a", "TRANSFORMATION"),
                 ("a", "default.s", "b", "TRANSFORMATION"),
+                (None, "default.s", "id", "JOIN"),
+                (None, "default.t", "id", "JOIN"),
             ],
         ),
         (
             "MERGE INTO t USING (SELECT a, b AS c FROM s) s ON t.a = s.a WHEN NOT MATCHED THEN INSERT *",
-            [("a", "default.s", "a", "IDENTITY"), ("c", "default.s", "b", "IDENTITY")],
+            [
+                ("a", "default.s", "a", "IDENTITY"),
+                ("c", "default.s", "b", "IDENTITY"),
+                (None, "default.s", "a", "JOIN"),
+                (None, "default.t", "a", "JOIN"),
+            ],
         ),
         (
             (
@@ -240,16 +266,24 @@ def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
             [
                 ("id", "default.s", "id", "IDENTITY"),
                 ("id", "default.t", "id", "IDENTITY"),
-                ("m", "default.s", "v", "TRANSFORMATION"),
+                ("m", "default.s", "v", "AGGREGATION"),
                 ("m", "default.t", "m", "IDENTITY"),
                 ("n", "default.t", "n", "IDENTITY"),
                 ("o", "default.t", "o", "IDENTITY"),
                 ("o", "default.t", "p", "IDENTITY"),
+                (None, "default.s", "id", "GROUP_BY"),
+                (None, "default.s", "id", "JOIN"),
+                (None, "default.t", "id", "JOIN"),
             ],
         ),
         (
             "WITH c AS (SELECT k, w AS v FROM z) MERGE INTO t USING c ON t.k = c.k WHEN MATCHED THEN UPDATE SET v=c.v",
-            [("v", "default.t", "v", "IDENTITY"), ("v", "default.z", "w", "IDENTITY")],
+            [
+                ("v", "default.t", "v", "IDENTITY"),
+                ("v", "default.z", "w", "IDENTITY"),
+                (None, "default.t", "k", "JOIN"),
+                (None, "default.z", "k", "JOIN"),
+            ],
         ),
         (
             "UPDATE t AS x SET x.a = a + 1, c.d = e, g = g, h = a, i = (SELECT max(a) FROM u)",
@@ -257,11 +291,21 @@ def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
                 ("a", "default.t", "a", "TRANSFORMATION"),
                 ("c", "default.t", "e", "TRANSFORMATION"),
                 ("h", "default.t", "a", "IDENTITY"),
-                ("i", "default.u", "a", "TRANSFORMATION"),
+                ("i", "default.u", "a", "AGGREGATION"),
             ],
         ),
-        ("UPDATE t SET a = (SELECT max(v) FROM u WHERE u.k = t.k)", [("a", "default.u", "v", "TRANSFORMATION")]),
-        ("DELETE FROM t WHERE a IN (SELECT x FROM u)", []),
+        (
+            "UPDATE t SET a = (SELECT max(v) FROM u WHERE u.k = t.k)",
+            [
+                ("a", "default.t", "k", "FILTER"),
+                ("a", "default.u", "k", "FILTER"),
+                ("a", "default.u", "v", "AGGREGATION"),
+            ],
+        ),
+        (
+            "DELETE FROM t WHERE a IN (SELECT x FROM u)",
+            [(None, "default.t", "a", "FILTER"), (None, "default.u", "x", "FILTER")],
+        ),
     ],
 )
 def test_the_columns_that_a_statement_sets_are_told(statement: str, expected: list[tuple[str, str, str, str]]) -> None:
@@ -291,8 +335,14 @@ def test_the_columns_that_a_statement_sets_are_told(statement: str, expected: li
 )
 def test_what_a_statement_sets_without_naming_it_is_said(statement: str, said: str) -> None:
     found = told(statement)
-    assert sources(found) == []
+    assert sources(found) == [(None, "default.s", "id", "JOIN"), (None, "default.t", "id", "JOIN")]
     assert [gap.message for gap in found.gaps][1:] == [said]
+
+
+def test_a_column_that_is_set_to_all_columns_of_a_table_is_not_told() -> None:
+    found = told("MERGE INTO t USING target s ON t.x = s.x WHEN MATCHED THEN UPDATE SET t.a = s.*")
+    assert of_columns(found) == []
+    assert [gap.message for gap in found.gaps][1:] == ["there may be more columns than are listed"]
 
 
 def test_an_insert_by_position_fills_the_columns_of_a_known_table() -> None:
@@ -316,6 +366,8 @@ def test_a_view_that_spark_knows_is_followed_to_its_tables() -> None:
         ("more", "c.d.base", "amount", "AGGREGATION"),
         ("a", "default.nope", "a", "IDENTITY"),
         (None, "c.d.base", "day", "FILTER"),
+        (None, "c.d.base", "id", "JOIN"),
+        (None, "default.nope", "id", "JOIN"),
     ]
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["c.d.base", "default.nope"]
     assert {edge.certainty for edge in found.edges} == {"unknown"}
@@ -355,7 +407,83 @@ def test_the_tables_of_what_spark_alone_can_parse_are_told(statement: str, targe
 
 
 def test_what_neither_spark_nor_sqlglot_can_parse_tells_nothing() -> None:
-    assert lineage_of_text("REPLACE TABLE out AS SELECT a FROM nope", WHY, KNOWN.get, unknown_table) is None
+    assert lineage_of_text("REPLACE TABLE out AS SELECT a FROM nope (", WHY, KNOWN.get, unknown_table) is None
+
+
+def test_what_another_database_can_parse_is_read_in_its_dialect() -> None:
+    found = lineage_of_text(
+        "SELECT n.a::int AS x FROM nope n ASOF JOIN more m ON n.id >= m.id", WHY, KNOWN.get, unknown_table
+    )
+    assert found is not None
+    assert sources(found) == [
+        ("x", "default.nope", "a", "TRANSFORMATION"),
+        (None, "default.more", "id", "JOIN"),
+        (None, "default.nope", "id", "JOIN"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "column", "expected"),
+    [
+        ("SELECT CASE WHEN n.a = 1 THEN n.b ELSE n.c END AS x", "x",
+         ["a CONDITIONAL", "b TRANSFORMATION", "c TRANSFORMATION"]),
+        ("SELECT nvl2(n.a, n.b, 1) AS x", "x", ["a CONDITIONAL", "b TRANSFORMATION"]),
+        ("SELECT decode(n.a, 1, n.b, n.c, n.d, n.e) AS x", "x",
+         ["a CONDITIONAL", "b TRANSFORMATION", "c CONDITIONAL", "d TRANSFORMATION", "e TRANSFORMATION"]),
+        ("SELECT filter(n.a, q -> q > n.b) AS x", "x", ["a TRANSFORMATION", "b CONDITIONAL"]),
+        ("SELECT max_by(n.a, n.b) AS x", "x", ["a AGGREGATION", "b CONDITIONAL"]),
+        ("SELECT sum(n.a) FILTER (WHERE n.b > 1) AS x", "x", ["a AGGREGATION", "b CONDITIONAL"]),
+        ("SELECT sum(n.a) OVER (PARTITION BY n.b ORDER BY n.c) AS x", "x", ["a AGGREGATION", "b WINDOW", "c WINDOW"]),
+        ("SELECT grouping(n.a) AS x", "x", []),
+        ("SELECT struct(n.a, n.b AS c).c AS x", "x", ["b IDENTITY"]),
+        # Which of the values is in the field, the text does not tell.
+        ("SELECT max(struct(n.a, n.b)).b AS x", "x", None),
+        ("SELECT n.n.a AS x", "x", ["n TRANSFORMATION"]),
+    ],
+)  # fmt: skip
+def test_how_a_value_arrives_is_told_as_spark_tells_it(query: str, column: str, expected: list[str] | None) -> None:
+    found = told(f"CREATE TABLE out AS {query} FROM nope n")
+    made = {each.name: each for _, lineage in found.outputs for each in lineage.columns}
+    edges = made[column].edges if column in made else None
+    words = None if edges is None else [f"{e.field} {t.subtype}" for e in edges for t in e.transformations]
+    assert words == expected
+
+
+def test_the_fields_of_a_struct_that_a_cte_builds_are_followed_one_by_one() -> None:
+    found = told(
+        "WITH c AS (SELECT n.p, named_struct('q', n.p.zip, 'i', n.id) AS s FROM nope n) SELECT p.city, s.q, s.i FROM c"
+    )
+    assert sources(found) == [
+        ("city", "default.nope", "p", "TRANSFORMATION"),
+        ("q", "default.nope", "p", "TRANSFORMATION"),
+        ("i", "default.nope", "id", "IDENTITY"),
+    ]
+
+
+def test_an_insert_into_several_tables_is_told_for_each_of_them() -> None:
+    found = told(
+        "WITH c AS (SELECT a, b FROM nope WHERE d = 1) FROM c INSERT INTO m1 SELECT a WHERE b > 1 "
+        "INSERT OVERWRITE TABLE m2 SELECT b, count(*) AS n GROUP BY b"
+    )
+    written = [dataset.symlinks[0].name for dataset, _ in found.outputs if dataset is not None]
+    assert written == ["default.m1", "default.m2"]
+    first, second = (lineage for _, lineage in found.outputs)
+    assert [(each.name, [e.field for e in each.edges]) for each in first.columns] == [("a", ["a"])]
+    assert [(e.field, t.subtype) for e in first.dataset for t in e.transformations] == [
+        ("b", "FILTER"),
+        ("d", "FILTER"),
+    ]
+    assert [(each.name, [e.field for e in each.edges]) for each in second.columns] == [("b", ["b"]), ("n", [])]
+
+
+def test_a_name_that_a_known_table_has_is_that_of_no_unknown_one() -> None:
+    found = told("SELECT x, a FROM target JOIN nope ON y = b")
+    assert sources(found) == [
+        ("x", "c.d.target", "x", "IDENTITY"),
+        ("a", "default.nope", "a", "IDENTITY"),
+        (None, "c.d.target", "y", "JOIN"),
+        (None, "default.nope", "b", "JOIN"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -373,8 +501,9 @@ def test_what_neither_spark_nor_sqlglot_can_parse_tells_nothing() -> None:
 def test_only_names_that_the_columns_have_are_told(columns: str, names: list[str]) -> None:
     found = read_statement(f"SELECT {columns} FROM nope WINDOW w AS (ORDER BY b)")
     assert found is not None
-    told = [name for name, sources in found.columns if sources is not None]
-    assert [*told, *([] if found.whole else ["..."])] == names
+    (one,) = found
+    told = [name for name, sources in one.columns if sources is not None]
+    assert [*told, *([] if one.whole else ["..."])] == names
 
 
 @pytest.mark.parametrize("statement", ["SELEC id FROM emp WHERE (", "SELECT 1", "SET x = 1"])

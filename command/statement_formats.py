@@ -1,0 +1,182 @@
+"""How `lineage` writes what it found of statements: text, Markdown, JSON, SARIF and annotations, of one model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.command.screen import printable
+from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.workbench.answer import Answer, Values
+from openlineage_pyspark.workbench.pictures.table import code_of
+from openlineage_pyspark.workbench.predict.compare import name_of
+from openlineage_pyspark.workbench.predict.outcome import Outcome, outcome_of, reason_for, severity_of, told_of
+from openlineage_pyspark.workbench.predict.text import TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from openlineage_pyspark.workbench.predict.outcome import Cause, Severity
+    from openlineage_pyspark.workbench.predict.scripts import StatementLineage
+    from openlineage_pyspark.workbench.report import Lineage, LineageEdge
+
+_WORDS = 60
+_SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+_SARIF_LEVELS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "note"}
+_COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
+_MOST_PLACES = 10
+
+
+def _text(found: Sequence[StatementLineage]) -> str:
+    lines = outcome_of(found).lines()
+    head = "".join(f"{line}\n" for line in lines)
+    return "\n".join([*([head] if head else []), *_text_parts(found)])
+
+
+def _text_parts(found: Iterable[StatementLineage]) -> Iterator[str]:
+    """Yield a part for each statement that has a lineage: where it is, and the table of its lineage."""
+    for each in found:
+        if each.lineage is not None:
+            statement = each.statement
+            mark = "(from the text) " if told_of(each) == "text" else ""
+            head = f"{statement.file}:{statement.line}: {mark}{_beginning(statement.text)}"
+            lines = [head, *str(_without_reason(each.lineage)).splitlines()]
+            yield "".join(f"{'  ' if at else ''}{printable(line)}\n" for at, line in enumerate(lines))
+
+
+def _without_reason(lineage: Lineage) -> Lineage:
+    """Return a lineage without why it is taken from the text, which is said once for all statements."""
+    first = lineage.gaps[:1]
+    is_reason = bool(first) and first[0].task == TEXT and first[0].message.startswith("Spark can't analyze")
+    return attrs.evolve(lineage, gaps=lineage.gaps[1:]) if is_reason else lineage
+
+
+def _json(found: Sequence[StatementLineage]) -> str:
+    document = {
+        "summary": outcome_of(found).to_dict(),
+        "statements": [
+            {
+                "file": each.statement.file,
+                "line": each.statement.line,
+                "column": each.statement.column,
+                "sql": each.statement.text,
+                "told": told_of(each),
+                "problem": None if each.problem is None else _problem(each),
+                "lineage": None if each.lineage is None else each.lineage.to_dict(),
+            }
+            for each in found
+        ],
+    }
+    return f"{json.dumps(Answer('lineage', {}, Values('statements', document)).to_dict(), indent=2)}\n"
+
+
+def _problem(found: StatementLineage) -> dict[str, Any] | None:
+    if found.problem is None:
+        return None
+    return {**attrs.asdict(found.problem), "reason": reason_for(found.problem), "severity": severity_of(found)}
+
+
+def _markdown(found: Sequence[StatementLineage]) -> str:
+    outcome = outcome_of(found)
+    head, *reasons = [line.strip() for line in outcome.lines()] or [""]
+    parts = [f"**{head}**\n" + "".join(f"- {reason}\n" for reason in ["", *reasons] if reason)] if head else []
+    for each in found:
+        if each.lineage is None:
+            continue
+        mark = " (from the text)" if told_of(each) == "text" else ""
+        place = f"{each.statement.file}:{each.statement.line}"
+        for dataset, lineage in each.lineage.outputs:
+            title = "query" if dataset is None else name_of(dataset)
+            edges = attrs.evolve(each.lineage, outputs=((dataset, lineage),)).edges
+            sources = {d.identifier: name_of(d) for d in each.lineage.inputs}
+            rows = [_markdown_row(edge, sources) for edge in edges]
+            with_edges = {edge.column for edge in edges}
+            rows += [f"| {code_of(c.name)} | | |" for c in lineage.columns if c.name not in with_edges]
+            table = ["| column | from | how |", "|---|---|---|", *rows] if rows else ["No column lineage."]
+            parts.append("\n".join([f"### {code_of(title)}", "", f"{code_of(place)}{mark}", "", *table]) + "\n")
+    return "\n".join(parts) + markdown_of_causes(outcome)
+
+
+def _markdown_row(edge: LineageEdge, names: dict[Identifier, str]) -> str:
+    source = names.get(Identifier(edge.source_namespace, edge.source), edge.source)
+    certainty = "" if edge.certainty == "exact" else f", {edge.certainty}"
+    masked = " (masked)" if edge.masking else ""
+    expression = f" {code_of(edge.expression)}" if edge.expression else ""
+    column = "every row" if edge.column is None else code_of(edge.column)
+    return f"| {column} | {code_of(f'{source}.{edge.source_column}')} | {edge.subtype}{masked}{certainty}{expression} |"
+
+
+def markdown_of_causes(outcome: Outcome) -> str:
+    """Return what statements lack, each once, as a list in Markdown; empty if they lack nothing."""
+    listed = "".join(f"- {_places(each)} {code_of(each.message)}\n" for each in outcome.causes)
+    return f"\n**Not analyzed by Spark**:\n\n{listed}" if listed else ""
+
+
+def _places(cause: Cause) -> str:
+    shown = [code_of(f"{each.file}:{each.line}:{each.column}") for each in cause.places[:_MOST_PLACES]]
+    more = f" and {len(cause.places) - _MOST_PLACES:,} more" if len(cause.places) > _MOST_PLACES else ""
+    return f"{', '.join(shown)}{more}"
+
+
+def _sarif(found: Sequence[StatementLineage]) -> str:
+    """Return the problems as SARIF 2.1.0, which GitHub, GitLab and editors read."""
+    told = [each for each in found if each.problem is not None]
+    rules = sorted({reason_for(each.problem) for each in told if each.problem is not None})
+    results = [
+        {
+            "ruleId": reason_for(each.problem),
+            "level": _SARIF_LEVELS[severity_of(each)],
+            "message": {"text": each.problem.message},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": PurePath(each.problem.file).as_posix()},
+                        "region": {"startLine": each.problem.line, "startColumn": each.problem.column},
+                    }
+                }
+            ],
+        }
+        for each in told
+        if each.problem is not None
+    ]
+    driver = {"name": "openlineage-pyspark", "rules": [{"id": rule} for rule in rules]}
+    runs = [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}]
+    return f"{json.dumps({'$schema': _SARIF, 'version': '2.1.0', 'runs': runs}, indent=2)}\n"
+
+
+def _github(found: Sequence[StatementLineage]) -> str:
+    """Return the problems as commands of GitHub's workflows, which become annotations."""
+    lines = []
+    for each in found:
+        problem = each.problem
+        if problem is not None:
+            place = f"file={_property(problem.file)},line={problem.line},col={problem.column}"
+            command, reason = _COMMANDS[severity_of(each)], reason_for(problem)
+            lines.append(f"::{command} {place},title={reason}::{_data(problem.message)}\n")
+    return "".join(lines)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _beginning(text: str) -> str:
+    """Return the first words of a statement, on one line."""
+    line = " ".join(text[: 4 * _WORDS].split())
+    return line if len(line) <= _WORDS else f"{line[:_WORDS].rstrip()}..."
+
+
+# Format -> what writes the statements in words.
+WRITERS: dict[str, Callable[[Sequence[StatementLineage]], str]] = {
+    "text": _text,
+    "json": _json,
+    "markdown": _markdown,
+    "sarif": _sarif,
+    "github": _github,
+}

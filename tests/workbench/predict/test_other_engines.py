@@ -1,0 +1,173 @@
+"""What only other engines have, as statements that Spark's grammar has; types by their use; models of dbt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PurePath
+
+import pytest
+from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.workbench.predict.databricks import as_spark, has_no_lineage, makes_function
+from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
+from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.inserts import single_inserts
+from openlineage_pyspark.workbench.predict.scripts import Script
+from openlineage_pyspark.workbench.predict.uses import type_by_use
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            (
+                "CREATE OR REFRESH STREAMING TABLE t (CONSTRAINT c EXPECT (a > 1) ON VIOLATION DROP ROW) "
+                "AS SELECT a FROM STREAM(s)"
+            ),
+            "CREATE TABLE t AS SELECT a FROM s",
+        ),
+        ("CREATE LIVE TABLE t COMMENT 'AS x' AS SELECT a FROM LIVE.s", "CREATE TABLE t AS SELECT a FROM s"),
+        ("CREATE TEMPORARY STREAMING LIVE VIEW v AS SELECT a FROM STREAM s", "CREATE TEMP VIEW v AS SELECT a FROM s"),
+        ("CREATE OR REPLACE MATERIALIZED VIEW a.b AS SELECT stream FROM s", "CREATE TABLE a.b AS SELECT stream FROM s"),
+        ("CREATE STREAMING TABLE t", "CREATE TABLE t"),
+        (
+            (
+                "APPLY CHANGES INTO t FROM STREAM(s) KEYS (k) APPLY AS DELETE WHEN op = 'D' SEQUENCE BY ts "
+                "COLUMNS * EXCEPT (op)"
+            ),
+            (
+                "CREATE TABLE t AS SELECT * EXCEPT (`newest first`, op) FROM (SELECT *, row_number() OVER "
+                "(PARTITION BY k ORDER BY ts) AS `newest first` FROM s) WHERE `newest first` = 1 AND NOT (op = 'D')"
+            ),
+        ),
+        ("CREATE TABLE a SHALLOW CLONE b", "CREATE TABLE a AS SELECT * FROM b"),
+        ("COPY INTO t FROM '/in' FILEFORMAT = CSV", "INSERT INTO t SELECT * FROM csv.`/in`"),
+        ("COPY INTO t FROM (SELECT a AS b FROM 's3://x') FILEFORMAT = JSON", "INSERT INTO t SELECT a AS b FROM json.`s3://x`"),
+        ("SELECT * FROM STREAM read_files('/in', format => 'json')", "SELECT * FROM json.`/in`"),
+        ("SELECT a FROM table_changes('d.t', 2)", "SELECT a FROM d.t"),
+        (
+            "CREATE TABLE t (a STRING MASK f, b INT NOT NULL, m MAP<INT, INT>, CONSTRAINT p PRIMARY KEY (a))",
+            "CREATE TABLE t ( a STRING, b INT NOT NULL, m MAP<INT, INT>)",
+        ),
+        ("SELECT 'STREAM(x) LIVE.y', stream FROM live.t", "SELECT 'STREAM(x) LIVE.y', stream FROM live.t"),
+    ],
+)  # fmt: skip
+def test_a_statement_of_databricks_becomes_one_of_spark(statement: str, expected: str) -> None:
+    assert plain(as_spark(statement)) == plain(expected).replace("( a", "(a")
+
+
+def test_places_stay_what_they_were_in_a_table_of_a_pipeline() -> None:
+    text = "CREATE OR REFRESH LIVE TABLE t\n  COMMENT 'c'\nAS SELECT a,\n  oops FROM LIVE.s"
+    made = as_spark(text)
+    assert [made.index("oops"), len(made)] == [text.index("oops"), len(text)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("SHOW SHARES IN PROVIDER p", True),
+        ("CREATE EXTERNAL LOCATION x URL 'y'", True),
+        ("CREATE OR REPLACE POLICY p ON SCHEMA s", True),
+        ("ALTER TABLE t SET OWNER TO `joe`", True),
+        ("ALTER TABLE t ALTER COLUMN c SET MASK m", True),
+        ("DROP VOLUME v", True),
+        ("GRANT SELECT ON t TO joe", True),
+        ("ALTER VIEW v AS SELECT a FRM b", False),
+        ("CREATE TABLE t AS SELECT a FRM b", False),
+        ("SELEC a", False),
+    ],
+)
+def test_what_manages_or_looks_has_no_lineage(statement: str, expected: bool) -> None:  # noqa: FBT001
+    assert has_no_lineage(statement) is expected
+
+
+def test_a_function_is_made_in_whatever_language() -> None:
+    assert makes_function("CREATE OR REPLACE TEMPORARY FUNCTION f(a INT) RETURNS INT LANGUAGE PYTHON AS $$ return a $$")
+    assert not makes_function("CREATE TABLE f (a INT)")
+
+
+def test_an_insert_into_several_tables_is_taken_apart() -> None:
+    text = (
+        "FROM (SELECT a FROM x WHERE b = 1) t INSERT INTO m SELECT a WHERE a > 1 INSERT INTO n SELECT max(a) GROUP BY a"
+    )
+    assert [plain(each) for each in single_inserts(text)] == [
+        "INSERT INTO m SELECT a FROM (SELECT a FROM x WHERE b = 1) t WHERE a > 1",
+        "INSERT INTO n SELECT max(a) FROM (SELECT a FROM x WHERE b = 1) t GROUP BY a",
+    ]
+    for other in ("INSERT INTO t SELECT a FROM b", "SELECT a FROM b", "FROM b SELECT a"):
+        assert single_inserts(other) == (other,)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("SELECT c.a.b, c.d FROM t", "STRUCT<`a`: STRUCT<`b`: STRING>, `d`: STRING>"),
+        ("SELECT t.c.items[0].price FROM t", "STRUCT<`items`: ARRAY<STRUCT<`price`: STRING>>>"),
+        ("SELECT c['k'], c[key] FROM t", "MAP<STRING, STRING>"),
+        ("SELECT C[1] FROM t", "ARRAY<STRING>"),
+        ("SELECT `c`.`odd name` FROM t", "STRUCT<`odd name`: STRING>"),
+        ("SELECT c, 'c.a' FROM t", None),
+    ],
+)
+def test_a_type_follows_what_is_taken_out_of_a_column(statement: str, expected: str | None) -> None:
+    assert type_by_use(statement, "c") == expected
+
+
+def manifest(folder: Path) -> Path:
+    def model(name: str, kind: str, *reads: str) -> dict[str, object]:
+        return {
+            "unique_id": f"model.shop.{name}", "resource_type": "model", "name": name, "package_name": "shop",
+            "original_file_path": f"models/{name}.sql", "database": "lake", "schema": "mart", "alias": name,
+            "config": {"materialized": kind}, "depends_on": {"nodes": list(reads)}, "compiled_code": f"select {name}",
+        }  # fmt: skip
+
+    first = model("a", "table", "model.shop.b", "source.shop.raw.orders")
+    nodes = {"1": first, "2": model("b", "view"), "3": model("c", "ephemeral")}
+    source = {"unique_id": "source.shop.raw.orders", "schema": "raw", "name": "o", "identifier": "orders"}
+    (folder / "manifest.json").write_text(json.dumps({"nodes": nodes, "sources": {"s": source}}), "utf-8")
+    columns = {"x": {"name": "x", "type": "int", "index": 2}, "y": {"name": "y", "type": "string", "index": 1}}
+    described = {"sources": {"source.shop.raw.orders": {"columns": columns}}}
+    (folder / "catalog.json").write_text(json.dumps(described), "utf-8")
+    return folder / "manifest.json"
+
+
+def test_compiled_models_make_the_tables_of_the_manifest_in_the_order_of_dbt(tmp_path: Path) -> None:
+    project = read_project(manifest(tmp_path))
+    assert [each.id for each in project.models] == ["model.shop.b", "model.shop.a"]
+    assert project.tables == (DeclaredTable(("spark_catalog", "raw", "orders"), (("y", "string"), ("x", "int"))),)
+    compiled = "x/target/compiled/shop/models"
+    names = [f"{compiled}/a.sql", f"{compiled}/b.sql", f"{compiled}/c.sql", "other.sql"]
+    made = scripts_of_models([Script(name, name) for name in names], project)
+    assert made == [
+        Script(names[1], names[1], head="CREATE VIEW `lake`.`mart`.`b` AS "),
+        Script(names[0], names[0], head="CREATE TABLE `lake`.`mart`.`a` AS "),
+        Script("other.sql", "other.sql"),
+    ]
+    raw = scripts_of_models([Script("models/a.sql", "{{ ref('b') }}")], project)
+    assert raw == [Script("models/a.sql", "select a", head="CREATE TABLE `lake`.`mart`.`a` AS ")]
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"nodes": {"a": {"resource_type": "model"}}}', "no"])
+def test_what_is_no_manifest_is_said(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text, "utf-8")
+    with pytest.raises(TextError, match=r"manifest\.json is no"):
+        read_project(tmp_path / "manifest.json")
+
+
+def test_models_as_people_write_them_are_resolved_at_their_places(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "dbt_project.yml").write_text("name: shop", "utf-8")
+    text = (
+        "{{ config(materialized='table') }}\nselect a, '{{ var('x', '3') }}' from {{ ref('up') }} "
+        "join {{ source('raw', 'o') }} {% if is_incremental() %} where a > 1 {% endif %}"
+    )
+    scripts = [Script(str(tmp_path / PurePath(name)), text) for name in ("models/down.sql", "macros/m.sql")]
+    up = Script(str(tmp_path / "models" / "up.sql"), "select 1 as a")
+    first, second = scripts_of_raw_models([scripts[0], up, scripts[1]])
+    assert (first.text, first.head) == ("select 1 as a", "CREATE TABLE `up` AS ")
+    assert second.head == "CREATE TABLE `down` AS "
+    assert plain(second.text) == "select a, '3 ' from `up` join `raw`.`o`"
+    assert second.text.index("`up`") == text.index("{{ ref")

@@ -1,0 +1,288 @@
+"""
+Statements of Databricks that Spark's own grammar lacks, as statements that it has.
+
+Blanks stand in the place of what is left out wherever that is possible, so that a position in the statement stays what
+it was.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_FUNCTION = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:TEMP\w*\s+)?(?:AGGREGATE\s+)?FUNCTION\b", re.IGNORECASE)
+_PIPELINE = re.compile(
+    r"CREATE\s+(?:OR\s+(?:REFRESH|REPLACE)\s+)?(?P<temporary>(?:TEMP|TEMPORARY|PRIVATE)\s+)?(?:INCREMENTAL\s+)?"
+    r"(?:(?:STREAMING\s+LIVE|LIVE\s+STREAMING|STREAMING|LIVE)\s+(?P<kind>TABLE|VIEW)|MATERIALIZED\s+VIEW)"
+    r"(?:\s+IF\s+NOT\s+EXISTS)?\s+",
+    re.IGNORECASE,
+)
+_CHANGES = re.compile(
+    r"(?:CREATE\s+FLOW\s+\S+\s+AS\s+)?(?:APPLY\s+CHANGES|AUTO\s+CDC(?:\s+ONCE)?)\s+INTO\s+(?P<target>\S+)\s+"
+    r"FROM\s+(?P<source>(?:STREAM\s*\([^)]*\)|STREAM\s+\S+|\S+))\s+KEYS\s*\((?P<keys>[^)]*)\)",
+    re.IGNORECASE,
+)
+_DELETES = re.compile(
+    r"APPLY\s+AS\s+DELETE\s+WHEN\s+(.*?)(?=\bAPPLY\s+AS\b|\bSEQUENCE\s+BY\b)", re.IGNORECASE | re.DOTALL
+)
+_SEQUENCE = re.compile(r"SEQUENCE\s+BY\s+(.*?)(?=\bCOLUMNS\b|\bSTORED\s+AS\b|\bTRACK\b|$)", re.IGNORECASE | re.DOTALL)
+_COLUMNS = re.compile(r"COLUMNS\s+(\*\s*EXCEPT\s*)?\(([^)]*)\)", re.IGNORECASE)
+_CLONE = re.compile(
+    r"(CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?)(\S+)\s+(?:DEEP|SHALLOW)\s+CLONE\s+(\S+)",
+    re.IGNORECASE,
+)
+_COPY = re.compile(r"COPY\s+INTO\s+(\S+)\s*(\([^)]*\))?\s*FROM\s+", re.IGNORECASE)
+_FORMAT = re.compile(r"FILEFORMAT\s*=\s*'?(\w+)", re.IGNORECASE)
+_PATH = re.compile(r"'([^']*)'")
+_FILES = re.compile(r"\b(?:STREAM\s+)?(?:read_files|cloud_files|read_kafka)\s*\(", re.IGNORECASE)
+_CHANGED = re.compile(r"\btable_changes\s*\(\s*['\"]([^'\"]+)['\"][^)]*\)", re.IGNORECASE)
+_NAMED_FORMAT = re.compile(r"\bformat\s*=>\s*['\"](\w+)['\"]", re.IGNORECASE)
+_LIVE = re.compile(r"(?<![\w.`])LIVE\s*\.\s*(?=[\w`])", re.IGNORECASE)
+_STREAM_OF = re.compile(r"\bSTREAM\s*\(\s*([\w.`]+)\s*\)", re.IGNORECASE)
+_STREAM = re.compile(r"(?:(?<=FROM\s)|(?<=JOIN\s)|(?<=,\s))\s*STREAM\s+(?=[\w`])", re.IGNORECASE)
+# What a column of a table has beside its name and its type, and what is no column in the list.
+_AFTER_TYPE = frozenset({"MASK", "CONSTRAINT", "FOREIGN", "PRIMARY", "REFERENCES", "GENERATED"})
+_NO_COLUMN = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN"})
+
+# Statements that have no lineage, whatever follows their first words.
+_VERBS = frozenset(
+    "ANALYZE BEGIN COMMENT COMMIT CONVERT DENY DESC DESCRIBE EXPLAIN FSCK GRANT KILL LIST LOCK MSCK OPTIMIZE PUT "
+    "REFRESH REMOVE REORG RESET RESTORE REVOKE ROLLBACK SHOW START SYNC UNDROP UNLOCK USE VACUUM".split()
+)
+_MANAGING = frozenset({"ALTER", "CREATE", "DROP"})
+_MANAGED = frozenset(
+    "CATALOG CONNECTION CREDENTIAL CREDENTIALS EXTENSION GROUP INDEX LOCATION POLICY POOL PROVIDER QUEUE RECIPIENT "
+    "ROLE SEQUENCE SERVER SHARE STAGE USER VOLUME WAREHOUSE WIDGET".split()
+)
+_BEFORE_MANAGED = frozenset("EXTERNAL IF NOT EXISTS OR REPLACE SERVICE STORAGE UNIQUE FOREIGN".split())
+
+
+def has_no_lineage(text: str) -> bool:
+    """Return whether a statement that Spark can't parse manages something, or only looks: there is nothing to trace."""
+    words = _words(text)
+    first = next(words, "")
+    if first in _VERBS:
+        return True
+    if first not in _MANAGING:
+        return False
+    second = next((word for word in words if word not in _BEFORE_MANAGED), "")
+    if second in _MANAGED:
+        return True
+    # ALTER of a table or a view, and DROP; but a view may get another query.
+    return first == "DROP" or (first == "ALTER" and "SELECT" not in words)
+
+
+def makes_function(text: str) -> bool:
+    """Return whether a statement makes a function, in whatever language."""
+    return _FUNCTION.match(text) is not None
+
+
+def reads_files(text: str) -> bool:
+    """Return whether a statement may read files, or the changes of a table, by a function of Databricks."""
+    return _FILES.search(text) is not None or _CHANGED.search(text) is not None
+
+
+def as_spark(text: str) -> str:
+    """
+    Return a statement of Databricks as one that Spark's grammar has; any other text as it is.
+
+    Args:
+        text: a statement.
+    """
+    changes = _CHANGES.match(text)
+    if changes is not None:
+        return _as_query(text, changes)
+    text = _CLONE.sub(r"\1\2 AS SELECT * FROM \3", text, count=1)
+    text = _copied(text)
+    pipeline = _PIPELINE.match(text)
+    if pipeline is not None:
+        text = _as_table(_without(_LIVE, text), pipeline)
+    if pipeline is not None:
+        text = _without(_STREAM, text)
+    text = _replaced(_STREAM_OF, _files_as_paths(text), _only_name)
+    return _replaced(_CHANGED, _with_plain_columns(text), lambda found: found[1])
+
+
+def _as_table(text: str, head: re.Match[str]) -> str:
+    """Return what makes a table of a pipeline as what makes a table; a temporary one is a view."""
+    is_view = head["temporary"] is not None or (head["kind"] or "").upper() == "VIEW"
+    made = "CREATE TEMP VIEW" if is_view else "CREATE TABLE"
+    begin, name = head.end(), dotted(text, head.end())
+    if not name:
+        return text
+    query = _query_at(text, begin)
+    blank = _blank(text[len(made) : begin])
+    if query is None:
+        return f"{made}{blank}{text[begin:]}"
+    end = _end_of_name(text, begin)
+    return f"{made}{blank}{text[begin:end]}{_blank(text[end:query])}{text[query:]}"
+
+
+def _query_at(text: str, begin: int) -> int | None:
+    """Return where the AS before the query of a CREATE is; None without one."""
+    at, depth = begin, 0
+    for token in tokens(text[begin:]):
+        if token.kind is TokenKind.WORD and not depth and token.text.upper() == "AS":
+            return at
+        depth += (token.text == "(") - (token.text == ")")
+        at += len(token.text)
+    return None
+
+
+def _end_of_name(text: str, begin: int) -> int:
+    """Return where a dotted name ends."""
+    at = begin
+    for token in tokens(text[begin:]):
+        if token.kind not in (TokenKind.WORD, TokenKind.NAME) and token.text != ".":
+            break
+        at += len(token.text)
+    return at
+
+
+def _as_query(text: str, found: re.Match[str]) -> str:
+    """Return a capture of changes as a query of the newest row of each key."""
+    source = _without(_STREAM, _STREAM_OF.sub(r"\1", _LIVE.sub("", found["source"])))
+    target = _LIVE.sub("", found["target"])
+    deletes, sequence, columns = (pattern.search(text, found.end()) for pattern in (_DELETES, _SEQUENCE, _COLUMNS))
+    order = f" ORDER BY {sequence[1].strip()}" if sequence is not None else ""
+    kept = f" AND NOT ({deletes[1].strip()})" if deletes is not None else ""
+    chosen = "* EXCEPT (`newest first`)"
+    if columns is not None:
+        chosen = f"* EXCEPT (`newest first`, {columns[2]})" if columns[1] else columns[2]
+    newest = f"row_number() OVER (PARTITION BY {found['keys']}{order}) AS `newest first`"
+    return (
+        f"CREATE TABLE {target} AS SELECT {chosen} "  # noqa: S608 (the user's own text, which is not run)
+        f"FROM (SELECT *, {newest} FROM {source}) WHERE `newest first` = 1{kept}"
+    )
+
+
+def _copied(text: str) -> str:
+    """Return a COPY INTO as an INSERT."""
+    found = _COPY.match(text)
+    if found is None:
+        return text
+    format_ = _FORMAT.search(text)
+    provider = (format_[1] if format_ is not None else "binaryfile").lower()
+    rest = text[found.end() :]
+    path = _PATH.search(rest)
+    if path is None:
+        return text
+    columns = f" {found[2]}" if found[2] else ""
+    of_path = f"{provider}.`{path[1]}`"
+    query = f"SELECT * FROM {of_path}"  # noqa: S608 (the user's own text, which is not run)
+    if rest.startswith("("):
+        inside = rest[1 : _closing(rest, 0)]
+        query = _PATH.sub(lambda each: of_path if each[1] == path[1] else each[0], inside)
+    return f"INSERT INTO {found[1]}{columns} {query}"
+
+
+def _files_as_paths(text: str) -> str:
+    found = _FILES.search(text)
+    while found is not None:
+        end = _closing(text, found.end() - 1)
+        given = text[found.end() : end]
+        path, format_ = _PATH.search(given.replace('"', "'")), _NAMED_FORMAT.search(given)
+        if path is None:
+            return text
+        read = f"{format_[1].lower() if format_ is not None else 'binaryfile'}.`{path[1]}`"
+        text = f"{text[: found.start()]}{read}{text[end + 1 :]}"
+        found = _FILES.search(text, found.start() + len(read))
+    return text
+
+
+def _closing(text: str, begin: int) -> int:
+    """Return where the parenthesis is closed that is opened at a place; the end of the text if it is not."""
+    at, depth = begin, 0
+    for token in tokens(text[begin:]):
+        depth += (token.text == "(") - (token.text == ")")
+        if not depth:
+            return at
+        at += len(token.text)
+    return len(text)
+
+
+def _with_plain_columns(text: str) -> str:
+    """Return a CREATE TABLE whose columns have names and types alone: no masks, no expectations, no keys."""
+    head = re.match(
+        r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:EXTERNAL\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?", text, re.IGNORECASE
+    )
+    if head is None:
+        return text
+    begin = _end_of_name(text, head.end())
+    opened = re.match(r"\s*\(", text[begin:])
+    if opened is None:
+        return text
+    first = begin + opened.end()
+    last = _closing(text, first - 1)
+    columns = [each for each in (_plain_column(part) for part in _parts(text[first:last])) if each]
+    listed = f"({','.join(columns)})" if columns else ""
+    return f"{text[: first - 1]}{listed}{text[last + 1 :]}"
+
+
+def _plain_column(part: str) -> str:
+    """Return a column without what follows its type and is no comment; empty for what is no column."""
+    at = depth = 0
+    is_first = True
+    for token in tokens(part):
+        word = token.text.upper() if token.kind is TokenKind.WORD and not depth else ""
+        if word and is_first:
+            if word in _NO_COLUMN:
+                return ""
+            is_first = False
+        elif word in _AFTER_TYPE:
+            return part[:at].rstrip()
+        depth += (token.text in ("(", "<")) - (token.text in (")", ">"))
+        at += len(token.text)
+    return part
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield what commas outside of brackets separate."""
+    at = begin = depth = 0
+    for token in tokens(text):
+        if token.text == "," and not depth:
+            yield text[begin:at]
+            begin = at + 1
+        depth += (token.text in ("(", "<")) - (token.text in (")", ">"))
+        at += len(token.text)
+    yield text[begin:]
+
+
+def _without(pattern: re.Pattern[str], text: str) -> str:
+    """Return a text with blanks in the place of what matches, outside of strings and comments."""
+    return _replaced(pattern, text, lambda found: _blank(found[0]))
+
+
+def _replaced(pattern: re.Pattern[str], text: str, by: Callable[[re.Match[str]], str]) -> str:
+    """Return a text with what takes the place of each match that begins outside of strings and comments."""
+    spans, at = [], 0
+    for token in tokens(text):
+        if token.kind in (TokenKind.STRING, TokenKind.COMMENT):
+            spans.append((at, at + len(token.text)))
+        at += len(token.text)
+
+    def made(found: re.Match[str]) -> str:
+        inside = any(begin <= found.start() < end for begin, end in spans)
+        return found[0] if inside else by(found)
+
+    return pattern.sub(made, text)
+
+
+def _only_name(found: re.Match[str]) -> str:
+    """Return the name in `STREAM(name)` at its place."""
+    before = found.start(1) - found.start()
+    return f"{' ' * before}{found[1]}{' ' * (len(found[0]) - before - len(found[1]))}"
+
+
+def _blank(text: str) -> str:
+    return "".join(sign if sign.isspace() else " " for sign in text)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the words of a text, in capitals."""
+    return (token.text.upper() for token in tokens(text) if token.kind is TokenKind.WORD)

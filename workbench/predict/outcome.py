@@ -1,0 +1,189 @@
+"""How the statements of files came out: exactly, from the text, or not at all, and for which reasons."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
+
+Told: TypeAlias = Literal["exact", "text", "nothing"]
+"""How much is known of a statement: what Spark's analyzer tells, what its text tells, or nothing."""
+Reason: TypeAlias = Literal[
+    "unknown-table", "unknown-column", "unknown-function", "no-value", "syntax", "unsupported", "error"
+]
+"""Why a statement is short: what nothing declares, a variable without a value, or what is wrong with it."""
+Severity: TypeAlias = Literal["error", "warning", "note"]
+
+REASONS: tuple[Reason, ...] = get_args(Reason)
+GATES = ("short", "text-only", "nothing", "any", "never", *REASONS)
+"""What an exit code can be asked to say: `short` is of statements with less than the exact lineage."""
+_WRONG = frozenset({"syntax", "unsupported", "error"})
+_OF_CODES: dict[str, Reason] = {
+    "TABLE_OR_VIEW_NOT_FOUND": "unknown-table",
+    "UNRESOLVED_COLUMN": "unknown-column",
+    "UNRESOLVED_FIELD": "unknown-column",
+    "UNRESOLVED_ROUTINE": "unknown-function",
+    "UNRESOLVABLE_TABLE_VALUED_FUNCTION": "unknown-function",
+    "ROUTINE_NOT_FOUND": "unknown-function",
+    "PARSE_": "syntax",
+    "_LEGACY_ERROR_TEMP_00": "syntax",
+    "NO_VALUE": "no-value",
+    "UNSUPPORTED_STATEMENT": "unsupported",
+}
+_WORDS = {"exact": "exactly", "text": "from the text", "nothing": "not at all"}
+_SAMPLES = 5
+
+
+def reason_for(problem: Problem) -> Reason:
+    """Return the reason that a problem names."""
+    return next((reason for code, reason in _OF_CODES.items() if problem.code.startswith(code)), "error")
+
+
+def told_of(found: StatementLineage) -> Told:
+    """Return how much is known of a statement."""
+    if found.lineage is not None:
+        return "text" if found.from_text else "exact"
+    return "exact" if found.problem is None else "nothing"
+
+
+def severity_of(found: StatementLineage) -> Severity:
+    """Return how bad the problem of a statement is: nothing is known, its lineage is short, or a part is opaque."""
+    if found.problem is None or told_of(found) == "exact":
+        return "note"
+    is_wrong = told_of(found) == "nothing" or reason_for(found.problem) in _WRONG
+    return "error" if is_wrong else "warning"
+
+
+def fails(found: StatementLineage, gates: Collection[str]) -> bool:
+    """Return whether one of some gates is about a statement."""
+    if found.problem is None:
+        return False
+    told, names = told_of(found), {"any", reason_for(found.problem)}
+    if told != "exact":
+        names |= {"short", "text-only" if told == "text" else "nothing"}
+    # An error is what is wrong with the statement itself, and each statement of which nothing is known.
+    names = names | {"error"} if severity_of(found) == "error" else names - {"error"}
+    return not names.isdisjoint(gates)
+
+
+@attrs.frozen
+class Cause:
+    """
+    What several statements lack, or what is wrong with them.
+
+    Args:
+        reason: the reason.
+        message: it in words.
+        code: the class of the error, as Spark calls it; empty if it has none.
+        places: the problems that say it, in the order of the statements.
+        severity: the worst of them.
+    """
+
+    reason: Reason
+    message: str
+    code: str
+    places: tuple[Problem, ...]
+    severity: Severity
+
+    def __str__(self) -> str:
+        """Return it as compilers write it, with the further places at its end."""
+        first, *others = self.places
+        if not others:
+            return str(first)
+        listed = ", ".join(f"{each.file}:{each.line}" for each in others[:_SAMPLES])
+        more = ", ..." if len(others) > _SAMPLES else ""
+        noun = "statement" if len(others) == 1 else "statements"
+        return f"{first} (and {len(others):,} more {noun}: {listed}{more})"
+
+
+@attrs.frozen
+class Outcome:
+    """
+    How the statements of files came out.
+
+    Args:
+        files: how many files have such statements.
+        told: how many statements are known how far; of those that have a lineage or a problem.
+        causes: what they lack, each once, in the order of the statements.
+    """
+
+    files: int
+    told: tuple[tuple[Told, int], ...]
+    causes: tuple[Cause, ...]
+
+    @property
+    def statements(self) -> int:
+        """How many statements there are."""
+        return sum(count for _, count in self.told)
+
+    def lines(self) -> list[str]:
+        """Return it for people: how many statements are known how far, then how many lack what."""
+        noun = "statement" if self.statements == 1 else "statements"
+        files = f"{self.files:,} file" if self.files == 1 else f"{self.files:,} files"
+        parts = [f"{count:,} {_WORDS[told]}" for told, count in self.told if count]
+        if not parts:
+            return []
+        reasons: Counter[Reason] = Counter()
+        for cause in self.causes:
+            reasons[cause.reason] += len(cause.places)
+        kinds = {reason: sum(cause.reason == reason for cause in self.causes) for reason in reasons}
+        return [
+            f"{self.statements:,} {noun} in {files}: {', '.join(parts)}",
+            *(f"  {count:,} for {_reason(reason, kinds[reason])}" for reason, count in reasons.most_common()),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        causes = [
+            {
+                "reason": each.reason,
+                "severity": each.severity,
+                "code": each.code,
+                "message": each.message,
+                "places": [{"file": p.file, "line": p.line, "column": p.column} for p in each.places],
+            }
+            for each in self.causes
+        ]
+        return {"files": self.files, "statements": self.statements, **dict(self.told), "causes": causes}
+
+
+def _reason(reason: Reason, kinds: int) -> str:
+    """Return a reason in words, with the number of different ones."""
+    texts = {
+        "unknown-table": ("a table that nothing declares", "tables that nothing declares"),
+        "unknown-column": ("a column that is not there", "columns that are not there"),
+        "unknown-function": ("a function that nothing declares", "functions that nothing declares"),
+        "no-value": ("a variable without a value", "variables without a value"),
+        "syntax": ("a syntax that Spark does not have", "syntax that Spark does not have"),
+        "unsupported": ("a statement that Spark would run", "statements that Spark would run"),
+        "error": ("an error", "errors"),
+    }
+    one, several = texts[reason]
+    return one if kinds == 1 else f"{kinds:,} {several}" if reason != "syntax" else several
+
+
+def outcome_of(found: Iterable[StatementLineage]) -> Outcome:
+    """Return how some statements came out."""
+    told: dict[Told, int] = dict.fromkeys(get_args(Told), 0)
+    files: set[str] = set()
+    problems: dict[str, list[StatementLineage]] = {}
+    for each in found:
+        told[told_of(each)] += 1
+        files.add(each.statement.file)
+        if each.problem is not None:
+            problems.setdefault(each.problem.message, []).append(each)
+    causes = [_cause(each) for each in problems.values()]
+    return Outcome(len(files), tuple(told.items()), tuple(causes))
+
+
+def _cause(found: list[StatementLineage]) -> Cause:
+    problems = tuple(each.problem for each in found if each.problem is not None)
+    severities = {severity_of(each) for each in found}
+    worst: Severity = "error" if "error" in severities else "warning" if "warning" in severities else "note"
+    return Cause(reason_for(problems[0]), problems[0].message, problems[0].code, problems, worst)

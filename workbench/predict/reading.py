@@ -1,0 +1,525 @@
+"""
+What the text of one statement says of itself: what it writes, and from which columns of which tables.
+
+sqlglot parses the text; the names in it are resolved without Spark. The columns of the tables that are known decide
+which of them a name without a table means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.datasets.sql_tables import named_tables
+from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.workbench.predict.databricks import as_spark
+from openlineage_pyspark.workbench.predict.inserts import single_inserts
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.datasets.foreign_sql import Query, SourceKinds
+
+SPARK = "spark"
+"""The dialect of the files, unless another one is named."""
+DIALECTS = ("databricks", "duckdb", "snowflake", "bigquery", "postgres", "redshift", "trino", "clickhouse", "tsql",
+            "oracle", "mysql", "teradata")  # fmt: skip
+"""What is tried, in this order, for a statement that Spark's own grammar does not have."""
+# Each statement that Spark refuses is read several times.
+_MOST_TREES = 1024
+_NO_QUOTES = re.compile(r"\w+")
+# Before the word TABLE: what a query follows, and what the table follows that is filled.
+_BEFORE_QUERY = frozenset({"", "(", ")", "AS", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS"})
+_BEFORE_TARGET = frozenset({"INTO", "OVERWRITE", ",", "("})
+# How a statement that writes begins -> the words after which its target is named.
+_WRITING = {
+    "CREATE": frozenset({"TABLE", "VIEW"}),
+    "REPLACE": frozenset({"TABLE"}),
+    "INSERT": frozenset({"INTO", "OVERWRITE"}),
+    "MERGE": frozenset({"INTO"}),
+}
+_BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
+_NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
+_ALTERED_VIEW = re.compile(r"^(\s*)ALTER(\s+VIEW\s+(?:`[^`]*`|[\w.])+\s+AS\b)", re.IGNORECASE)
+_OF_PIPELINES = re.compile(
+    r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
+)
+_SAME = frozenset((Kind.IDENTITY,))
+
+
+@attrs.frozen
+class TextLineage:
+    """
+    What a text tells.
+
+    Args:
+        target: the name of the table that is written, as it is spelled; empty for a query.
+        tables: the names of the tables that are read, as they are spelled, each once.
+        columns: each column of the result with its source columns; None where the text does not tell them.
+        whole: whether these are all of the columns, in their order.
+        by_position: whether they become those of the target by their places, whatever they are called.
+        given: the columns of the target that get constants from a PARTITION clause, in lower case.
+        rows: the source columns that decide about all rows, and how.
+        rows_known: whether these are all.
+        proven: the columns that tables which are not known must have, as the statement is to be valid.
+    """
+
+    target: str
+    tables: tuple[str, ...]
+    columns: tuple[tuple[str, SourceKinds | None], ...] = ()
+    whole: bool = False
+    by_position: bool = False
+    given: frozenset[str] = frozenset()
+    rows: SourceKinds = attrs.field(factory=dict)
+    rows_known: bool = True
+    proven: frozenset[tuple[str, str]] = frozenset()
+
+
+@attrs.frozen
+class Known:
+    """
+    What is known of the tables in a text, by their names as they are spelled there.
+
+    Args:
+        columns: tables and views -> all their columns.
+        used: other tables -> some of their columns, which other statements use.
+    """
+
+    columns: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
+    used: Mapping[str, Collection[str]] = attrs.field(factory=dict)
+
+
+def read_statement(statement: str, known: Known | None = None, dialect: str = "") -> tuple[TextLineage, ...] | None:
+    """
+    Return what a statement reads and writes, by its text: one value for each table that it writes.
+
+    Args:
+        statement: the text.
+        known: what is known of its tables.
+        dialect: the SQL in which it is written, as sqlglot calls it; empty for that of Spark, or of any database whose
+            grammar has the statement.
+
+    Returns:
+        Of other kinds than queries and the commands that write one, and of a text that is too long to be parsed, the
+        tables alone; None if sqlglot can't parse it.
+
+    Raises:
+        ImportError: sqlglot is not installed.
+    """
+    from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS
+
+    if len(statement) > MOST_CHARACTERS:
+        return (TextLineage("", named_tables(statement, dialect or SPARK)),)
+    found = [_read_one(each, known or Known(), dialect) for each in single_inserts(_for_sqlglot(statement))]
+    told = tuple(each for each in found if each is not None)
+    return told if len(told) == len(found) else None
+
+
+def _read_one(text: str, known: Known, dialect: str) -> TextLineage | None:
+    from sqlglot.errors import SqlglotError
+
+    tree, dialect = _tree(text, dialect)
+    if tree is None:
+        return None
+    try:
+        return _read(tree, known, dialect) or TextLineage(target_in(text), named_tables(text, dialect))
+    except (SqlglotError, RecursionError):
+        return None
+
+
+@lru_cache(maxsize=_MOST_TREES)
+def _tree(text: str, dialect: str) -> tuple[Any, str]:
+    """Return the tree of one statement, with the dialect in which it can be parsed; None if it can't be."""
+    from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
+    from sqlglot import exp
+
+    for each in (dialect,) if dialect else (SPARK, *DIALECTS):
+        try:
+            trees = parsed(text, each)
+        except UnparsableError:
+            continue
+        # What sqlglot has no tree for, it takes for a command of which it knows the first word.
+        if len(trees) == 1 and (each == (dialect or SPARK) or not isinstance(trees[0], exp.Command)):
+            return trees[0], each
+    return None, dialect or SPARK
+
+
+def tables_in(statement: str, dialect: str = "") -> TextLineage:
+    """Return the tables that a statement reads and writes, without parsing it."""
+    return TextLineage(target_in(statement), named_tables(_for_sqlglot(statement), dialect or SPARK))
+
+
+def _for_sqlglot(statement: str) -> str:
+    """
+    Return a statement as sqlglot knows it.
+
+    A query `TABLE t` becomes `SELECT * FROM t`, ALTER VIEW with a query CREATE VIEW, and a flow of a pipeline the
+    INSERT that it is; the word STREAM before a table of a pipeline is left out.
+    """
+    statement = as_spark(statement) if statement[:1].isalpha() else statement
+    parts: list[str] = []
+    first = before = ""
+    streams = _OF_PIPELINES.match(statement) is not None
+    for token in tokens(_ALTERED_VIEW.sub(r"\1CREATE\2", statement)):
+        word = token.text.upper()
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            parts.append(token.text)
+            continue
+        if streams and word == "STREAM" and before in ("FROM", "JOIN", ","):
+            continue
+        if streams and word == "INSERT" and before == "AS":
+            parts, first = [], ""
+        begins = before in _BEFORE_QUERY and not (before == "(" and first == "CREATE")
+        is_query = word == "TABLE" and (begins or (first == "INSERT" and before not in _BEFORE_TARGET))
+        parts.append("SELECT * FROM" if is_query else token.text)
+        first, before = first or word, word
+    return "".join(parts)
+
+
+def target_in(statement: str) -> str:
+    """Return the name of the table or the view that a statement writes, as it is spelled; empty if it names none."""
+    at, first, is_named_next = 0, "", False
+    for token in tokens(statement):
+        begin, at = at, at + len(token.text)
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            continue
+        word = token.text.upper() if token.kind is TokenKind.WORD else ""
+        if not first:
+            first = word
+            if first not in _WRITING:
+                return ""
+        elif word in _WRITING[first]:
+            is_named_next = True
+        elif word not in _BEFORE_NAME:
+            is_name = is_named_next and word not in _NO_TARGET
+            return ".".join(map(_quoted, dotted(statement, begin))) if is_name else ""
+    return ""
+
+
+def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
+    """Return what a parsed statement reads and writes; None for a kind that is not read."""
+    from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError
+    from sqlglot import exp
+
+    if isinstance(tree, (exp.Merge, exp.Update, exp.Delete)):
+        return _changed(tree, known, dialect)
+    target, names, given = None, (), frozenset[str]()
+    query = tree
+    if isinstance(tree, (exp.Insert, exp.Create)):
+        target, query = tree.this, tree.args.get("expression")
+        if isinstance(target, exp.Schema):
+            names = tuple(each.name for each in target.expressions)
+            target = target.this
+        if not isinstance(target, exp.Table) or query is None:
+            return None
+        given = frozenset(_given(tree.args.get("partition") or target.args.get("partition")))
+        _take_ctes(query, tree)
+    written = _name(target) if target is not None else ""
+    try:
+        found, spelled = _resolved(query, known, dialect)
+    except UnreadableError:
+        return TextLineage(written, tuple(dict.fromkeys(_tables(query)))) if target is not None else None
+    # An expression without a name has the one that older versions of Spark gave it.
+    items = [(at, item) for at, item in enumerate(found.items) if item.name is not None]
+    plain = [(item.name or f"_c{at}", _spelled(item.kinds, spelled)) for at, item in items]
+    whole = found.whole and len(plain) == len(found.items)
+    by_position = isinstance(tree, exp.Insert) and not names and not tree.args.get("by_name")
+    if names and whole and len(names) == len(plain):
+        plain = [(name, sources) for name, (_, sources) in zip(names, plain, strict=True)]
+    tables = tuple(spelled.get(name, name) for name in found.tables)
+    rows = _spelled(found.rows, spelled) or {}
+    proven = frozenset((spelled.get(table, table), column) for table, column in found.proven)
+    return TextLineage(written, tables, tuple(plain), whole, by_position, given, rows, found.rows_known, proven)
+
+
+def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, str]]:
+    """Return what a query reads, and the names of its tables as they are read -> as they are spelled."""
+    from openlineage_pyspark.facets.datasets.foreign_sql import read_parsed
+
+    spelled = _spellings(query)
+    columns = {name: known.columns[each] for name, each in spelled.items() if each in known.columns}
+    used = {name: known.used[each] for name, each in spelled.items() if each in known.used}
+    return read_parsed(query, dialect, columns, used), spelled
+
+
+@attrs.frozen
+class _Assigned:
+    """
+    What a MERGE or an UPDATE sets.
+
+    Args:
+        paths: the names of columns, each with the names of fields in it; None if the columns have the names that the
+            query gives them.
+        query: a query of their values; None for what the text does not tell.
+        decides: a query of the condition under which they are set; None without one.
+    """
+
+    paths: list[list[str]] | None
+    query: Any
+    decides: Any = None
+
+
+def _changed(tree: Any, known: Known, dialect: str) -> TextLineage | None:
+    """Return what a MERGE, an UPDATE or a DELETE reads and writes; None if it names no table to change."""
+    from sqlglot import exp
+
+    if not isinstance(tree.this, exp.Table):
+        return None
+    changes = _Changes(_name(tree.this), known, dialect)
+    for each in _assignments(tree):
+        changes.take(each)
+    for query, kind in _row_conditions(tree):
+        changes.decide(query, kind)
+    if _leaves_rows(tree):
+        changes.keep()
+    tables = tuple(dict.fromkeys(_tables(tree)))
+    columns = tuple(changes.columns.values())
+    return TextLineage(changes.target, tables, columns, changes.whole, rows=changes.rows, rows_known=changes.rows_known)
+
+
+class _Changes:
+    """Collects what a statement does to the columns of its target."""
+
+    def __init__(self, target: str, known: Known, dialect: str) -> None:
+        self.target = target
+        self.columns: dict[str, tuple[str, SourceKinds | None]] = {}
+        self.whole = True
+        self.rows: dict[tuple[str, str], frozenset[Kind]] = {}
+        self.rows_known = True
+        self.proven: set[tuple[str, str]] = set()
+        self._known = known
+        self._dialect = dialect
+
+    def take(self, assigned: _Assigned) -> None:
+        """Add what some assignments set."""
+        read = self._read(assigned.query)
+        if read is None:
+            self.whole = False
+            return
+        found, spelled = read
+        places = assigned.paths
+        if places is None:
+            # None stands for all columns of a table.
+            places = [[] if item.name is None else [item.name] for item in found.items]
+        if len(places) != len(found.items):
+            # A star among the values stands for several of them.
+            self.whole = False
+            return
+        self.whole = self.whole and found.whole and all(places)
+        decides = self._used(assigned.decides, Kind.CONDITIONAL)
+        for path, item in zip(places, found.items, strict=True):
+            if not path:
+                continue
+            name, *fields = path
+            made = _spelled(item.kinds, spelled)
+            if made and fields:
+                made = _composed(made, Kind.TRANSFORMATION)
+            if made == {(self.target, name): _SAME}:
+                # It keeps its value.
+                continue
+            _, before = self.columns.get(name.lower(), (name, {}))
+            self.columns[name.lower()] = (name, _together(before, made, decides))
+
+    def decide(self, query: Any, kind: Kind) -> None:
+        """Add a condition on all rows, and what decides about the rows that it is about."""
+        found, read = self._used(query, kind), self._read(query)
+        if found is None or read is None or not read[0].rows_known:
+            self.rows_known = False
+        rows = {} if read is None else _spelled(read[0].rows, read[1]) or {}
+        self.rows.update(_together(self.rows, found or {}, rows) or {})
+
+    def keep(self) -> None:
+        """Let each column that is set keep its value in some rows."""
+        for key, (name, told) in self.columns.items():
+            own = {(self.target, name): _SAME}
+            self.columns[key] = (name, _together(own, told))
+
+    def _used(self, query: Any, kind: Kind) -> SourceKinds | None:
+        """Return the sources of a condition, as they decide; None if they are not known."""
+        if query is None:
+            return {}
+        read = self._read(query)
+        if read is None or not read[0].items:
+            return None
+        (item, *_), spelled = read[0].items, read[1]
+        return None if item.kinds is None else _composed(_spelled(item.kinds, spelled) or {}, kind)
+
+    def _read(self, query: Any) -> tuple[Query, dict[str, str]] | None:
+        from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError
+
+        if query is None:
+            return None
+        try:
+            found, spelled = _resolved(query, self._known, self._dialect)
+        except UnreadableError:
+            return None
+        self.proven |= {(spelled.get(table, table), column) for table, column in found.proven}
+        return found, spelled
+
+
+def _composed(sources: SourceKinds, kind: Kind) -> SourceKinds:
+    """Return sources as they arrive through what uses them in this way."""
+    return {source: frozenset(compose(kind, each) for each in kinds) for source, kinds in sources.items()}
+
+
+def _together(*parts: SourceKinds | None) -> SourceKinds | None:
+    """Return the sources of a column that is set in several ways; None if one is not known."""
+    found: dict[tuple[str, str], frozenset[Kind]] = {}
+    for part in parts:
+        if part is None:
+            return None
+        for source, kinds in part.items():
+            found[source] = found.get(source, frozenset()) | kinds
+    return found
+
+
+def _leaves_rows(tree: Any) -> bool:
+    """Return whether rows may stay as they are whose columns are set: an UPDATE of some, a MERGE but for inserts."""
+    from sqlglot import exp
+
+    if isinstance(tree, exp.Update):
+        return tree.args.get("where") is not None
+    if not isinstance(tree, exp.Merge):
+        return False
+    return any(when.args.get("matched") or when.args.get("source") for when in _whens(tree))
+
+
+def _row_conditions(tree: Any) -> Iterator[tuple[Any, Kind]]:
+    """Yield the conditions on all rows of a MERGE, an UPDATE or a DELETE, each as a query, and how they decide."""
+    from sqlglot import exp
+
+    target = tree.this
+    if isinstance(tree, exp.Merge):
+        both = (target, tree.args.get("using"))
+        yield _selected([tree.args["on"]], both, tree), Kind.JOIN
+        for when in _whens(tree):
+            condition = when.args.get("condition")
+            if condition is not None and not isinstance(when.args["then"], (exp.Update, exp.Insert)):
+                deletes = str(when.args["then"].name).upper() == "DELETE"
+                if deletes:
+                    yield _selected([condition], both, tree), Kind.FILTER
+    elif tree.args.get("where") is not None:
+        yield _selected([tree.args["where"].this], (target,), tree), Kind.FILTER
+
+
+def _whens(merge: Any) -> list[Any]:
+    """Return the actions of a MERGE; older versions of sqlglot have them in another place."""
+    whens = merge.args.get("whens")
+    found: list[Any] = merge.expressions if whens is None else whens.expressions
+    return found
+
+
+def _assignments(tree: Any) -> Iterator[_Assigned]:
+    """Yield what a MERGE or an UPDATE sets."""
+    from sqlglot import exp
+
+    target, source = tree.this, tree.args.get("using")
+    if isinstance(tree, exp.Update):
+        yield from _set_to(tree.expressions, (target,), tree, None)
+    for when in _whens(tree) if isinstance(tree, exp.Merge) else ():
+        then, condition = when.args["then"], when.args.get("condition")
+        decides = None if condition is None else _selected([condition], (target, source), tree)
+        if isinstance(then, exp.Update):
+            # A row of the target without a match has none of the source.
+            rows = (target,) if when.args.get("source") else (target, source)
+            yield from _set_to(then.expressions, rows, tree, decides)
+        elif isinstance(then, exp.Insert) and not isinstance(then.this, exp.Star):
+            columns, values = (getattr(part, "expressions", []) for part in (then.this, then.expression))
+            if columns and len(columns) == len(values):
+                paths = [_path(column, target) for column in columns]
+                yield _Assigned(paths, _selected(values, (source,), tree), decides)
+            else:
+                yield _Assigned(None, None)
+        elif isinstance(then, exp.Insert) or then.name.endswith("*"):
+            # Older versions of sqlglot have no tree of UPDATE SET * and INSERT *.
+            yield _Assigned(None, _selected([exp.Star()], (source,), tree), decides)
+
+
+def _set_to(assigned: list[Any], rows: tuple[Any, ...], tree: Any, decides: Any) -> Iterator[_Assigned]:
+    """Yield what some assignments set, from the rows of some tables."""
+    from sqlglot import exp
+
+    told = [each for each in assigned if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column)]
+    if told:
+        values = [each.expression for each in told]
+        yield _Assigned([_path(each.this, tree.this) for each in told], _selected(values, rows, tree), decides)
+    if len(told) < len(assigned):
+        stars = all(isinstance(each, exp.Star) for each in assigned)
+        yield _Assigned(None, _selected(assigned, rows[-1:], tree) if stars else None, decides)
+
+
+def _selected(values: list[Any], rows: tuple[Any, ...], tree: Any) -> Any:
+    """Return a query of values, from the rows of tables, with the CTEs of the statement."""
+    from sqlglot import exp
+
+    # Names that the user does not give: a value may read what the other columns are called.
+    named = [
+        value.copy() if isinstance(value, exp.Star) else exp.alias_(value.copy(), f"value number {at}", quoted=True)
+        for at, value in enumerate(values)
+    ]
+    query: Any = exp.select(*named).from_(rows[0].copy())
+    for more in rows[1:]:
+        query = query.join(more.copy(), join_type="cross")
+    _take_ctes(query, tree)
+    return query
+
+
+def _take_ctes(query: Any, statement: Any) -> None:
+    """Let a query that was cut out of a statement see the CTEs before the statement."""
+    clause = statement.args.get("with") or statement.args.get("with_")
+    if clause is not None:
+        query.set(clause.arg_key or "with", clause.copy())
+
+
+def _path(column: Any, target: Any) -> list[str]:
+    """Return the name of a column of a table, with the names of the fields in it: without that of the table."""
+    parts = [part.name for part in column.parts]
+    table = [target.alias] if target.alias else [part.name for part in target.parts]
+    for begin in range(len(table)):
+        own = [part.lower() for part in table[begin:]]
+        if len(parts) > len(own) and [part.lower() for part in parts[: len(own)]] == own:
+            return parts[len(own) :]
+    return parts
+
+
+def _spellings(query: Any) -> dict[str, str]:
+    """Return the names of the tables in a query as they are read, and as they are spelled."""
+    from sqlglot import exp
+
+    return {".".join(part.name for part in table.parts): _name(table) for table in query.find_all(exp.Table)}
+
+
+def _spelled(sources: SourceKinds | None, names: Mapping[str, str]) -> SourceKinds | None:
+    """Return sources with the names of tables as they are spelled."""
+    return sources and {(names.get(table, table), column): kinds for (table, column), kinds in sources.items()}
+
+
+def _given(partition: Any) -> Iterator[str]:
+    """Yield the columns that a PARTITION clause gives constants."""
+    from sqlglot import exp
+
+    for each in getattr(partition, "expressions", ()):
+        if isinstance(each, exp.EQ):
+            yield each.this.name.lower()
+
+
+def _tables(tree: Any) -> Iterator[str]:
+    """Yield the names of all tables in a tree, except those of its CTEs."""
+    from sqlglot import exp
+
+    own = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if table.name and _name(table).lower() not in own:
+            yield _name(table)
+
+
+def _name(table: Any) -> str:
+    """Return the name of a table as it is spelled: a part that needs backticks stands in them."""
+    parts = [part.name for part in table.parts] if hasattr(table, "parts") else [str(table.name)]
+    return ".".join(map(_quoted, parts))
+
+
+def _quoted(part: str) -> str:
+    return part if _NO_QUOTES.fullmatch(part) else f"`{part.replace('`', '``')}`"
