@@ -1,0 +1,337 @@
+"""Has PySpark's classes use the stage: their readers, writers and actions, the builder, and the texts of SQL."""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.listener.probe.client import analysis_errors, spark_errors
+from openlineage_pyspark.workbench.dryrun.standins import count_of, row_of
+from openlineage_pyspark.workbench.dryrun.streams import FinishedQuery, NoQueries
+from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownRow, class_of_unknown
+from openlineage_pyspark.workbench.dryrun.values import with_values
+from openlineage_pyspark.workbench.dryrun.world import World
+from openlineage_pyspark.workbench.predict.declared import DeclaredTables
+from openlineage_pyspark.workbench.predict.session import ScriptSession, is_kept_setting
+from pyspark import SparkContext
+from pyspark.rdd import RDD
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql import Column, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
+from pyspark.sql.catalog import Catalog
+from pyspark.sql.group import GroupedData
+from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter, DataFrameWriterV2
+from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.workbench.dryrun.stage import Stage
+
+_NOTHING = ("cacheTable", "clearCache", "recoverPartitions", "refreshByPath", "refreshTable", "uncacheTable")
+_JOINING = ("crossJoin", "exceptAll", "intersect", "intersectAll", "join", "subtract", "union", "unionAll",
+            "unionByName")  # fmt: skip
+_SAME = ("cache", "checkpoint", "localCheckpoint", "persist", "unpersist")
+_QUIET = ("explain", "foreach", "foreachPartition", "printSchema", "show")
+
+
+class Patches:
+    """
+    Replaces what would read, write or run.
+
+    Args:
+        spark: the session of the script.
+        tables: the tables that are known.
+        session: what analyzes statements in that session.
+        stage: the stage of the script.
+    """
+
+    def __init__(self, spark: Any, tables: DeclaredTables, session: ScriptSession, stage: Stage) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._stage = stage
+        self.world = World(spark, session, stage)
+        self._worlds = {self._key(spark): self.world}
+        self._frame: type = type(spark.range(0))
+        self._conf: dict[str, str] = {}
+        self._unknown = class_of_unknown(self._frame, self._methods_of_unknown(), F.col, self._plan)
+
+    def apply(self) -> None:
+        """Replace all of it, for the rest of the process."""
+        self._patch_sessions()
+        self._patch_contexts()
+        self._patch_readers()
+        self._patch_writers()
+        self._patch_actions()
+        self._patch_catalog()
+        # Code that is sent to no worker need not be pickled.
+        CloudPickleSerializer.dumps = lambda _self, _object: b"code"
+        time.sleep = lambda _seconds: None
+
+    def world_of(self, spark: Any) -> World:
+        """Return the world of a session."""
+        key = self._key(spark)
+        if key not in self._worlds:
+            session = ScriptSession(spark, self._tables, is_first=False)
+            self._worlds[key] = World(spark, session, self._stage)
+        return self._worlds[key]
+
+    def _key(self, spark: Any) -> int:
+        return int(self._spark._jvm.java.lang.System.identityHashCode(spark._jsparkSession))
+
+    def _plan(self, frame: Any) -> str:
+        return self.world_of(frame.sparkSession).plan(frame)
+
+    def _frame_of(self, found: Any, spark: Any) -> Any:
+        """Return a DataFrame of what a world gives."""
+        return self._unknown(spark, found) if isinstance(found, Unknown) else self._frame(found, spark)
+
+    def _patch_sessions(self) -> None:
+        one, ask = self._spark, SparkSession.sql
+
+        def get(builder: Any) -> Any:
+            self._configure(dict(builder._options))
+            return one
+
+        def sql(session: Any, text: str, args: Any = None, **named: Any) -> Any:
+            unknown = [Unknown.of(each) for each in named.values()]
+            if any(unknown):
+                return self._unknown(session, next(each for each in unknown if each is not None))
+            world = self.world_of(session)
+            if named:
+                formatter = sys.modules["pyspark.sql.session"].SQLStringFormatter(session)
+                text = formatter.format(text, **named)
+            if world.is_query(text):
+                given = {} if args is None else {"args": args}
+                found = world.query(lambda: ask(session, text, **given))
+                return found if isinstance(found, self._frame) else self._unknown(session, found)
+            return self._frame(world.statement(with_values(text, args)), session)
+
+        builder = SparkSession.Builder
+        builder.getOrCreate = builder.create = get
+        builder.remote = lambda self, _url: self
+        SparkSession.sql = sql
+        SparkSession.table = lambda session, name: self._frame_of(self.world_of(session).load_table(name), session)
+        SparkSession.stop = SparkSession.__exit__ = lambda *_: None
+        SparkSession.streams = property(lambda _: NoQueries())
+        conf = type(one.conf)
+        set_, get_ = conf.set, conf.get
+        conf.set = lambda self_, key, value: self._set(lambda: set_(self_, key, value), key, value)
+        conf.get = lambda self_, key, *default: self._get(lambda: get_(self_, key, *default), key, default)
+
+    def _configure(self, options: dict[str, Any]) -> None:
+        for key, value in options.items():
+            self._spark.conf.set(key, str(value))
+
+    def _set(self, do: Callable[[], None], key: str, value: Any) -> None:
+        """Set a property of the session; one of the application or of a connector is only remembered."""
+        self._conf[str(key)] = str(value)
+        if str(key).startswith("spark.sql.") and not is_kept_setting(str(key)):
+            try:
+                do()
+            except analysis_errors():
+                return
+
+    def _get(self, do: Callable[[], Any], key: str, default: tuple[Any, ...]) -> Any:
+        """Return a property; a stand-in for one that only the real application has."""
+        if key in self._conf:
+            return self._conf[key]
+        try:
+            return do()
+        except spark_errors():
+            if default:
+                raise
+            self._stage.problem("STAND_IN", f"the property {key} is not set here: its value is taken to be {{{key}}}")
+            return f"{{{key}}}"
+
+    def _patch_contexts(self) -> None:
+        context = self._spark.sparkContext
+        SparkContext.__new__ = lambda *_, **__: context
+        SparkContext.__init__ = lambda *_, **__: None
+        SparkContext.stop = SparkContext.__exit__ = lambda *_: None
+        for name in ("addArchive", "addFile", "addJar", "setCheckpointDir", "setLogLevel", "cancelAllJobs"):
+            setattr(SparkContext, name, lambda *_, **__: None)
+        SparkContext.addPyFile = lambda _, path: sys.path.insert(1, str(path))
+
+        def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
+            def action(*_: Any, **__: Any) -> Any:
+                said = f"{name}() of an RDD would run code on rows: it gives no rows here, and what is made of them is not known"
+                self._stage.problem("STAND_IN", said)
+                return value()
+
+            return action
+
+        for name in ("collect", "take", "takeOrdered", "takeSample", "top", "collectAsMap", "countByKey", "countByValue"):
+            setattr(RDD, name, told(name, list if name[:5] in ("colle", "take", "takeO", "takeS", "top") else dict))
+        for name in ("first", "reduce", "fold", "aggregate", "max", "min", "sum", "mean"):
+            setattr(RDD, name, told(name, lambda: None))
+        RDD.count = lambda _: count_of(lambda: self._decides("the count() of an RDD"))
+        RDD.isEmpty = lambda _: self._decides("isEmpty() of an RDD", taken="false") or False
+        for name in ("foreach", "foreachPartition", "saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile"):
+            setattr(RDD, name, told(name, lambda: None))
+
+    def _decides(self, what: str, taken: str = "1") -> None:
+        said = f"something is decided by {what}, which is taken to be {taken}: with other data, a run may do something else"
+        self._stage.problem("DECISION", said)
+
+    def _patch_readers(self) -> None:
+        def begin(streamed: bool) -> Callable[[Any, Any], None]:  # noqa: FBT001 (of this loop)
+            def init(reader: Any, spark: Any) -> None:
+                reader._spark = spark
+                reader._jreader = self.world_of(spark).reader(streamed=streamed)
+
+            return init
+
+        for reader, streamed in ((DataFrameReader, False), (DataStreamReader, True)):
+            reader.__init__ = begin(streamed)
+            reader._df = lambda self_, found: self._frame_of(found, self_._spark)
+
+    def _patch_writers(self) -> None:
+        def init(writer: Any, frame: Any) -> None:
+            writer._df, writer._spark = frame, frame.sparkSession
+            writer._jwrite = self.world_of(writer._spark).writer(frame)
+
+        def init_v2(writer: Any, frame: Any, name: str) -> None:
+            writer._df, writer._spark = frame, frame.sparkSession
+            writer._jwriter = self.world_of(writer._spark).table_writer(frame, name)
+
+        def each_batch(writer: Any, call: Callable[[Any, int], None]) -> Any:
+            writer._jwrite.save = lambda *_: call(writer._df, 0)
+            return writer
+
+        def each_row(writer: Any, _: Any) -> Any:
+            writer._jwrite.format("noop")
+            return writer
+
+        DataFrameWriter.__init__ = DataStreamWriter.__init__ = init
+        DataFrameWriterV2.__init__ = init_v2
+        DataStreamWriter.foreachBatch = each_batch
+        DataStreamWriter.foreach = each_row
+        DataStreamWriter.trigger = lambda writer, **_: writer
+        DataStreamWriter._sq = lambda *_: FinishedQuery()
+        frame = self._frame
+        frame.write = property(DataFrameWriter)
+        frame.writeStream = property(DataStreamWriter)
+        frame.writeTo = lambda self_, name: DataFrameWriterV2(self_, name)
+
+    def _patch_actions(self) -> None:
+        frame = self._frame
+        for name in _SAME:
+            setattr(frame, name, lambda self_, *_, **__: self_)
+        for name in _QUIET:
+            setattr(frame, name, lambda *_, **__: None)
+        frame.count = lambda self_: self._count(self_)
+        frame.isEmpty = lambda _: self._decides("isEmpty()", taken="false") or False
+        frame.first = frame.head = frame.take = frame.tail = frame.collect = None
+        for name in ("first", "head", "take", "tail", "collect", "toLocalIterator", "toPandas", "toArrow"):
+            setattr(frame, name, self._action(name))
+        for name in _JOINING:
+            setattr(frame, name, self._joining(name, getattr(frame, name)))
+        pivot = GroupedData.pivot
+
+        def known_pivot(grouped: Any, column: str, values: Any = None) -> Any:
+            if values:
+                return pivot(grouped, column, values)
+            said = f"the columns of pivot({column!r}) are values of the data: one stands for all of them"
+            self._stage.problem("PATTERN", said)
+            return pivot(grouped, F.col(column).cast("string") if isinstance(column, str) else column, [f"{{{column}}}"])
+
+        GroupedData.pivot = known_pivot
+        frame.rdd = property(lambda self_: self_._jdf and self._rdd(self_))
+
+    def _rdd(self, frame: Any) -> Any:
+        return self._spark.sparkContext.emptyRDD()
+
+    def _count(self, frame: Any) -> Any:
+        return count_of(lambda: self._decides("count()"))
+
+    def _action(self, name: str) -> Callable[..., Any]:
+        def action(frame: Any, *arguments: Any, **named: Any) -> Any:
+            said = f"{name}() gives one row of stand-ins here: what is made of its values is not known"
+            self._stage.problem("STAND_IN", said)
+            row = UnknownRow() if Unknown.of(frame) is not None else row_of(frame.schema, Row)
+            if name == "first" or (name == "head" and not arguments and not named):
+                return row
+            if name == "toLocalIterator":
+                return iter([row])
+            if name in ("toPandas", "toArrow"):
+                import pandas as pd
+
+                made = pd.DataFrame([row.asDict()])
+                return made if name == "toPandas" else sys.modules["pyarrow"].Table.from_pandas(made)
+            return [row]
+
+        return action
+
+    def _joining(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def joined(frame: Any, *arguments: Any, **named: Any) -> Any:
+            others = [each for each in (*arguments, *named.values()) if Unknown.of(each) is not None]
+            if not others:
+                return method(frame, *arguments, **named)
+            known = Unknown((self._plan(frame),))
+            for each in others:
+                known = known.joined(Unknown.of(each) or Unknown())
+            return self._unknown(frame.sparkSession, known)
+
+        joined.__name__ = name
+        return joined
+
+    def _methods_of_unknown(self) -> dict[str, Any]:
+        def view(frame: Any, name: str) -> None:
+            known = Unknown.of(frame)
+            if known is not None:
+                self.world_of(frame.sparkSession).unknown_views[name.lower()] = known
+
+        names = ("createOrReplaceTempView", "createTempView", "createGlobalTempView", "createOrReplaceGlobalTempView")
+        return {
+            **dict.fromkeys((*names, "registerTempTable"), view),
+            **{name: self._action(name) for name in ("first", "head", "take", "tail", "collect", "toLocalIterator")},
+            **dict.fromkeys(_QUIET, lambda *_, **__: None),
+            "count": lambda self_, *_: self._count(self_),
+            "isEmpty": lambda _: False,
+            "columns": property(lambda _: []),
+            "dtypes": property(lambda _: []),
+            "sparkSession": property(lambda self_: vars(self_)["_session"]),
+            "transform": lambda self_, call, *rest, **named: call(self_, *rest, **named),
+            "write": property(lambda self_: DataFrameWriter(self_)),
+            "writeStream": property(lambda self_: DataStreamWriter(self_)),
+            "writeTo": lambda self_, name: DataFrameWriterV2(self_, name),
+            "na": property(lambda self_: self_),
+            "stat": property(lambda self_: self_),
+            "rdd": property(lambda self_: self_),
+        }
+
+    def _patch_catalog(self) -> None:
+        for name in _NOTHING:
+            setattr(Catalog, name, lambda *_, **__: None)
+
+        def exists(catalog: Any, name: str, database: str | None = None) -> bool:
+            whole = f"{database}.{name}" if database else name
+            world = self.world_of(catalog._sparkSession)
+            known = world.declared(whole) is not None
+            self._decides(f"whether the table {whole} exists", taken=str(known).lower())
+            return known
+
+        def use(catalog: Any, name: str) -> None:
+            self.world_of(catalog._sparkSession).statement(f"USE {name}")
+
+        Catalog.tableExists = exists
+        Catalog.databaseExists = lambda *_: True
+        Catalog.setCurrentDatabase = Catalog.setCurrentCatalog = use
+
+
+def text_of_column(column: Any) -> str:
+    """Return the SQL of a column, as it may stand in a statement."""
+    if not isinstance(column, Column):
+        return str(column)
+    java = column._jc
+    return str(java.expr().sql()) if hasattr(SparkSession, "_old") else str(java.node().sql())
+
+
+def module_of(name: str, **members: Any) -> types.ModuleType:
+    """Return a module of these members."""
+    module = types.ModuleType(name)
+    vars(module).update(members)
+    return module

@@ -1,0 +1,51 @@
+"""The values that a script gives to the parameters of a statement of SQL, written into its text."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from typing import Any
+
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+
+
+def with_values(text: str, given: Any) -> str:
+    """
+    Return a statement with the values of its parameters.
+
+    Args:
+        text: the statement, with parameters such as `:day` or `?`.
+        given: a dict of values by the names of the parameters, or a list of them; None for no values.
+    """
+    if not given:
+        return text
+    parts: list[str] = []
+    places = iter(given if isinstance(given, (list, tuple)) else ())
+    every = [token.text for token in tokens(text)]
+    kinds = [token.kind for token in tokens(text)]
+    at = 0
+    while at < len(every):
+        name = every[at + 1] if at + 1 < len(every) else ""
+        if every[at] == ":" and isinstance(given, dict) and name in given and kinds[at + 1] is TokenKind.WORD:
+            parts.append(literal_of(given[name]))
+            at += 2
+            continue
+        parts.append(literal_of(next(places, None)) if every[at] == "?" and not isinstance(given, dict) else every[at])
+        at += 1
+    return "".join(parts)
+
+
+def literal_of(value: Any) -> str:
+    """Return a value as SQL writes it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, (int, float, decimal.Decimal)):
+        return str(value)
+    if isinstance(value, datetime.datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, datetime.date):
+        return f"DATE '{value.isoformat()}'"
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"
