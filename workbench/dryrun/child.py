@@ -1,5 +1,5 @@
 """
-The process of one script: it starts a Spark without data, has PySpark use the stage, and runs the script.
+The process of one script: it makes a session without data, has PySpark use the stage, and runs the script.
 
 Whoever starts it gives the name of a file with the request, and the descriptor of a file that gets what is told. It may
 end at any time, by itself or by a signal: what it has told until then is complete.
@@ -21,13 +21,16 @@ from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.effects import Effects
 from openlineage_pyspark.workbench.dryrun.environment import hide_environment
 from openlineage_pyspark.workbench.dryrun.guard import Guard, RefusedError
+from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
+from openlineage_pyspark.workbench.dryrun.patched import Patches
 from openlineage_pyspark.workbench.dryrun.records import Spot
-from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET, ScriptRequest
+from openlineage_pyspark.workbench.dryrun.session import attached_session
 from openlineage_pyspark.workbench.dryrun.stage import Stage, shortened
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.scripts import analyzed
-from openlineage_pyspark.workbench.predict.session import ScriptSession, throw_away_session
+from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.statements import statements_of
 
 if TYPE_CHECKING:
@@ -57,44 +60,39 @@ def leave(status: int) -> NoReturn:
 def _run(stage: Stage) -> None:
     request = stage.request
     tempfile.tempdir = request.scratch
-    conf = {**request.conf, "spark.local.dir": request.scratch}
-    with throw_away_session(conf) as spark:
-        tables = DeclaredTables(request.tables)
-        session = ScriptSession(spark, tables)
-        for name, text in request.ddl:
-            for statement in statements_of(text, name):
-                analyzed(session, statement)
-        session.made()
-        from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
-        from openlineage_pyspark.workbench.dryrun.patched import Patches
-
-        patches = Patches(spark, tables, session, stage)
-        # The probe is compiled, and settings are read, before the doors are closed.
-        patches.world.plan(spark.range(0))
-        patches.apply()
-        install_lakes(patches)
-        ports = frozenset({int(spark.sparkContext._gateway.gateway_parameters.port)})
-        _close_the_doors(stage, ports)
-        _perform(stage)
-        _wait_for_threads()
-        stage.tell("end")
-        leave(_SCRIPT_ENDED)
+    port, secret = int(os.environ.pop(PORT)), os.environ.pop(SECRET)
+    spark = attached_session(port, secret, request.conf)
+    tables = DeclaredTables(request.tables)
+    session = ScriptSession(spark, tables)
+    for name, text in request.ddl:
+        for statement in statements_of(text, name):
+            analyzed(session, statement)
+    session.made()
+    patches = Patches(spark, tables, session, stage)
+    # The probe is compiled, and settings are read, before the doors are closed.
+    patches.world.plan(spark.range(0))
+    patches.apply()
+    install_lakes(patches)
+    _close_the_doors(stage, port, str(spark.sparkContext._temp_dir))
+    _perform(stage)
+    _wait_for_threads()
+    stage.tell("end")
 
 
-def _close_the_doors(stage: Stage, ports: frozenset[int]) -> None:
+def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
     """Leave the script nothing but its folder, its arguments, and what it was given."""
     request = stage.request
     sys.dont_write_bytecode = True
     sys.argv = [request.path, *request.arguments]
     sys.path[:] = [str(Path(request.path).parent), *request.python_path, *(each for each in sys.path if each)]
-    os.chdir(request.folder)
+    os.chdir(request.begins)
     hide_environment(stage)
     Finder(stage, request.allowed, guarded_imports(request.source)).install()
-    Effects(stage).install()
+    Effects(stage, sparks_folder).install()
     limit = _taken() + request.megabytes * _MEGABYTE
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     threading.Thread(target=_watch, args=(stage, threading.main_thread().ident), daemon=True).start()
-    Guard(stage, ports).install()
+    Guard(stage, port, sparks_folder).install()
 
 
 def _taken() -> int:

@@ -33,11 +33,12 @@ class Effects:
 
     Args:
         stage: is told of each.
+        sparks_folder: the folder in which PySpark hands values to the JVM.
     """
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, sparks_folder: str) -> None:
         self._stage = stage
-        self._scratch = os.path.realpath(stage.request.scratch) + os.sep
+        self._scratch = tuple(os.path.realpath(each) + os.sep for each in (stage.request.scratch, sparks_folder))
         self._files = Path(stage.request.scratch) / "files"
         self._open = io.open
 
@@ -68,16 +69,13 @@ class Effects:
         def changed(*arguments: Any, **named: Any) -> Any:
             paths = [each for each in arguments if isinstance(each, (str, bytes, os.PathLike))]
             inside = [os.path.realpath(os.fsdecode(each)) for each in paths]
-            if not self._stage_is_at_work() or all(f"{each}{os.sep}".startswith(self._scratch) for each in inside):
+            if all(f"{each}{os.sep}".startswith(self._scratch) for each in inside):
                 return real(*arguments, **named)
             shown = ", ".join(os.fsdecode(each) for each in paths)
             self._stage.problem("NOT_DONE", f"{name}({shown[:200]}) changes files, which is not done here")
             return None
 
         return changed
-
-    def _stage_is_at_work(self) -> bool:
-        return True
 
     def _opened(self, file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:
         """Open a file, or the one that stands for it in the scratch folder."""

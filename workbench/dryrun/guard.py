@@ -53,16 +53,17 @@ class Guard:
 
     Args:
         stage: gets what was refused.
-        ports: the ports of the JVM on this machine.
+        port: the port of the JVM on this machine.
+        sparks_folder: the folder in which PySpark hands values to the JVM.
     """
 
-    def __init__(self, stage: Stage, ports: frozenset[int]) -> None:
+    def __init__(self, stage: Stage, port: int, sparks_folder: str) -> None:
         request = stage.request
         self._stage = stage
-        self._ports = ports
-        self._scratch = os.path.realpath(request.scratch) + os.sep
-        own = (request.folder, str(Path(request.path).parent), *request.python_path, sys.prefix, sys.base_prefix)
-        self._readable = tuple(os.path.realpath(each) + os.sep for each in own) + (self._scratch, _OURS, *_READABLE)
+        self._port = port
+        self._writable = tuple(os.path.realpath(each) + os.sep for each in (request.scratch, sparks_folder))
+        own = (request.begins, str(Path(request.path).parent), *request.python_path, sys.prefix, sys.base_prefix)
+        self._readable = tuple(os.path.realpath(each) + os.sep for each in own) + (*self._writable, _OURS, *_READABLE)
         self._checks: dict[str, Callable[[tuple[Any, ...]], str | None]] = {
             "open": self._opened,
             **dict.fromkeys(_CHANGES, self._changed),
@@ -100,13 +101,13 @@ class Guard:
 
     def _changed(self, arguments: tuple[Any, ...]) -> str | None:
         path = _path(arguments[0] if arguments else None)
-        if path is None or path.startswith(self._scratch) or path in (os.devnull, self._scratch[:-1]):
+        if path is None or f"{path}{os.sep}".startswith(self._writable) or path == os.devnull:
             return None
         return f"write or remove {path}"
 
     def _read(self, arguments: tuple[Any, ...]) -> str | None:
         path = _path(arguments[0] if arguments else None)
-        if path is None or path.startswith(self._scratch):
+        if path is None or path.startswith(self._writable):
             return None
         if _SECRETS.search(path):
             return f"read {path}"
@@ -116,7 +117,7 @@ class Guard:
         address = next((each for each in arguments if isinstance(each, (tuple, str, bytes))), None)
         if isinstance(address, tuple) and len(address) >= 2:
             host, port = str(address[0]), address[1]
-            if host in _LOCAL and port in self._ports:
+            if host in _LOCAL and port == self._port:
                 return None
             return f"connect to {host}:{port}"
         if isinstance(address, str) and address in _LOCAL:

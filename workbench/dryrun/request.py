@@ -11,6 +11,9 @@ from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+PORT, SECRET = "OPENLINEAGE_PYSPARK_GATEWAY_PORT", "OPENLINEAGE_PYSPARK_GATEWAY_SECRET"
+"""The variables of the environment that tell the process of a script where the JVM is."""
+
 Columns = tuple[tuple[str, str], ...]
 """The columns of a dataset in order: each with its type, as DDL has it."""
 
@@ -25,8 +28,9 @@ class ScriptRequest:
         path: its path.
         source: its text.
         arguments: what follows its name in `sys.argv`.
-        folder: the folder in which it runs.
+        folder: the folder to which its paths are relative.
         scratch: the folder in which it may write.
+        begins: the folder in which it is, if its files are those of another revision: names of data do not show it.
         ddl: the files of SQL that run before it: each name with its text.
         tables: the tables that are known.
         columns: the columns of datasets that are no tables, by `key_of_dataset`.
@@ -44,6 +48,7 @@ class ScriptRequest:
     arguments: tuple[str, ...]
     folder: str
     scratch: str
+    begins: str
     ddl: tuple[tuple[str, str], ...] = ()
     tables: tuple[DeclaredTable, ...] = ()
     columns: Mapping[str, Columns] = attrs.field(factory=dict)

@@ -87,7 +87,7 @@ class Stage:
         if file == request.path:
             lines = request.source.splitlines()
             return Spot(request.name, line, lines[line - 1].strip() if 0 < line <= len(lines) else "")
-        inside = os.path.relpath(file, request.folder)
+        inside = os.path.relpath(file, request.begins)
         return Spot(file if inside.startswith("..") else inside, line, linecache.getline(file, line).strip())
 
     def columns_of(self, place: Place, *, header: bool, inferred: bool) -> Columns | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _ENDINGS = (".sql", ".hql")
+_PYTHON = ".py"
 _FIRST_LINE = 80
 
 
@@ -62,7 +63,7 @@ def _text(file: Path) -> str:
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else problem
         raise TextError(f"{file} can't be read: {reason}", path=str(file)) from problem
-    if file.suffix.lower() in NOTEBOOK_ENDINGS and not is_notebook(text):
+    if file.suffix.lower() in NOTEBOOK_ENDINGS and file.suffix.lower() != _PYTHON and not is_notebook(text):
         why = "files of this language are read if they are notebooks that Databricks has exported"
         raise TextError(f"{file} is no SQL: {why}", path=str(file))
     return text
