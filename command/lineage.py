@@ -46,13 +46,14 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.report import LineageEdge
 
 _DESCRIPTION = """\
-Shows the lineage of each statement in files of SQL, and of each write in PySpark scripts. Of SQL nothing is run: Spark's
-own analyzer reads it in a local session that knows no rows, no metastore and no network. A script (FILE.py) runs, but
-its data do not: what it reads is empty, and what it writes goes nowhere. Tables are those that --ddl declares, that
---catalog or --schemas knows, and that earlier statements make. With --diff it shows what changed since a revision of
-git, and what lies downstream. What follows -- are the arguments of the scripts."""
+Shows the lineage of each statement in files of SQL, and of each write in PySpark scripts. Of SQL nothing is run:
+Spark's own analyzer reads it in a local session that knows no rows, no metastore and no network. A script (FILE.py)
+runs, but its data do not: what it reads is empty, and what it writes goes nowhere. Tables are those that --ddl
+declares, that --catalog or --schemas knows, and that earlier statements make. With --diff it shows what changed since
+a revision of git, and what lies downstream. What follows -- are the arguments of the scripts."""
 _ENDS = """\
-exit codes: 0 all is well; 1 a statement can't be analyzed, or a script not run to its end; 2 wrong command line, or nothing to read; with --diff also
+exit codes: 0 all is well; 1 a statement can't be analyzed, or a script does not come to its end; 2 wrong command line,
+or nothing to read; with --diff also
 3 something downstream of a change is touched."""
 _FILES = "files of SQL, folders of files that end with .sql, and PySpark scripts, in the order in which they run"
 _SCHEMAS = 'a file of JSON with the columns of tables and paths, as in {"s3a://lake/orders": "id INT"}; may be repeated'

@@ -1,4 +1,4 @@
-"""Runs scripts really, each with the listener as an application of its own, on a few rows: `real_scripts.py FOLDER NAMES`."""
+"""Runs scripts really, each with the listener as an application of its own: `real_scripts.py FOLDER NAMES`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SCHEMAS = {
     "shop.customers": "customer_id STRING, country STRING, email STRING, segment STRING",
     "shop.targets": "customer_id STRING, total DOUBLE",
     "tpch/customer": "c_custkey BIGINT, c_name STRING, c_nationkey BIGINT, c_mktsegment STRING",
-    "tpch/lineitem": "l_orderkey BIGINT, l_partkey BIGINT, l_suppkey BIGINT, l_quantity DOUBLE, l_extendedprice DOUBLE, "
-    "l_discount DOUBLE, l_tax DOUBLE, l_returnflag STRING, l_linestatus STRING, l_shipdate DATE, l_commitdate DATE, "
-    "l_receiptdate DATE, l_shipmode STRING",
+    "tpch/lineitem": "l_orderkey BIGINT, l_partkey BIGINT, l_suppkey BIGINT, l_quantity DOUBLE, "
+    "l_extendedprice DOUBLE, l_discount DOUBLE, l_tax DOUBLE, l_returnflag STRING, l_linestatus STRING, "
+    "l_shipdate DATE, l_commitdate DATE, l_receiptdate DATE, l_shipmode STRING",
     "tpch/nation": "n_nationkey BIGINT, n_name STRING, n_regionkey BIGINT",
     "tpch/orders": "o_orderkey BIGINT, o_custkey BIGINT, o_orderdate DATE, o_orderpriority STRING, o_shippriority INT",
     "tpch/part": "p_partkey BIGINT, p_brand STRING, p_type STRING, p_size INT",
@@ -74,6 +74,11 @@ def run(script: Path, folder: Path) -> str:
     for key, value in settings.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
+    # The JVM keeps the folder in which it was started, and each script is to have its own.
+    java = spark._jvm.org.apache.hadoop.fs
+    files = java.FileSystem.getLocal(spark._jsc.hadoopConfiguration())
+    files.setWorkingDirectory(java.Path(str(folder)))
+    java.FileSystem.get(spark._jsc.hadoopConfiguration()).setWorkingDirectory(java.Path(str(folder)))
     spark.sql("CREATE DATABASE shop")
     for name, ddl in SCHEMAS.items():
         if "/" not in name:
@@ -82,8 +87,8 @@ def run(script: Path, folder: Path) -> str:
     sys.path.insert(0, str(script.parent))
     try:
         runpy.run_path(str(script), run_name="__main__")
-    except Exception:
-        return traceback.format_exc()
+    except Exception as problem:  # noqa: BLE001 (whatever a script raises)
+        return traceback.format_exception_only(problem)[-1]
     finally:
         sys.path[:] = path
         active = SparkSession.getActiveSession()

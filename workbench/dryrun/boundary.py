@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.places import Place, place_of
+from openlineage_pyspark.workbench.dryrun.places import DataPlace, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ class _Given:
         lower = {name.lower(): value for name, value in self.given.items()}
         return lower.get(option.lower(), "").lower() == "true"
 
-    def place(self, paths: tuple[str, ...], *, streamed: bool = False) -> Place:
+    def place(self, paths: tuple[str, ...], *, streamed: bool = False) -> DataPlace:
         """Return the place that was given."""
         return place_of(self.given_format, self.given, paths, self._folder, streamed=streamed)
 
@@ -85,7 +85,7 @@ class Reader(_Given):
         self,
         format_: str,
         folder: str,
-        load_place: Callable[[Place, Any, Reader], Any],
+        load_place: Callable[[DataPlace, Any, Reader], Any],
         load_table: Callable[[str], Any],
         *,
         streamed: bool = False,
@@ -139,21 +139,25 @@ class Writer(_Given):
         format_: Spark's default format.
         folder: the folder in which the script runs.
         write_place: tells a write to a place: `write_place(place, writer)`.
-        write_table: tells a write to a table: `write_table(name, writer, by_position)`.
+        write_table: tells a write to a table: `write_table(name, writer, mode)`.
     """
 
     def __init__(
         self,
         format_: str,
         folder: str,
-        write_place: Callable[[Place, Writer], Any],
-        write_table: Callable[[str, Writer, bool], Any],
+        write_place: Callable[[DataPlace, Writer], Any],
+        write_table: Callable[[str, Writer, str], Any],
     ) -> None:
         super().__init__(format_, folder)
         self._write_place = write_place
         self._write_table = write_table
         self.partitions: tuple[str, ...] = ()
         self.saves = "error"
+
+    @property
+    def _table_mode(self) -> str:
+        return "append" if self.saves == "append" else "create"
 
     def mode(self, mode: str) -> Any:
         """Remember a mode."""
@@ -169,7 +173,7 @@ class Writer(_Given):
         """Tell the write."""
         place = self.place(texts_of(path))
         if place.table is not None:
-            return self._write_table(place.table, self, False)
+            return self._write_table(place.table, self, self._table_mode)
         return self._write_place(place, self)
 
     def start(self, path: Any = None) -> Any:
@@ -178,16 +182,16 @@ class Writer(_Given):
 
     def insertInto(self, name: str, *_: Any) -> Any:  # noqa: N802 (Spark's name)
         """Tell a write into the columns of a table by their places."""
-        return self._write_table(name, self, True)
+        return self._write_table(name, self, "insert")
 
     def saveAsTable(self, name: str) -> Any:  # noqa: N802 (Spark's name)
         """Tell a write to a table."""
-        return self._write_table(name, self, False)
+        return self._write_table(name, self, self._table_mode)
 
     def toTable(self, name: str) -> Any:  # noqa: N802 (Spark's name)
         """Tell the write of a stream to a table."""
         self.saves = "append"
-        return self._write_table(name, self, False)
+        return self._write_table(name, self, self._table_mode)
 
     def jdbc(self, url: str, table: str, *_: Any) -> Any:
         """Tell a write over JDBC."""

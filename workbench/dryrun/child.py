@@ -97,7 +97,9 @@ def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
 
 def _taken() -> int:
     """Return how much memory the process has taken until now."""
-    pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()[0] if Path("/proc/self/statm").exists() else "0"
+    pages = (
+        Path("/proc/self/statm").read_text(encoding="utf-8").split()[0] if Path("/proc/self/statm").exists() else "0"
+    )
     return int(pages) * resource.getpagesize()
 
 
@@ -136,7 +138,7 @@ def _perform(stage: Stage) -> None:
     except RefusedError:
         # The guard has told it.
         return
-    except BaseException as problem:
+    except BaseException as problem:  # noqa: BLE001 (whatever a script raises)
         said = shortened("".join(traceback.format_exception_only(type(problem), problem)))
         stage.problem("SCRIPT_FAILED", f"the script fails here: {said}", _spot_of(stage, problem))
 

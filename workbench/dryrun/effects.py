@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
-_FILES = ("chmod", "chown", "link", "makedirs", "mkdir", "remove", "removedirs", "rename", "renames", "replace", "rmdir",
-          "symlink", "truncate", "unlink", "utime")  # fmt: skip
+_FILES = (
+    "chmod", "chown", "link", "makedirs", "mkdir", "remove", "removedirs", "rename", "renames", "replace", "rmdir",
+    "symlink", "truncate", "unlink", "utime",
+)  # fmt: skip
 _TREES = ("copy", "copy2", "copyfile", "copymode", "copystat", "copytree", "move", "rmtree", "make_archive",
           "unpack_archive")  # fmt: skip
-_MOST_BYTES = 64 * 1024 * 1024
 
 
 class Effects:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
 PASSED_ON = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV")
-"""The variables that every script sees. All others may hold secrets, and a name made of one would be shown to others."""
+"""The variables that every script sees. Others may hold secrets, and a name made of one would be shown to others."""
 
 
 def hide_environment(stage: Stage) -> None:

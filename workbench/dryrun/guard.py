@@ -63,7 +63,8 @@ class Guard:
         self._port = port
         self._writable = tuple(os.path.realpath(each) + os.sep for each in (request.scratch, sparks_folder))
         own = (request.begins, str(Path(request.path).parent), *request.python_path, sys.prefix, sys.base_prefix)
-        self._readable = tuple(os.path.realpath(each) + os.sep for each in own) + (*self._writable, _OURS, *_READABLE)
+        own_folders = (os.path.realpath(each) + os.sep for each in own)
+        self._readable = (*own_folders, *self._writable, _OURS, *_READABLE)
         self._checks: dict[str, Callable[[tuple[Any, ...]], str | None]] = {
             "open": self._opened,
             **dict.fromkeys(_CHANGES, self._changed),

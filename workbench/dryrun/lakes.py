@@ -32,7 +32,7 @@ def _column(name: Any) -> str:
     return text_of_column(name)
 
 
-class Merge:
+class MergeStatement:
     """
     A MERGE that is put together.
 
@@ -85,7 +85,7 @@ def _alias_of(frame: Any) -> str:
 class MergeBuilder:
     """Delta Lake's builder of a MERGE, with its names."""
 
-    def __init__(self, merge: Merge) -> None:
+    def __init__(self, merge: MergeStatement) -> None:
         self._merge = merge
 
     def _added(self, when: str, condition: Any, then: str) -> Any:
@@ -197,7 +197,7 @@ class Table:
 
     def merge(self, source: Any, condition: Any) -> Any:
         """Begin a MERGE."""
-        return MergeBuilder(Merge(self.patches.world_of(self._spark), self._target, source, condition))
+        return MergeBuilder(MergeStatement(self.patches.world_of(self._spark), self._target, source, condition))
 
     def history(self, *_: Any) -> Any:
         """Return its history, without rows."""

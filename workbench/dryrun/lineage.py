@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Dataset, 
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.listener.analyze import EncodedQuery
-from openlineage_pyspark.workbench.dryrun.places import Place, datasets_of
+from openlineage_pyspark.workbench.dryrun.places import DataPlace, datasets_of
 from openlineage_pyspark.workbench.dryrun.records import ProblemTold, WriteTold
 from openlineage_pyspark.workbench.dryrun.request import Columns, columns_of_document, table_of_document
 from openlineage_pyspark.workbench.predict.cache import answer_of_document
@@ -96,7 +96,7 @@ def _of_datasets(
     inputs = {each.identifier: each for lineage in found for each in lineage.inputs}
     for text in write.places:
         kind, _, name = text.partition(":")
-        read = (_table(tuple(name.split(".")), known),) if kind == "table" else datasets_of(Place.of_text(text))
+        read = (_table(tuple(name.split(".")), known),) if kind == "table" else datasets_of(DataPlace.of_text(text))
         inputs.update({each.identifier: each for each in map(DEFAULT_TRIMMING.dataset, read)})
     gap = Gap(_UNKNOWN, "the columns of what it reads are not known, so that its edges are not known either")
     return Lineage(tuple(inputs.values()), tuple((target, ColumnLineage(())) for target in targets), (gap,))
@@ -105,7 +105,7 @@ def _of_datasets(
 def _targets(write: WriteTold, known: DeclaredTables, fields: tuple[Field, ...]) -> tuple[Dataset, ...]:
     if write.table:
         return (attrs.evolve(_table(write.table, known), fields=fields),)
-    return tuple(map(DEFAULT_TRIMMING.dataset, datasets_of(Place.of_text(write.target), fields)))
+    return tuple(map(DEFAULT_TRIMMING.dataset, datasets_of(DataPlace.of_text(write.target), fields)))
 
 
 def _table(parts: tuple[str, ...], known: DeclaredTables) -> Dataset:

@@ -47,6 +47,7 @@ class StandIn:
         return StandIn(f"{self._name}.{name}")
 
     def __call__(self, *_: Any, **__: Any) -> Any:
+        """Return a stand-in for what it gives."""
         return StandIn(f"{self._name}()")
 
     def __getitem__(self, key: object) -> Any:

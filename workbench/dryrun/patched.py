@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 import types
@@ -54,7 +55,7 @@ class Patches:
         self._stage = stage
         self.world = World(spark, session, stage)
         self._worlds = {self._key(spark): self.world}
-        self._frame: type = type(spark.range(0))
+        self._frame: Any = type(spark.range(0))
         self._conf: dict[str, str] = {}
         self._unknown = class_of_unknown(self._frame, self._methods_of_unknown(), F.col, self._plan)
 
@@ -157,24 +158,37 @@ class Patches:
 
         def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
             def action(*_: Any, **__: Any) -> Any:
-                said = f"{name}() of an RDD would run code on rows: it gives no rows here, and what is made of them is not known"
+                said = f"{name}() of an RDD gives no rows here: what is made of them is not known"
                 self._stage.problem("STAND_IN", said)
                 return value()
 
             return action
 
-        for name in ("collect", "take", "takeOrdered", "takeSample", "top", "collectAsMap", "countByKey", "countByValue"):
+        for name in (
+            "collect",
+            "take",
+            "takeOrdered",
+            "takeSample",
+            "top",
+            "collectAsMap",
+            "countByKey",
+            "countByValue",
+        ):
             setattr(RDD, name, told(name, list if name[:5] in ("colle", "take", "takeO", "takeS", "top") else dict))
         for name in ("first", "reduce", "fold", "aggregate", "max", "min", "sum", "mean"):
             setattr(RDD, name, told(name, lambda: None))
         RDD.count = lambda _: count_of(lambda: self._decides("the count() of an RDD"))
-        RDD.isEmpty = lambda _: self._decides("isEmpty() of an RDD", taken="false") or False
+        RDD.isEmpty = lambda _: self._is_empty("isEmpty() of an RDD")
         for name in ("foreach", "foreachPartition", "saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile"):
             setattr(RDD, name, told(name, lambda: None))
 
     def _decides(self, what: str, taken: str = "1") -> None:
-        said = f"something is decided by {what}, which is taken to be {taken}: with other data, a run may do something else"
+        said = f"something is decided by {what}, which is taken to be {taken}: a run may do something else"
         self._stage.problem("DECISION", said)
+
+    def _is_empty(self, what: str) -> bool:
+        self._decides(what, taken="false")
+        return False
 
     def _patch_readers(self) -> None:
         def begin(streamed: bool) -> Callable[[Any, Any], None]:  # noqa: FBT001 (of this loop)
@@ -214,7 +228,7 @@ class Patches:
         frame = self._frame
         frame.write = property(DataFrameWriter)
         frame.writeStream = property(DataStreamWriter)
-        frame.writeTo = lambda self_, name: DataFrameWriterV2(self_, name)
+        frame.writeTo = _writer_to
 
     def _patch_actions(self) -> None:
         frame = self._frame
@@ -222,9 +236,8 @@ class Patches:
             setattr(frame, name, lambda self_, *_, **__: self_)
         for name in _QUIET:
             setattr(frame, name, lambda *_, **__: None)
-        frame.count = lambda self_: self._count(self_)
-        frame.isEmpty = lambda _: self._decides("isEmpty()", taken="false") or False
-        frame.first = frame.head = frame.take = frame.tail = frame.collect = None
+        frame.count = self._count
+        frame.isEmpty = lambda _: self._is_empty("isEmpty()")
         for name in ("first", "head", "take", "tail", "collect", "toLocalIterator", "toPandas", "toArrow"):
             setattr(frame, name, self._action(name))
         for name in _JOINING:
@@ -236,16 +249,15 @@ class Patches:
                 return pivot(grouped, column, values)
             said = f"the columns of pivot({column!r}) are values of the data: one stands for all of them"
             self._stage.problem("PATTERN", said)
-            return pivot(grouped, F.col(column).cast("string") if isinstance(column, str) else column, [f"{{{column}}}"])
+            return pivot(
+                grouped, F.col(column).cast("string") if isinstance(column, str) else column, [f"{{{column}}}"]
+            )
 
         GroupedData.pivot = known_pivot
-        frame.rdd = property(lambda self_: self_._jdf and self._rdd(self_))
 
-    def _rdd(self, frame: Any) -> Any:
-        return self._spark.sparkContext.emptyRDD()
-
-    def _count(self, frame: Any) -> Any:
-        return count_of(lambda: self._decides("count()"))
+    @property
+    def _count(self) -> Callable[..., Any]:
+        return lambda *_: count_of(lambda: self._decides("count()"))
 
     def _action(self, name: str) -> Callable[..., Any]:
         def action(frame: Any, *arguments: Any, **named: Any) -> Any:
@@ -257,9 +269,7 @@ class Patches:
             if name == "toLocalIterator":
                 return iter([row])
             if name in ("toPandas", "toArrow"):
-                import pandas as pd
-
-                made = pd.DataFrame([row.asDict()])
+                made = importlib.import_module("pandas").DataFrame([row.asDict()])
                 return made if name == "toPandas" else sys.modules["pyarrow"].Table.from_pandas(made)
             return [row]
 
@@ -289,15 +299,15 @@ class Patches:
             **dict.fromkeys((*names, "registerTempTable"), view),
             **{name: self._action(name) for name in ("first", "head", "take", "tail", "collect", "toLocalIterator")},
             **dict.fromkeys(_QUIET, lambda *_, **__: None),
-            "count": lambda self_, *_: self._count(self_),
+            "count": self._count,
             "isEmpty": lambda _: False,
             "columns": property(lambda _: []),
             "dtypes": property(lambda _: []),
             "sparkSession": property(lambda self_: vars(self_)["_session"]),
             "transform": lambda self_, call, *rest, **named: call(self_, *rest, **named),
-            "write": property(lambda self_: DataFrameWriter(self_)),
-            "writeStream": property(lambda self_: DataStreamWriter(self_)),
-            "writeTo": lambda self_, name: DataFrameWriterV2(self_, name),
+            "write": property(DataFrameWriter),
+            "writeStream": property(DataStreamWriter),
+            "writeTo": _writer_to,
             "na": property(lambda self_: self_),
             "stat": property(lambda self_: self_),
             "rdd": property(lambda self_: self_),
@@ -320,6 +330,10 @@ class Patches:
         Catalog.tableExists = exists
         Catalog.databaseExists = lambda *_: True
         Catalog.setCurrentDatabase = Catalog.setCurrentCatalog = use
+
+
+def _writer_to(frame: Any, name: str) -> Any:
+    return DataFrameWriterV2(frame, name)
 
 
 def text_of_column(column: Any) -> str:

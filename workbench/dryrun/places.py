@@ -30,7 +30,7 @@ SERVERS = "kafka.bootstrap.servers"
 
 
 @attrs.frozen
-class Place:
+class DataPlace:
     """
     What a reader or a writer of Spark has been given.
 
@@ -75,7 +75,7 @@ class Place:
         return json.dumps([self.format, dict(self.options), list(self.paths), self.streamed])
 
     @classmethod
-    def of_text(cls, text: str) -> Place:
+    def of_text(cls, text: str) -> DataPlace:
         """Return the place that `to_text` has written."""
         format_, options, paths, streamed = json.loads(text)
         return cls(str(format_), {str(k): str(v) for k, v in options.items()}, tuple(map(str, paths)), bool(streamed))
@@ -83,7 +83,7 @@ class Place:
 
 def place_of(
     format_: str, options: Mapping[str, str], paths: Sequence[str], folder: str, *, streamed: bool = False
-) -> Place:
+) -> DataPlace:
     """
     Return the place that a reader or a writer of Spark has been given.
 
@@ -96,7 +96,7 @@ def place_of(
     """
     lower = {name.lower(): value for name, value in options.items()}
     given = tuple(paths) or ((lower["path"],) if lower.get("path") else ())
-    found = Place(
+    found = DataPlace(
         format_.lower(), {name: value for name, value in lower.items() if name in _KEPT and name != "path"}, given
     )
     if found.short in (*_LAKES, *_FILES) and found.table is None:
@@ -104,7 +104,7 @@ def place_of(
     return attrs.evolve(found, paths=given, streamed=streamed)
 
 
-def datasets_of(place: Place, fields: tuple[Field, ...] = ()) -> tuple[Dataset, ...]:
+def datasets_of(place: DataPlace, fields: tuple[Field, ...] = ()) -> tuple[Dataset, ...]:
     """Return the datasets at a place: none if the place names none."""
     options = place.options
     if place.format == "jdbc":
@@ -139,7 +139,7 @@ def _jdbc_text(options: Mapping[str, str]) -> str:
     return options.get("dbtable", "") if query is None else f"({query}) SPARK_GEN_SUBQ_0"
 
 
-def _roots(place: Place) -> list[str]:
+def _roots(place: DataPlace) -> list[str]:
     """Return the paths of the datasets: what a pattern matches is not known, but where it begins."""
     if place.streamed:
         return [before_glob(path) for path in place.paths]
@@ -167,7 +167,7 @@ def known_place(plan: Plan, operator: Operator, _session: Session) -> Relation |
     text = table.text("place") if table is not None else None
     if text is None:
         return None
-    place, fields = Place.of_text(text), fields_of(plan, operator)
+    place, fields = DataPlace.of_text(text), fields_of(plan, operator)
     if place.format == "jdbc":
         values: dict[str, Any] = {"url": place.options.get("url"), "table": _jdbc_text(place.options)}
         values["prepare"] = place.options.get("preparequery")

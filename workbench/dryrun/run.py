@@ -94,7 +94,9 @@ class ScriptRunner:
         conf.write_text(json.dumps({**self._conf, "spark.local.dir": str(self._folder)}), encoding="utf-8")
         read, write = os.pipe()
         with (self._folder / "stderr").open("wb") as errors:
-            self._host = _started("host", (str(conf), str(write)), (write,), {}, errors, str(self._folder), is_open=True)
+            self._host = _started(
+                "host", (str(conf), str(write)), (write,), {}, errors, str(self._folder), is_open=True
+            )
         os.close(write)
         with os.fdopen(read, "rb") as pipe:
             ready, _, _ = select.select([pipe], [], [], _SECONDS_TO_START)

@@ -39,7 +39,11 @@ def attached_session(port: int, secret: str, conf: Mapping[str, str]) -> Any:
     getattr(jvm, f"{name}").clearDefaultSession()
     getattr(jvm, f"{name}").clearActiveSession()
     # One that is made of a context has a catalog of its own.
-    made = classic.SparkSession(java.sc()) if name.count(".") == 4 else classic.SparkSession(java.sc(), jvm.java.util.HashMap())
+    made = (
+        classic.SparkSession(java.sc())
+        if name.count(".") == 4
+        else classic.SparkSession(java.sc(), jvm.java.util.HashMap())
+    )
     session = SparkSession(context, jsparkSession=made)
     for key, value in conf.items():
         session.conf.set(key, value)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import FrameType
 
-    from openlineage_pyspark.workbench.dryrun.places import Place
+    from openlineage_pyspark.workbench.dryrun.places import DataPlace
     from openlineage_pyspark.workbench.dryrun.request import Columns, ScriptRequest
 
 _LIBRARIES = tuple(f"{sysconfig.get_paths()[name]}{os.sep}" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -90,7 +90,7 @@ class Stage:
         inside = os.path.relpath(file, request.begins)
         return Spot(file if inside.startswith("..") else inside, line, linecache.getline(file, line).strip())
 
-    def columns_of(self, place: Place, *, header: bool, inferred: bool) -> Columns | None:
+    def columns_of(self, place: DataPlace, *, header: bool, inferred: bool) -> Columns | None:
         """
         Return the columns at a place; None if they are not known.
 
@@ -108,7 +108,7 @@ class Stage:
                     return found if own is None else _read_again(found, place.short, header=header, inferred=inferred)
         return None
 
-    def learn(self, place: Place, columns: Columns, partitions: Iterable[str]) -> None:
+    def learn(self, place: DataPlace, columns: Columns, partitions: Iterable[str]) -> None:
         """Remember what the script would write at a place."""
         last = {each.lower() for each in partitions}
         ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SOME_DAY = datetime.date(2000, 1, 1)
-_SOME_TIME = datetime.datetime(2000, 1, 1)  # noqa: DTZ001 (Spark's rows have no zones)
+_SOME_TIME = datetime.datetime(2000, 1, 1)
 _WHOLE = frozenset({"byte", "short", "integer", "long"})
 
 

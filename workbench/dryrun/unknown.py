@@ -25,7 +25,7 @@ class Unknown:
 
     Args:
         plans: encoded plans of known DataFrames that it was made of.
-        places: the places that it reads, as `Place.to_text` has them.
+        places: the places that it reads, as `DataPlace.to_text` has them.
         tables: the names of the tables that it reads.
     """
 
@@ -68,7 +68,10 @@ class UnknownRow:
 
 
 def class_of_unknown(
-    frame_class: type, special: dict[str, Callable[..., Any]], column: Callable[[str], Any], plan_of: Callable[[Any], str]
+    frame_class: type,
+    special: dict[str, Callable[..., Any]],
+    column: Callable[[str], Any],
+    plan_of: Callable[[Any], str],
 ) -> Callable[[Any, Unknown], Any]:
     """
     Return what makes such DataFrames.

@@ -23,7 +23,7 @@ from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from openlineage_pyspark.workbench.dryrun.places import Place
+    from openlineage_pyspark.workbench.dryrun.places import DataPlace
     from openlineage_pyspark.workbench.dryrun.request import Columns
     from openlineage_pyspark.workbench.dryrun.stage import Stage
     from openlineage_pyspark.workbench.predict.session import Analyzed
@@ -85,11 +85,10 @@ class World:
     def writer(self, frame: Any) -> Writer:
         """Return what stands in the place of a writer of the JVM."""
 
-        def to_place(place: Place, writer: Writer) -> None:
+        def to_place(place: DataPlace, writer: Writer) -> None:
             self.write_place(frame, place, writer.partitions)
 
-        def to_table(name: str, writer: Writer, by_position: bool) -> None:  # noqa: FBT001 (of the boundary)
-            mode = "insert" if by_position else "append" if writer.saves == "append" else "create"
+        def to_table(name: str, writer: Writer, mode: str) -> None:
             self.write_table(frame, name, mode, writer.partitions)
 
         return Writer(self._format, self.stage.request.folder, to_place, to_table)
@@ -102,7 +101,7 @@ class World:
 
         return TableWriter(name, self._format, self.stage.request.folder, to_table)
 
-    def load_place(self, place: Place, schema: Any, reader: Reader) -> Any:
+    def load_place(self, place: DataPlace, schema: Any, reader: Reader) -> Any:
         """Return what is at a place, as a DataFrame of the JVM; `Unknown` if its columns are not known."""
         typed = self._schema(place, schema, reader)
         if typed is None:
@@ -112,7 +111,7 @@ class World:
         names = [each.identifier.name for each in datasets_of(place)]
         return self._jvm_frame(names[0] if names else place.format, place, typed)
 
-    def _jvm_frame(self, name: str, place: Place, schema: Any) -> Any:
+    def _jvm_frame(self, name: str, place: DataPlace, schema: Any) -> Any:
         arguments = self._array((name, place.to_text(), schema, place.is_of_files))
         return self._frames.ofRows(self.spark._jsparkSession, self._relation.invoke(None, arguments))
 
@@ -122,7 +121,7 @@ class World:
             found[at] = value
         return found
 
-    def _schema(self, place: Place, given: Any, reader: Reader) -> Any:
+    def _schema(self, place: DataPlace, given: Any, reader: Reader) -> Any:
         """Return the schema of a place in the JVM; None if it is not known."""
         if given is not None:
             return self._parsed(given) if isinstance(given, str) else given
@@ -139,7 +138,7 @@ class World:
     def _parsed(self, ddl: str) -> Any:
         return self.spark._jsparkSession.sessionState().sqlParser().parseTableSchema(ddl)
 
-    def _missing(self, place: Place) -> Unknown:
+    def _missing(self, place: DataPlace) -> Unknown:
         """Tell that the columns at a place are not known, and how to give them."""
         where = ", ".join(place.paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
         self.stage.problem(
@@ -170,12 +169,12 @@ class World:
             return Unknown(tables=(name,))
         self.stage.problem(
             "UNKNOWN_TABLE",
-            f"the table {name} is not known: no DDL, no earlier statement and no catalog declares it; give it by --ddl, "
-            f'by --catalog, or by --schemas FILE with {{"{name}": "id INT, ..."}}',
+            f"the table {name} is not known: no DDL, no earlier statement and no catalog declares it; give it by "
+            f'--ddl, by --catalog, or by --schemas FILE with {{"{name}": "id INT, ..."}}',
         )
         return Unknown(tables=(name,))
 
-    def write_place(self, frame: Any, place: Place, partitions: Sequence[str] = ()) -> None:
+    def write_place(self, frame: Any, place: DataPlace, partitions: Sequence[str] = ()) -> None:
         """Tell a write to a place, and remember what would be there."""
         if place.keeps_nothing:
             return
@@ -294,7 +293,7 @@ class World:
                 pass
         return self.spark._jsparkSession.emptyDataFrame()
 
-    def know_path(self, place: Place) -> None:
+    def know_path(self, place: DataPlace) -> None:
         """Make a path known to statements of SQL, if its columns are known."""
         columns = self.stage.columns_of(place, header=True, inferred=True)
         parts = (SPARK_CATALOG, place.short, place.paths[0])

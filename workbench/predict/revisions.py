@@ -39,7 +39,7 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False) -> list[Script]:
             if not files:
                 endings = " or ".join(_ENDINGS)
                 raise TextError(f"{path} holds no files that end with {endings}, and no notebooks", path=str(path))
-        found += [Script(str(file), _text(file), is_ddl) for file in files]
+        found += [Script(str(file), _text(file, is_ddl=is_ddl), is_ddl) for file in files]
     return found
 
 
@@ -57,13 +57,14 @@ def _is_sql(file: Path) -> bool:
         return False
 
 
-def _text(file: Path) -> str:
+def _text(file: Path, *, is_ddl: bool) -> str:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else problem
         raise TextError(f"{file} can't be read: {reason}", path=str(file)) from problem
-    if file.suffix.lower() in NOTEBOOK_ENDINGS and file.suffix.lower() != _PYTHON and not is_notebook(text):
+    is_script = file.suffix.lower() == _PYTHON and not is_ddl
+    if file.suffix.lower() in NOTEBOOK_ENDINGS and not is_script and not is_notebook(text):
         why = "files of this language are read if they are notebooks that Databricks has exported"
         raise TextError(f"{file} is no SQL: {why}", path=str(file))
     return text

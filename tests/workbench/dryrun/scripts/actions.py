@@ -14,7 +14,7 @@ print(orders.count(), items.columns, orders.first())
 joined = orders.join(F.broadcast(items), orders.order_id == items.order_id, "inner").drop(items.order_id)
 print([row["order_id"] for row in joined.limit(3).collect()])
 checked = joined.localCheckpoint()
-checked.groupBy("sku").agg(F.sum(F.col("price") * F.col("quantity")).alias("revenue")).coalesce(1).write.mode("overwrite").parquet(
-    "out/revenue"
-)
+checked.groupBy("sku").agg(F.sum(F.col("price") * F.col("quantity")).alias("revenue")).coalesce(1).write.mode(
+    "overwrite"
+).parquet("out/revenue")
 orders.unpersist()

@@ -11,6 +11,10 @@ names = spark.createDataFrame([("new", "New"), ("paid", "Paid")], ["status", "la
 typed = spark.createDataFrame([Row(status="x", on=datetime.date(2026, 1, 1))])
 empty = spark.createDataFrame([], StructType([StructField("status", StringType())]))
 orders = spark.table("shop.orders")
-orders.join(names, "status").join(typed, "status", "left").select("order_id", "label", "on").write.mode("overwrite").parquet("out/labels")
-empty.unionByName(orders.select("status")).withColumn("loaded", F.current_date()).write.mode("overwrite").parquet("out/states")
+orders.join(names, "status").join(typed, "status", "left").select("order_id", "label", "on").write.mode(
+    "overwrite"
+).parquet("out/labels")
+empty.unionByName(orders.select("status")).withColumn("loaded", F.current_date()).write.mode("overwrite").parquet(
+    "out/states"
+)
 spark.range(10).withColumn("square", F.col("id") * F.col("id")).write.mode("overwrite").parquet("out/squares")

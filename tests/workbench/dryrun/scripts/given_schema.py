@@ -16,9 +16,9 @@ ORDERS = StructType(
 def main(spark):
     orders = spark.read.schema(ORDERS).parquet("data/orders")
     events = spark.read.format("json").schema("user STRING, kind STRING").load("data/events.json")
-    orders.join(events, orders.customer_id == events.user).groupBy("kind").agg(F.max("amount").alias("most")).write.mode(
-        "overwrite"
-    ).parquet("out/most")
+    orders.join(events, orders.customer_id == events.user).groupBy("kind").agg(
+        F.max("amount").alias("most")
+    ).write.mode("overwrite").parquet("out/most")
 
 
 if __name__ == "__main__":

@@ -17,4 +17,6 @@ def largest(frame):
 
 
 orders.mapInPandas(doubled, "order_id BIGINT, amount DOUBLE").write.mode("overwrite").parquet("out/doubled")
-orders.groupBy("status").applyInPandas(largest, "status STRING, amount DOUBLE").write.mode("overwrite").parquet("out/largest")
+orders.groupBy("status").applyInPandas(largest, "status STRING, amount DOUBLE").write.mode("overwrite").parquet(
+    "out/largest"
+)

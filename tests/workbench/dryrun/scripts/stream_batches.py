@@ -13,9 +13,13 @@ def save(batch, number):
     batch.select("kind").distinct().write.mode("append").parquet("out/kinds")
 
 
-one = events.filter("kind IS NOT NULL").writeStream.foreachBatch(save).option("checkpointLocation", "check/1").trigger(
-    availableNow=True
-).start()
+one = (
+    events.filter("kind IS NOT NULL")
+    .writeStream.foreachBatch(save)
+    .option("checkpointLocation", "check/1")
+    .trigger(availableNow=True)
+    .start()
+)
 one.awaitTermination()
 two = (
     events.withColumn("day", F.to_date("ts"))

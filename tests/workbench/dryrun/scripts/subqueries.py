@@ -12,6 +12,6 @@ spark.sql(
     """
 ).write.mode("overwrite").parquet("out/sub")
 spark.read.json("data/events.json").createOrReplaceTempView("events")
-spark.sql("SELECT user, tag FROM events LATERAL VIEW explode(tags) t AS tag WHERE size(tags) > 0").write.mode("overwrite").saveAsTable(
-    "shop.user_tags"
-)
+spark.sql("SELECT user, tag FROM events LATERAL VIEW explode(tags) t AS tag WHERE size(tags) > 0").write.mode(
+    "overwrite"
+).saveAsTable("shop.user_tags")

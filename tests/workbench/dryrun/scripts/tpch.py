@@ -40,9 +40,11 @@ save(
 )
 late = t["lineitem"].filter("l_commitdate < l_receiptdate").select("l_orderkey")
 save(
-    t["orders"].join(late, F.col("o_orderkey") == F.col("l_orderkey"), "left_semi").groupBy("o_orderpriority").count().orderBy(
-        "o_orderpriority"
-    ),
+    t["orders"]
+    .join(late, F.col("o_orderkey") == F.col("l_orderkey"), "left_semi")
+    .groupBy("o_orderpriority")
+    .count()
+    .orderBy("o_orderpriority"),
     4,
 )
 save(
@@ -72,21 +74,27 @@ save(
     .agg(F.sum(high).alias("high"), F.sum(1 - high).alias("low")),
     12,
 )
-counted = t["customer"].join(t["orders"], F.col("c_custkey") == F.col("o_custkey"), "left").groupBy("c_custkey").agg(
-    F.count("o_orderkey").alias("c_count")
+counted = (
+    t["customer"]
+    .join(t["orders"], F.col("c_custkey") == F.col("o_custkey"), "left")
+    .groupBy("c_custkey")
+    .agg(F.count("o_orderkey").alias("c_count"))
 )
 save(counted.groupBy("c_count").agg(F.count("*").alias("custdist")).orderBy(F.desc("custdist")), 13)
 promo = F.when(F.col("p_type").like("PROMO%"), volume).otherwise(0)
 save(
-    t["lineitem"].join(t["part"], F.col("l_partkey") == F.col("p_partkey")).agg((100 * F.sum(promo) / F.sum(volume)).alias("promo")),
+    t["lineitem"]
+    .join(t["part"], F.col("l_partkey") == F.col("p_partkey"))
+    .agg((100 * F.sum(promo) / F.sum(volume)).alias("promo")),
     14,
 )
 revenue = t["lineitem"].groupBy(F.col("l_suppkey").alias("supplier_no")).agg(F.sum(volume).alias("total"))
 most = revenue.agg(F.max("total").alias("most"))
 save(
-    t["supplier"].join(revenue, F.col("s_suppkey") == F.col("supplier_no")).join(most, F.col("total") == F.col("most")).select(
-        "s_suppkey", "s_name", "total"
-    ),
+    t["supplier"]
+    .join(revenue, F.col("s_suppkey") == F.col("supplier_no"))
+    .join(most, F.col("total") == F.col("most"))
+    .select("s_suppkey", "s_name", "total"),
     15,
 )
 small = t["lineitem"].groupBy("l_partkey").agg((0.2 * F.avg("l_quantity")).alias("limit"))
@@ -100,7 +108,11 @@ save(
 save(
     t["partsupp"]
     .join(t["part"], F.col("ps_partkey") == F.col("p_partkey"))
-    .join(t["supplier"].filter("s_comment LIKE '%Customer%Complaints%'"), F.col("ps_suppkey") == F.col("s_suppkey"), "left_anti")
+    .join(
+        t["supplier"].filter("s_comment LIKE '%Customer%Complaints%'"),
+        F.col("ps_suppkey") == F.col("s_suppkey"),
+        "left_anti",
+    )
     .groupBy("p_brand", "p_type", "p_size")
     .agg(F.countDistinct("ps_suppkey").alias("supplier_cnt")),
     16,
