@@ -44,7 +44,9 @@ def prepare(folder: Path) -> None:
     spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     for path, ddl in SCHEMAS.items():
         if path.startswith("tpch/") or path in ("data/orders", "data/orders2", "data/items"):
-            spark.createDataFrame([], ddl).coalesce(1).write.parquet(str(folder / path))
+            columns = (each.split() for each in ddl.split(", "))
+            values = [f"CAST({'NULL' if type_ == 'DATE' else 1} AS {type_}) AS {name}" for name, type_ in columns]
+            spark.range(1).selectExpr(*values).coalesce(1).write.parquet(str(folder / path))
     spark.stop()
     row = "customer_id,country,email,segment\nc1,BE,a@b.c,x\n"
     (folder / "data" / "customers.csv").write_text(row)
@@ -100,6 +102,7 @@ def run(script: Path, folder: Path) -> str:
 
 def main() -> None:
     """Prepare a folder for each script, and run it there."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     base = Path(sys.argv[1])
     (base / "given").mkdir(parents=True)
     prepare(base / "given")

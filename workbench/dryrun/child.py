@@ -23,7 +23,7 @@ from openlineage_pyspark.workbench.dryrun.environment import hide_environment
 from openlineage_pyspark.workbench.dryrun.guard import Guard, RefusedError
 from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
-from openlineage_pyspark.workbench.dryrun.patched import Patches
+from openlineage_pyspark.workbench.dryrun.patched import Patches, own_session
 from openlineage_pyspark.workbench.dryrun.records import Spot
 from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET, ScriptRequest
 from openlineage_pyspark.workbench.dryrun.session import attached_session
@@ -63,7 +63,7 @@ def _run(stage: Stage) -> None:
     port, secret = int(os.environ.pop(PORT)), os.environ.pop(SECRET)
     spark = attached_session(port, secret, request.conf)
     tables = DeclaredTables(request.tables)
-    session = ScriptSession(spark, tables)
+    session = ScriptSession(own_session(spark), tables)
     for name, text in request.ddl:
         for statement in statements_of(text, name):
             analyzed(session, statement)

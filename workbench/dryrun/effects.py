@@ -80,7 +80,8 @@ class Effects:
 
     def _opened(self, file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:
         """Open a file, or the one that stands for it in the scratch folder."""
-        if isinstance(file, int):
+        # With an opener, a name may be that of a folder: Python's temporary files are opened in this way.
+        if isinstance(file, int) or named.get("opener") is not None:
             return self._open(file, mode, *arguments, **named)
         path = os.path.realpath(os.fsdecode(file))
         if path.startswith(self._scratch) or path == os.devnull:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import time
 import types
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.listener.probe.client import analysis_errors, spark_errors
+from openlineage_pyspark.listener.probe.client import spark_errors
+from openlineage_pyspark.workbench.dryrun.modules import StandIn
 from openlineage_pyspark.workbench.dryrun.standins import count_of, row_of
 from openlineage_pyspark.workbench.dryrun.streams import FinishedQuery, NoQueries
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownRow, class_of_unknown
@@ -67,6 +69,12 @@ class Patches:
         self._patch_writers()
         self._patch_actions()
         self._patch_catalog()
+        for owner, names in (
+            (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
+            (SparkContext, ("_jvm", "_jsc", "_gateway")),
+        ):
+            for name in names:
+                setattr(owner, name, _DoorToJava(name, owner.__dict__.get(name), self._stage))
         # Code that is sent to no worker need not be pickled.
         CloudPickleSerializer.dumps = lambda _self, _object: b"code"
         time.sleep = lambda _seconds: None
@@ -75,7 +83,7 @@ class Patches:
         """Return the world of a session."""
         key = self._key(spark)
         if key not in self._worlds:
-            session = ScriptSession(spark, self._tables, is_first=False)
+            session = ScriptSession(own_session(spark), self._tables, is_first=False)
             self._worlds[key] = World(spark, session, self._stage)
         return self._worlds[key]
 
@@ -117,35 +125,11 @@ class Patches:
         SparkSession.table = lambda session, name: self._frame_of(self.world_of(session).load_table(name), session)
         SparkSession.stop = SparkSession.__exit__ = lambda *_: None
         SparkSession.streams = property(lambda _: NoQueries())
-        conf = type(one.conf)
-        set_, get_ = conf.set, conf.get
-        conf.set = lambda self_, key, value: self._set(lambda: set_(self_, key, value), key, value)
-        conf.get = lambda self_, key, *default: self._get(lambda: get_(self_, key, *default), key, default)
+        SparkSession.conf = property(lambda session: ScriptConf(own_session(session).conf, self._conf, self._stage))
 
     def _configure(self, options: dict[str, Any]) -> None:
         for key, value in options.items():
             self._spark.conf.set(key, str(value))
-
-    def _set(self, do: Callable[[], None], key: str, value: Any) -> None:
-        """Set a property of the session; one of the application or of a connector is only remembered."""
-        self._conf[str(key)] = str(value)
-        if str(key).startswith("spark.sql.") and not is_kept_setting(str(key)):
-            try:
-                do()
-            except analysis_errors():
-                return
-
-    def _get(self, do: Callable[[], Any], key: str, default: tuple[Any, ...]) -> Any:
-        """Return a property; a stand-in for one that only the real application has."""
-        if key in self._conf:
-            return self._conf[key]
-        try:
-            return do()
-        except spark_errors():
-            if default:
-                raise
-            self._stage.problem("STAND_IN", f"the property {key} is not set here: its value is taken to be {{{key}}}")
-            return f"{{{key}}}"
 
     def _patch_contexts(self) -> None:
         context = self._spark.sparkContext
@@ -330,6 +314,86 @@ class Patches:
         Catalog.tableExists = exists
         Catalog.databaseExists = lambda *_: True
         Catalog.setCurrentDatabase = Catalog.setCurrentCatalog = use
+
+
+class _OwnSession(SparkSession):  # type: ignore[misc]
+    """A session of the script as Spark has made it: what analyzes statements asks this one."""
+
+    sql = SparkSession.sql
+    conf = SparkSession.conf
+
+
+def own_session(spark: Any) -> Any:
+    """Return a session that is not patched, with the same views, settings and catalogs."""
+    if isinstance(spark, _OwnSession):
+        return spark
+    found = object.__new__(_OwnSession)
+    vars(found).update(vars(spark))
+    return found
+
+
+class ScriptConf:
+    """
+    The properties of a session, for a script.
+
+    Args:
+        conf: those that Spark has.
+        given: what the script has set, of which Spark gets what concerns its SQL.
+        stage: is told of properties that only the real application has.
+    """
+
+    def __init__(self, conf: Any, given: dict[str, str], stage: Stage) -> None:
+        self._conf = conf
+        self._given = given
+        self._stage = stage
+
+    def set(self, key: str, value: Any) -> None:
+        """Set a property."""
+        self._given[str(key)] = str(value)
+        if str(key).startswith("spark.sql.") and not is_kept_setting(str(key)):
+            # One that is not known here, or that a running session can't change, is only remembered.
+            with contextlib.suppress(*spark_errors()):
+                self._conf.set(key, value)
+
+    def get(self, key: str, *default: Any) -> Any:
+        """Return a property; a stand-in for one that only the real application has."""
+        if key in self._given:
+            return self._given[key]
+        try:
+            return self._conf.get(key, *default)
+        except spark_errors():
+            said = f"the property {key} is not set here: its value is taken to be {{{key}}}"
+            self._stage.problem("STAND_IN", said)
+            return f"{{{key}}}"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._conf, name)
+
+
+class _DoorToJava:
+    """
+    An attribute that leads to the JVM: PySpark gets what is there, and a script a stand-in.
+
+    Args:
+        name: its name.
+        shared: what the class has.
+        stage: is told of each use by the script.
+    """
+
+    def __init__(self, name: str, shared: Any, stage: Stage) -> None:
+        self._name = name
+        self._shared = shared
+        self._stage = stage
+
+    def __get__(self, owner: Any, _: type) -> Any:
+        if self._stage.is_users(sys._getframe(1).f_code.co_filename):
+            said = f"{self._name} leads into the JVM, where nothing is done here: what it gives is not known"
+            self._stage.problem("STAND_IN", said)
+            return StandIn(self._name)
+        return self._shared if owner is None else vars(owner).get(self._name, self._shared)
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        vars(owner)[self._name] = value
 
 
 def _writer_to(frame: Any, name: str) -> Any:
