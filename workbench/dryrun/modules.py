@@ -132,6 +132,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def install(self) -> None:
         """Have both places searched."""
+        for name in list(sys.modules):
+            # What is loaded for other packages stays theirs.
+            if (first := name.partition(".")[0]) in CLIENTS and first not in self._allowed:
+                del sys.modules[name]
         sys.meta_path.insert(0, self)
         last = Finder(self._stage, tuple(self._allowed), self._guarded)
         last._is_last = True

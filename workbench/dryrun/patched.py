@@ -112,6 +112,8 @@ class Patches:
             if named:
                 formatter = sys.modules["pyspark.sql.session"].SQLStringFormatter(session)
                 text = formatter.format(text, **named)
+            if world.is_of_data(text):
+                return self._unknown(session, Unknown())
             if world.is_query(text):
                 given = {} if args is None else {"args": args}
                 found = world.query(lambda: ask(session, text, **given))

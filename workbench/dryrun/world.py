@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.stage import Stage
     from openlineage_pyspark.workbench.predict.session import Analyzed
 
+_STAND_IN = re.compile(r"\{[^{}]*\}")
 _JAVA = "KnownTables.java"
 _CLASS = "openlineage.pyspark.KnownTables"
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
@@ -140,7 +143,9 @@ class World:
 
     def _missing(self, place: DataPlace) -> Unknown:
         """Tell that the columns at a place are not known, and how to give them."""
-        where = ", ".join(place.paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
+        folder = self.stage.request.folder
+        paths = (os.path.relpath(each, folder) if each.startswith(f"{folder}/") else each for each in place.paths)
+        where = ", ".join(paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
         self.stage.problem(
             "UNKNOWN_SCHEMA",
             f"the columns of {where} are not known: give them by .schema(...), or by --schemas FILE with "
@@ -150,6 +155,8 @@ class World:
 
     def load_table(self, name: str) -> Any:
         """Return a table as a DataFrame of the JVM; `Unknown` if it is not known."""
+        if _is_of_data(name):
+            return self._missing_table(name)
         parts = names_in(name)
         view = self.unknown_views.get(parts[-1].lower()) if parts else None
         if view is not None:
@@ -163,7 +170,7 @@ class World:
             return self._missing_table(name)
 
     def _missing_table(self, name: str) -> Unknown:
-        if "{" in name:
+        if _is_of_data(name):
             said = f"the name of the table {name} comes from data: which tables it is, is not known"
             self.stage.problem("PATTERN", said)
             return Unknown(tables=(name,))
@@ -196,7 +203,7 @@ class World:
             mode: `create`, `append`, or `insert` for one by the places of the columns.
             partitions: the columns of partitions.
         """
-        parts = self.session.whole(names_in(name))
+        parts = self.session.whole(tuple(name.split(".")) if _is_of_data(name) else names_in(name))
         known = self.session.known(parts)
         told = attrs.evolve(self._told(frame), table=parts)
         if known is None and mode == "insert":
@@ -268,10 +275,23 @@ class World:
             view = self.unknown_views.get(names[-1].lower()) if names else None
             return view if view is not None else self._missing_table(".".join(names))
 
+    def is_of_data(self, text: str) -> bool:
+        """Tell that parts of a statement are values of data, and return whether it can't be read for that."""
+        if not _is_of_data(text):
+            return False
+        try:
+            self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        except analysis_errors():
+            said = "parts of this statement come from data: what it reads and writes is not known"
+            self.stage.problem("UNKNOWN_STATEMENT", said)
+            return True
+        return False
+
     def statement(self, text: str) -> Any:
         """Tell a statement that is no query, and return a DataFrame of the JVM with what it would answer."""
         spot = self.stage.spot()
         statement = ScriptStatement(text, spot.file, spot.line, 1)
+        self.session.use_from_this_thread()
         found = analyzed(self.session, statement)
         answer = StatementAnswer(statement, found)
         if found.query is not None or found.refusal is not None or found.missed is not None:
@@ -303,6 +323,11 @@ class World:
     def declared(self, name: str) -> DeclaredTable | None:
         """Return a table that is known by its name as it is spelled."""
         return self.session.known(self.session.whole(names_in(name)))
+
+
+def _is_of_data(text: str) -> bool:
+    """Return whether a text holds the stand-in for a value that is not known, such as `{country}`."""
+    return _STAND_IN.search(text) is not None
 
 
 def _name(identifier: Identifier) -> str:

@@ -201,10 +201,9 @@ class ScriptSession:
         self._jvm = spark._jvm
         self._gateway = spark.sparkContext._gateway
         self._old = str(spark.version).startswith("3.")
-        loader = _loader(self._gateway)
-        # Spark loads the catalogs by their names, with this thread's loader.
-        self._jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
-        self._methods = {each.getName(): each for each in loader.loadClass(_CLASS).getMethods()}
+        self._loader = _loader(self._gateway)
+        self.use_from_this_thread()
+        self._methods = {each.getName(): each for each in self._loader.loadClass(_CLASS).getMethods()}
         if is_first:
             # The class outlives the session before in this process, such as that of the other side of a comparison.
             self._call("clear")
@@ -224,6 +223,10 @@ class ScriptSession:
         self._missed: Refusal | None = None
         self._stubs: list[str] = []
         self._declared: set[str] = set()
+
+    def use_from_this_thread(self) -> None:
+        """Have Spark find the catalogs: it loads them by their names, with the loader of the thread that asks."""
+        self._jvm.java.lang.Thread.currentThread().setContextClassLoader(self._loader)
 
     def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
         """
@@ -319,6 +322,7 @@ class ScriptSession:
         Raises:
             AnalysisException: Spark refuses it with all that is known, too.
         """
+        self.use_from_this_thread()
         return self._retried(action)
 
     def _placed(self, refusal: Refusal) -> Refusal:

@@ -1,0 +1,2 @@
+from pyspark.sql import SparkSession
+def (
