@@ -45,7 +45,7 @@ def prepare(folder: Path) -> None:
     for path, ddl in SCHEMAS.items():
         if path.startswith("tpch/") or path in ("data/orders", "data/orders2", "data/items"):
             columns = (each.split() for each in ddl.split(", "))
-            values = [f"CAST({'NULL' if type_ == 'DATE' else 1} AS {type_}) AS {name}" for name, type_ in columns]
+            values = [f"CAST({'NULL' if type_ == 'DATE' else 2} AS {type_}) AS {name}" for name, type_ in columns]
             spark.range(1).selectExpr(*values).coalesce(1).write.parquet(str(folder / path))
     spark.stop()
     row = "customer_id,country,email,segment\nc1,BE,a@b.c,x\n"

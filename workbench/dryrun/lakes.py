@@ -20,7 +20,6 @@ _HISTORY = (
     "operationMetrics MAP<STRING, STRING>, userMetadata STRING, engineInfo STRING"
 )
 _VIEW = "openlineage_merge_source"
-_TARGET = "target"
 
 
 def set_clause(values: Mapping[Any, Any]) -> str:
@@ -128,6 +127,67 @@ class MergeBuilder:
     def execute(self) -> Any:
         """Tell the statement."""
         return self._merge.execute()
+
+
+class MergeIntoBuilder:
+    """
+    Spark's own builder of a MERGE, which `mergeInto` gives, with its names.
+
+    Args:
+        merge: the statement.
+        when: the rows that are at hand, as SQL says it; empty before the first.
+        condition: the condition on them.
+    """
+
+    def __init__(self, merge: MergeStatement, when: str = "", condition: Any = None) -> None:
+        self._merge = merge
+        self._when = when
+        self._condition = condition
+
+    def whenMatched(self, condition: Any = None) -> Any:  # noqa: N802 (Spark's)
+        """Take the rows that match."""
+        return MergeIntoBuilder(self._merge, "MATCHED", condition)
+
+    def whenNotMatched(self, condition: Any = None) -> Any:  # noqa: N802
+        """Take the rows that the target has not."""
+        return MergeIntoBuilder(self._merge, "NOT MATCHED", condition)
+
+    def whenNotMatchedBySource(self, condition: Any = None) -> Any:  # noqa: N802
+        """Take the rows that the source has not."""
+        return MergeIntoBuilder(self._merge, "NOT MATCHED BY SOURCE", condition)
+
+    def _then(self, text: str) -> Any:
+        self._merge.add(self._when, self._condition, text)
+        return self
+
+    def updateAll(self) -> Any:  # noqa: N802
+        """Set all columns."""
+        return self._then("UPDATE SET *")
+
+    def update(self, assignments: Mapping[Any, Any]) -> Any:
+        """Set some columns."""
+        return self._then(f"UPDATE SET {set_clause(assignments)}")
+
+    def delete(self) -> Any:
+        """Remove the rows."""
+        return self._then("DELETE")
+
+    def insertAll(self) -> Any:  # noqa: N802
+        """Add rows with all columns."""
+        return self._then("INSERT *")
+
+    def insert(self, assignments: Mapping[Any, Any]) -> Any:
+        """Add rows with some columns."""
+        self._merge.insert(self._condition, assignments)
+        return self
+
+    def withSchemaEvolution(self) -> Any:  # noqa: N802
+        """Return the same: which columns it adds, the statement says."""
+        return self
+
+    def merge(self) -> None:
+        """Tell the statement."""
+        self._merge.execute()
 
 
 class Table:
@@ -264,6 +324,11 @@ class TableBuilder:
 def install_lakes(patches: Patches) -> None:
     """Have a script find these classes where it looks for Delta Lake's."""
     Table.patches = patches
+
+    def merge_into(frame: Any, name: str, condition: Any) -> Any:
+        return MergeIntoBuilder(MergeStatement(patches.world_of(frame.sparkSession), name, frame, condition))
+
+    patches.add_method("mergeInto", merge_into)
     Table.__name__ = Table.__qualname__ = "DeltaTable"
     tables = module_of("delta.tables", DeltaTable=Table, DeltaMergeBuilder=MergeBuilder, DeltaTableBuilder=TableBuilder)
     top = module_of(

@@ -9,6 +9,7 @@ import time
 import types
 from typing import TYPE_CHECKING, Any
 
+import pyspark
 from openlineage_pyspark.listener.probe.client import spark_errors
 from openlineage_pyspark.workbench.dryrun.modules import StandIn
 from openlineage_pyspark.workbench.dryrun.standins import count_of, row_of
@@ -78,6 +79,10 @@ class Patches:
         # Code that is sent to no worker need not be pickled.
         CloudPickleSerializer.dumps = lambda _self, _object: b"code"
         time.sleep = lambda _seconds: None
+
+    def add_method(self, name: str, method: Callable[..., Any]) -> None:
+        """Have DataFrames do something in another way."""
+        setattr(self._frame, name, method)
 
     def world_of(self, spark: Any) -> World:
         """Return the world of a session."""
@@ -407,7 +412,7 @@ def text_of_column(column: Any) -> str:
     if not isinstance(column, Column):
         return str(column)
     java = column._jc
-    return str(java.expr().sql()) if hasattr(SparkSession, "_old") else str(java.node().sql())
+    return str(java.expr().sql() if pyspark.__version__.startswith("3.") else java.node().sql())
 
 
 def module_of(name: str, **members: Any) -> types.ModuleType:

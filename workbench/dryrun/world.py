@@ -203,7 +203,7 @@ class World:
             mode: `create`, `append`, or `insert` for one by the places of the columns.
             partitions: the columns of partitions.
         """
-        parts = self.session.whole(tuple(name.split(".")) if _is_of_data(name) else names_in(name))
+        parts = self.whole(name)
         known = self.session.known(parts)
         told = attrs.evolve(self._told(frame), table=parts)
         if known is None and mode == "insert":
@@ -218,6 +218,10 @@ class World:
             elif mode != "insert":
                 self._declare(parts, self._columns(frame), partitions)
         self.stage.tell("write", **attrs.asdict(told))
+
+    def whole(self, name: str) -> tuple[str, ...]:
+        """Return the parts of a table's name as it is spelled, with its catalog and its database."""
+        return self.session.whole(tuple(name.split(".")) if _is_of_data(name) else names_in(name))
 
     def _declare(self, parts: tuple[str, ...], columns: Columns, partitions: Sequence[str]) -> None:
         last = {each.lower() for each in partitions}
@@ -235,7 +239,7 @@ class World:
         spot = self.stage.spot()
         unknown = Unknown.of(frame)
         if unknown is not None:
-            tables = tuple(f"table:{'.'.join(self.session.whole(names_in(each)))}" for each in unknown.tables)
+            tables = tuple(f"table:{'.'.join(self.whole(each))}" for each in unknown.tables)
             return WriteTold(spot, unknown.plans, places=(*unknown.places, *tables))
         return WriteTold(spot, (self.plan(frame),), schema=str(frame._jdf.schema().json()))
 
@@ -322,7 +326,7 @@ class World:
 
     def declared(self, name: str) -> DeclaredTable | None:
         """Return a table that is known by its name as it is spelled."""
-        return self.session.known(self.session.whole(names_in(name)))
+        return self.session.known(self.whole(name))
 
 
 def _is_of_data(text: str) -> bool:

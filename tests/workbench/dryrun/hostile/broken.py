@@ -1,2 +1,0 @@
-from pyspark.sql import SparkSession
-def (
