@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from openlineage_pyspark.listener.probe.client import spark_errors
 from openlineage_pyspark.workbench.dryrun.modules import StandIn
-from openlineage_pyspark.workbench.dryrun.standins import count_of, row_of
+from openlineage_pyspark.workbench.dryrun.standins import count_of, plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.streams import FinishedQuery, NoQueries
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownRow, class_of_unknown
 from openlineage_pyspark.workbench.dryrun.values import with_values
@@ -125,6 +125,18 @@ class Patches:
                 return found if isinstance(found, self._frame) else self._unknown(session, found)
             return self._frame(world.statement(with_values(text, args)), session)
 
+        make = SparkSession.createDataFrame
+
+        def create(session: Any, data: Any, schema: Any = None, *rest: Any, **named: Any) -> Any:
+            typed = isinstance(schema, str) or hasattr(schema, "fields")
+            if isinstance(data, RDD) and not typed:
+                said = "the columns of a DataFrame of an RDD without a schema are not known: give it one"
+                self._stage.problem("UNKNOWN_SCHEMA", said)
+                return self._unknown(session, Unknown())
+            plain = list(map(plain_row, data)) if isinstance(data, (list, tuple)) else data
+            return make(session, plain, schema, *rest, **named)
+
+        SparkSession.createDataFrame = create
         builder = SparkSession.Builder
         builder.getOrCreate = builder.create = get
         builder.remote = lambda self, _url: self

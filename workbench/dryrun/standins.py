@@ -84,6 +84,17 @@ def count_of(decides: Callable[[], None], value: int = 1) -> Count:
     return found
 
 
+def plain_row(row: Any) -> Any:
+    """Return a row of a script with plain numbers in the places of counts: Spark knows the types of no others."""
+    if isinstance(row, Count):
+        return int(row)
+    if isinstance(row, dict):
+        return {key: plain_row(value) for key, value in row.items()}
+    if type(row) in (list, tuple):
+        return type(row)(map(plain_row, row))
+    return row
+
+
 def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
     """
     Return a value of a type of Spark.

@@ -93,6 +93,10 @@ class World:
 
         def to_table(name: str, writer: Writer, mode: str) -> None:
             self.write_table(frame, name, mode, writer.partitions)
+            place = writer.place(())
+            if place.is_of_files and Unknown.of(frame) is None:
+                # The table lies at a path of its own, by which it may be read.
+                self.stage.learn(place, self._columns(frame), writer.partitions)
 
         return Writer(self._format, self.stage.request.folder, to_place, to_table)
 
