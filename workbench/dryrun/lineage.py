@@ -8,10 +8,12 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Dataset, schema_fields
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.urls import REDACTED
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.workbench.dryrun.places import DataPlace, datasets_of
 from openlineage_pyspark.workbench.dryrun.records import ProblemTold, WriteTold
 from openlineage_pyspark.workbench.dryrun.request import Columns, columns_of_document, table_of_document
+from openlineage_pyspark.workbench.dryrun.values import literal_of
 from openlineage_pyspark.workbench.predict.cache import answer_of_document
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable, DeclaredTables
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementAnswer, StatementLineage, lineage_of_answers
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from openlineage_pyspark.facets.model.dataset import Field
+    from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.workbench.dryrun.records import Spot
     from openlineage_pyspark.workbench.dryrun.run import Told
 
@@ -57,13 +60,38 @@ def _statements(
 ) -> Iterator[StatementLineage]:
     if line["k"] == "sql":
         answer = answer_of_document(line["answer"])
-        yield from lineage_of_answers((answer,), tables)
+        hidden = [literal_of(str(each)) for each in line["hidden"]]
+        for found in lineage_of_answers((answer,), tables):
+            told = found.lineage
+            yield found if told is None else attrs.evolve(found, lineage=_without_texts(told, hidden))
     elif line["k"] == "write":
         yield _of_write(WriteTold.of(line), known, tables)
     elif line["k"] == "problem":
         problem = ProblemTold.of(line)
         at = problem.spot
         yield StatementLineage(_statement(at), problem=Problem(at.file, at.line, 1, problem.code, problem.message))
+
+
+def _without_texts(lineage: Lineage, hidden: Sequence[str]) -> Lineage:
+    """Return a lineage in whose expressions some strings are not shown."""
+    if not hidden:
+        return lineage
+
+    def shown(edge: InputField) -> InputField:
+        ways = (attrs.evolve(each, description=_masked(each.description, hidden)) for each in edge.transformations)
+        return attrs.evolve(edge, transformations=tuple(ways))
+
+    outputs = []
+    for dataset, columns in lineage.outputs:
+        each = tuple(OutputColumn(column.name, tuple(map(shown, column.edges))) for column in columns.columns)
+        outputs.append((dataset, attrs.evolve(columns, columns=each, dataset=tuple(map(shown, columns.dataset)))))
+    return attrs.evolve(lineage, outputs=tuple(outputs))
+
+
+def _masked(text: str, hidden: Sequence[str]) -> str:
+    for each in hidden:
+        text = text.replace(each, f"'{REDACTED}'")
+    return text
 
 
 def _statement(spot: Spot) -> ScriptStatement:

@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.dryrun.modules import StandIn
 from openlineage_pyspark.workbench.dryrun.standins import count_of, plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.streams import FinishedQuery, NoQueries
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownRow, class_of_unknown
-from openlineage_pyspark.workbench.dryrun.values import with_values
+from openlineage_pyspark.workbench.dryrun.values import texts_in, with_values
 from openlineage_pyspark.workbench.dryrun.world import World
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.session import ScriptSession, is_kept_setting
@@ -123,7 +123,8 @@ class Patches:
                 given = {} if args is None else {"args": args}
                 found = world.query(lambda: ask(session, text, **given))
                 return found if isinstance(found, self._frame) else self._unknown(session, found)
-            return self._frame(world.statement(with_values(text, args)), session)
+            hidden = texts_in(args)
+            return self._frame(world.statement(with_values(text, args), text, hidden), session)
 
         make = SparkSession.createDataFrame
 

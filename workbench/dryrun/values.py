@@ -35,6 +35,12 @@ def with_values(text: str, given: Any) -> str:
     return "".join(parts)
 
 
+def texts_in(given: Any) -> list[str]:
+    """Return the values of parameters that are texts."""
+    values = given.values() if isinstance(given, dict) else given or ()
+    return [each for each in values if isinstance(each, str)]
+
+
 def literal_of(value: Any) -> str:
     """Return a value as SQL writes it."""
     if value is None:

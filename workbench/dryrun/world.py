@@ -295,15 +295,22 @@ class World:
             return True
         return False
 
-    def statement(self, text: str) -> Any:
-        """Tell a statement that is no query, and return a DataFrame of the JVM with what it would answer."""
+    def statement(self, text: str, written: str = "", hidden: Sequence[str] = ()) -> Any:
+        """
+        Tell a statement that is no query, and return a DataFrame of the JVM with what it would answer.
+
+        Args:
+            text: the statement.
+            written: the statement as the script has it, with its parameters; by default the same.
+            hidden: the values of its parameters, which are not shown, as in a real run.
+        """
         spot = self.stage.spot()
         statement = ScriptStatement(text, spot.file, spot.line, 1)
         self.session.use_from_this_thread()
         found = analyzed(self.session, statement)
-        answer = StatementAnswer(statement, found)
+        answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
         if found.query is not None or found.refusal is not None or found.missed is not None:
-            self.stage.tell("sql", answer=document_of_answer(answer), spot=attrs.asdict(spot))
+            self.stage.tell("sql", answer=document_of_answer(answer), hidden=list(hidden))
         self._tell_tables()
         return self._answer_of(text, found)
 
