@@ -53,9 +53,9 @@ class Effects:
         builtins.open = io.open = self._opened
         done = subprocess.CompletedProcess
         text = "starts a program"
-        subprocess.run = self._program("subprocess.run", lambda args: done(args, 0, "", ""), text)  # type: ignore[assignment]
-        subprocess.call = subprocess.check_call = self._program("subprocess.call", lambda _: 0, text)  # type: ignore[assignment]
-        subprocess.check_output = self._program("subprocess.check_output", lambda _: "", text)  # type: ignore[assignment]
+        subprocess.run = self._program("subprocess.run", lambda args: done(args, 0, "", ""), text)
+        subprocess.call = subprocess.check_call = self._program("subprocess.call", lambda _: 0, text)
+        subprocess.check_output = self._program("subprocess.check_output", lambda _: "", text)
         os.system = self._program("os.system", lambda _: 0, text)
 
     def _program(self, name: str, answer: Callable[[Any], Any], what: str) -> Callable[..., Any]:

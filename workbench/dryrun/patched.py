@@ -347,7 +347,7 @@ def own_session(spark: Any) -> Any:
     """Return a session that is not patched, with the same views, settings and catalogs."""
     if isinstance(spark, _OwnSession):
         return spark
-    found = object.__new__(_OwnSession)
+    found: Any = object.__new__(_OwnSession)
     vars(found).update(vars(spark))
     return found
 

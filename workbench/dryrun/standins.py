@@ -37,19 +37,19 @@ class Count(int):
 
     def __lt__(self, other: Any) -> bool:
         self.decides()
-        return int(self) < other
+        return bool(int(self) < other)
 
     def __le__(self, other: Any) -> bool:
         self.decides()
-        return int(self) <= other
+        return bool(int(self) <= other)
 
     def __gt__(self, other: Any) -> bool:
         self.decides()
-        return int(self) > other
+        return bool(int(self) > other)
 
     def __ge__(self, other: Any) -> bool:
         self.decides()
-        return int(self) >= other
+        return bool(int(self) >= other)
 
     def __bool__(self) -> bool:
         self.decides()
