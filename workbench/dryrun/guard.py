@@ -118,7 +118,8 @@ class Guard:
         address = next((each for each in arguments if isinstance(each, (tuple, str, bytes))), None)
         if isinstance(address, tuple) and len(address) >= 2:
             host, port = str(address[0]), address[1]
-            if host in _LOCAL and port == self._port:
+            # Libraries take any port of this machine to find out what it can do.
+            if host in _LOCAL and port in (self._port, 0):
                 return None
             return f"connect to {host}:{port}"
         if isinstance(address, str) and address in _LOCAL:

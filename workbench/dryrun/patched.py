@@ -19,6 +19,7 @@ from openlineage_pyspark.workbench.dryrun.values import texts_in, with_values
 from openlineage_pyspark.workbench.dryrun.world import World
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.session import ScriptSession, is_kept_setting
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.rdd import RDD
 from pyspark.serializers import CloudPickleSerializer
@@ -258,6 +259,16 @@ class Patches:
             )
 
         GroupedData.pivot = known_pivot
+        rows = frame.rdd
+
+        def rdd(self_: Any) -> Any:
+            try:
+                return rows.__get__(self_)
+            except (Py4JError, *spark_errors()):
+                # A table that is declared alone has no plan for its rows.
+                return rows.__get__(self_.sparkSession.createDataFrame([], self_.schema))
+
+        frame.rdd = property(rdd)
 
     @property
     def _count(self) -> Callable[..., Any]:
