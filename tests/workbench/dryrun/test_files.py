@@ -42,7 +42,7 @@ def test_the_files_of_a_revision_are_those_that_it_had(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path / "jobs")
     with files_at("HEAD") as folder:
         assert [each.name for each in folder.iterdir()] == ["steps.py"]
-    with pytest.raises(TextError, match="git: .*nowhere"), files_at("nowhere"):
+    with pytest.raises(TextError, match=r"git: .*nowhere"), files_at("nowhere"):
         pass
 
 
