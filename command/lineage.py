@@ -55,7 +55,7 @@ _ENDS = """\
 exit codes: 0 all is well; 1 a statement can't be analyzed, or a script does not come to its end; 2 wrong command line,
 or nothing to read; with --diff also
 3 something downstream of a change is touched."""
-_FILES = "files of SQL, folders of files that end with .sql, and PySpark scripts, in the order in which they run"
+_FILES = "files of SQL, folders of files that end with .sql, and PySpark scripts and notebooks, in their order"
 _SCHEMAS = 'a file of JSON with the columns of tables and paths, as in {"s3a://lake/orders": "id INT"}; may be repeated'
 _PY_FILES = "a folder, a zip or a module that scripts import; may be repeated"
 _ALLOW = "a module that reaches other systems, such as requests, and is loaded in scripts all the same; may be repeated"

@@ -23,7 +23,7 @@ from openlineage_pyspark.workbench.dryrun.environment import hide_environment
 from openlineage_pyspark.workbench.dryrun.guard import Guard, RefusedError
 from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
-from openlineage_pyspark.workbench.dryrun.patched import Patches, own_session
+from openlineage_pyspark.workbench.dryrun.patched import Patches, names_of_notebook, own_session
 from openlineage_pyspark.workbench.dryrun.records import Spot
 from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET, ScriptRequest
 from openlineage_pyspark.workbench.dryrun.session import attached_session
@@ -125,6 +125,8 @@ def _perform(stage: Stage) -> None:
     module = types.ModuleType("__main__")
     vars(module).update({"__file__": request.path, "__builtins__": __builtins__})
     sys.modules["__main__"] = module
+    if request.cells:
+        vars(module).update(names_of_notebook())
     try:
         code = compile(request.source, request.path, "exec", dont_inherit=True)
         exec(code, vars(module))  # noqa: S102 (this is what the user asks for)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, lineage_of_script, tables_of_script
+from openlineage_pyspark.workbench.dryrun.notebooks import ENDING, script_of_notebook
 from openlineage_pyspark.workbench.dryrun.records import SOFT
 from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     OfSql = Callable[[Sequence[Script], Sequence[DeclaredTable]], tuple[StatementLineage, ...]]
     """Gives the lineage of files of SQL, with some tables known."""
 
-_ENDING = ".py"
+_PYTHON = ".py"
 
 
 @attrs.frozen
@@ -55,8 +56,10 @@ class ScriptSettings:
 
 
 def is_script(path: Path) -> bool:
-    """Return whether a file is a script of Python, and no notebook of which the cells of SQL are read."""
-    if path.suffix.lower() != _ENDING:
+    """Return whether a file is a script of Python or a notebook of Jupyter, and none of which the SQL alone is read."""
+    if path.suffix.lower() == ENDING:
+        return True
+    if path.suffix.lower() != _PYTHON:
         return False
     try:
         return not is_notebook(path.read_text(encoding="utf-8-sig"))
@@ -90,6 +93,7 @@ def lineage_of_files(
 
     Raises:
         LineageError: no Spark starts.
+        TextError: a notebook is none of Python.
     """
     tables, places = list(known.tables), dict(known.places)
     before: list[Script] = []
@@ -125,11 +129,17 @@ def _request(
 ) -> ScriptRequest:
     path = Path(script.name).resolve()
     here = Path.cwd()
+    source, cells = script.text, tuple[int, ...]()
+    if path.suffix.lower() == ENDING:
+        found = script_of_notebook(script.text)
+        if found is None:
+            raise TextError(f"{script.name} is no notebook of Python", path=script.name)
+        source, cells = found
     within = folder / os.path.relpath(path, here) if folder is not None else path
     return ScriptRequest(
         script.name,
         str(within),
-        script.text,
+        source,
         settings.arguments,
         str(here),
         "",
@@ -142,6 +152,7 @@ def _request(
         settings.python_path,
         settings.allowed,
         settings.seconds,
+        cells=cells,
     )
 
 

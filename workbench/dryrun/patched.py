@@ -431,6 +431,13 @@ def _writer_to(frame: Any, name: str) -> Any:
     return DataFrameWriterV2(frame, name)
 
 
+def names_of_notebook() -> dict[str, Any]:
+    """Return what notebooks have without an import: the session, and what shows something."""
+    spark = SparkSession.builder.getOrCreate()
+    silent = dict.fromkeys(("display", "displayHTML"), lambda *_, **__: None)
+    return {"spark": spark, "sc": spark.sparkContext, "dbutils": StandIn("dbutils"), **silent}
+
+
 def text_of_column(column: Any) -> str:
     """Return the SQL of a column, as it may stand in a statement."""
     if not isinstance(column, Column):

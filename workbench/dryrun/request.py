@@ -40,6 +40,7 @@ class ScriptRequest:
         allowed: the modules that are not replaced by stand-ins.
         seconds: how long it may run.
         megabytes: how much memory it may take.
+        cells: the line on which each cell begins, of a notebook; empty for a script.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ScriptRequest:
     allowed: tuple[str, ...] = ()
     seconds: int = 120
     megabytes: int = 2048
+    cells: tuple[int, ...] = ()
 
     def to_text(self) -> str:
         """Return it as JSON."""
@@ -67,7 +69,7 @@ class ScriptRequest:
     def of_text(cls, text: str) -> ScriptRequest:
         """Return the request that `to_text` has written."""
         values = json.loads(text)
-        for name in ("arguments", "python_path", "allowed"):
+        for name in ("arguments", "python_path", "allowed", "cells"):
             values[name] = tuple(values[name])
         values["ddl"] = tuple((name, sql) for name, sql in values["ddl"])
         values["tables"] = tuple(map(table_of_document, values["tables"]))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING
+from openlineage_pyspark.workbench.dryrun.notebooks import cell_and_line
 from openlineage_pyspark.workbench.dryrun.places import datasets_of, key_of_dataset
 from openlineage_pyspark.workbench.dryrun.records import ProblemTold, Spot
 
@@ -86,9 +87,13 @@ class Stage:
         request = self.request
         if file == request.path:
             lines = request.source.splitlines()
-            return Spot(request.name, line, lines[line - 1].strip() if 0 < line <= len(lines) else "")
-        inside = os.path.relpath(file, request.begins)
-        return Spot(file if inside.startswith("..") else inside, line, linecache.getline(file, line).strip())
+            text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+            if not request.cells:
+                return Spot(request.name, line, text)
+            cell, inside = cell_and_line(request.cells, line)
+            return Spot(f"{request.name}[{cell}]", inside, text)
+        below = os.path.relpath(file, request.begins)
+        return Spot(file if below.startswith("..") else below, line, linecache.getline(file, line).strip())
 
     def columns_of(self, place: DataPlace, *, header: bool, inferred: bool) -> Columns | None:
         """
