@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.predict.scripts import StatementLineage
 
-pytestmark = pytest.mark.any_spark
+# What the guard refuses is tested without a Spark too (`test_guard.py`).
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 SCRIPTS = Path(__file__).parent / "hostile"
 
@@ -105,7 +106,6 @@ def test_merges_of_lakes_are_the_statements_that_they_are(runner: ScriptRunner, 
     }
 
 
-@pytest.mark.long
 def test_services_secrets_and_absent_modules_have_stand_ins(runner: ScriptRunner, tmp_path: Path) -> None:
     found = seen(runner, tmp_path, "stubs")
     assert found.problems == [(line, "STAND_IN") for line in (5, 6, 7, 20, 23, 24)]
@@ -114,7 +114,6 @@ def test_services_secrets_and_absent_modules_have_stand_ins(runner: ScriptRunner
     ]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "problems"),
     [
@@ -132,7 +131,6 @@ def test_a_script_that_ends_as_it_should_not_has_told_its_writes(
     assert found.written == ["out"]
 
 
-@pytest.mark.long
 def test_a_script_that_can_not_begin_says_why(runner: ScriptRunner, tmp_path: Path) -> None:
     (broken := tmp_path / "broken").mkdir()
     found = seen(runner, broken, "broken", "x = 1\ndef (\n")
