@@ -7,7 +7,6 @@ import json
 import os
 import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,8 @@ _FOR_JAVA = ("JAVA_HOME", "JAVA_OPTS")
 _SECONDS_TO_START = 120
 _MOST_BYTES = 512 * 1024 * 1024
 _KIND = "k"
+# The number of SIGKILL, on all systems.
+_KILL = 9
 
 Told = tuple[dict[str, Any], ...]
 """What a script has told: lines in their order, with what kind each is under `k`."""
@@ -143,7 +144,7 @@ def _started(
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process and what it has started."""
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, _KILL)
     process.wait()
     if process.stdin is not None:
         process.stdin.close()
