@@ -262,6 +262,8 @@ class Patches:
         rows = frame.rdd
 
         def rdd(self_: Any) -> Any:
+            said = "rows go through an RDD here: what is made of them has no source that is known"
+            self._stage.problem("STAND_IN", said)
             try:
                 return rows.__get__(self_)
             except (Py4JError, *spark_errors()):
