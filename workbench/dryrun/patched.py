@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.dryrun.modules import StandIn
 from openlineage_pyspark.workbench.dryrun.standins import count_of, plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.streams import FinishedQuery, NoQueries
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownRow, class_of_unknown
-from openlineage_pyspark.workbench.dryrun.values import texts_in, with_values
+from openlineage_pyspark.workbench.dryrun.values import texts_in, with_quoted_operators, with_values
 from openlineage_pyspark.workbench.dryrun.world import World
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.session import ScriptSession, is_kept_setting
@@ -445,7 +445,9 @@ def text_of_column(column: Any) -> str:
     if not isinstance(column, Column):
         return str(column)
     java = column._jc
-    return str(java.expr().sql() if pyspark.__version__.startswith("3.") else java.node().sql())
+    if pyspark.__version__.startswith("3."):
+        return str(java.expr().sql())
+    return with_quoted_operators(str(java.node().sql()))
 
 
 def module_of(name: str, **members: Any) -> types.ModuleType:

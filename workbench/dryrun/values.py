@@ -8,6 +8,9 @@ from typing import Any
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 
+_OPERATORS = frozenset("<>=!+-*/%&|^~") | {"=>"}
+_OPERATOR_WORDS = frozenset({"and", "or", "not", "in"})
+
 
 def with_values(text: str, given: Any) -> str:
     """
@@ -31,6 +34,32 @@ def with_values(text: str, given: Any) -> str:
             at += 2
             continue
         parts.append(literal_of(next(places, None)) if every[at] == "?" and not isinstance(given, dict) else every[at])
+        at += 1
+    return "".join(parts)
+
+
+def with_quoted_operators(text: str) -> str:
+    """
+    Return the SQL of a column with its operators as Spark's parser takes them.
+
+    Spark 4 writes an operator as a function, such as `<(price, 0)`: in backticks, its name is that of a function.
+    """
+    parts: list[str] = []
+    every = [token.text for token in tokens(text)]
+    begins = True
+    at = 0
+    while at < len(every):
+        end = at
+        while end < len(every) and every[end] in _OPERATORS:
+            end += 1
+        is_word = every[at].lower() in _OPERATOR_WORDS
+        end = at + 1 if is_word else end
+        if begins and end > at and every[end : end + 1] == ["("]:
+            parts.append(f"`{''.join(every[at:end])}`")
+            at, begins = end, False
+            continue
+        parts.append(every[at])
+        begins = every[at] in ("(", ",") or (begins and every[at].isspace())
         at += 1
     return "".join(parts)
 

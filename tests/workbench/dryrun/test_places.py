@@ -9,7 +9,7 @@ from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.dryrun.places import DataPlace, datasets_of, key_of_dataset, place_of
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns, columns_of_ddl
-from openlineage_pyspark.workbench.dryrun.values import with_values
+from openlineage_pyspark.workbench.dryrun.values import with_quoted_operators, with_values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,6 +104,21 @@ def test_a_file_that_gives_no_schemas_is_refused(tmp_path: Path, text: str) -> N
     file.write_text(text, "utf-8")
     with pytest.raises(TextError, match=r"schemas\.json"):
         KnownColumns().read(file, "/")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<(price, 0)", "`<`(price, 0)"),
+        ("and(<=>(a, b), not(in(c, 1, -2)))", "`and`(`<=>`(a, b), `not`(`in`(c, 1, -2)))"),
+        ("s.price", "s.price"),
+        ("CAST(a AS INT)", "CAST(a AS INT)"),
+        ("concat(a, '<(x)')", "concat(a, '<(x)')"),
+        ("a - (b)", "a - (b)"),
+    ],
+)
+def test_an_operator_that_spark_writes_as_a_function_is_one_in_backticks(text: str, expected: str) -> None:
+    assert with_quoted_operators(text) == expected
 
 
 def test_the_values_of_parameters_are_written_into_a_statement() -> None:
