@@ -1,8 +1,9 @@
-"""`lineage`: the lineage of files of SQL, which are not run, and what changed in it since a revision of git."""
+"""`lineage`: the lineage of files of SQL and of scripts before they run, and what changed since a revision of git."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
@@ -17,6 +18,14 @@ from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_ref
 from openlineage_pyspark.errors import LineageError, StoreError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.answer import Answer, Values
+from openlineage_pyspark.workbench.dryrun.files import (
+    ScriptSettings,
+    counts,
+    files_at,
+    is_script,
+    lineage_of_files,
+)
+from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
 from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
@@ -28,7 +37,7 @@ from openlineage_pyspark.workbench.predict.outcome import GATES, fails, outcome_
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Given, answers_of, lineage_of_answers
 from openlineage_pyspark.workbench.questions.diff import markdown_of_diff, text_of_diff
-from openlineage_pyspark.workbench.questions.table_schemas import table_schemas
+from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, table_schemas
 from openlineage_pyspark.workbench.report import QUERY
 
 if TYPE_CHECKING:
@@ -39,9 +48,11 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
 
 _DESCRIPTION = """\
-Shows the lineage of each statement in files of SQL. Nothing is run: Spark's own analyzer reads them in a local session
-that knows no rows, no metastore and no network. Tables are those that --ddl declares, that --catalog knows, and that
-earlier statements make. With --diff it shows what changed since a revision of git, and what lies downstream."""
+Shows the lineage of each statement in files of SQL, and of each write in PySpark scripts. Of SQL nothing is run:
+Spark's own analyzer reads it in a local session that knows no rows, no metastore and no network. A script (FILE.py)
+runs, but its data do not: what it reads is empty, and what it writes goes nowhere. Tables are those that --ddl
+declares, that --catalog or --schemas knows, and that earlier statements make. With --diff it shows what changed since
+a revision of git, and what lies downstream. What follows -- are the arguments of the scripts."""
 _ENDS = """\
 exit codes: 0 all is well; 1 a statement is one of those of --fail-on; 2 wrong command line, or nothing to read; with
 --diff also 3 something downstream of a change is touched."""
@@ -53,6 +64,11 @@ _FUNCTIONS = "a function of your own, such as one in Python: edges through it ar
 _DIALECT = """the SQL of statements that Spark can't analyze, as sqlglot calls it, such as snowflake; by default the
 first that has their grammar"""
 _GLOB = "take the files of folders that match this instead, such as '*.q' or 'models/*.sql'; may be repeated"
+_SCHEMAS = 'a file of JSON with the columns of tables and paths, as in {"s3a://lake/orders": "id INT"}; may be repeated'
+_PY_FILES = "a folder, a zip or a module that scripts import; may be repeated"
+_ALLOW = "a module that reaches other systems, such as requests, and is loaded in scripts all the same; may be repeated"
+_ENV = "a variable of the environment that scripts see, or the name of one that is passed on; may be repeated"
+_TIMEOUT = "how long a script may run; default: 120"
 _DDL = "a file or a folder of SQL that declares tables; may be repeated"
 _CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
 _STORE = "with --diff: where to look for what is downstream: a store or event files; by default what --catalog names"
@@ -69,9 +85,14 @@ _PICTURES = ("mermaid", "dot", "html", "svg")
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("lineage", description=_DESCRIPTION, epilog=_ENDS)
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.sql", help=_FILES)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=_FILES)
     parser.add_argument("--ddl", action="append", default=[], type=Path, metavar="DDL.sql", help=_DDL)
     parser.add_argument("--catalog", action="append", default=[], type=Path, metavar="STORE|EVENTS", help=_CATALOG)
+    parser.add_argument("--schemas", action="append", default=[], type=Path, metavar="FILE.json", help=_SCHEMAS)
+    parser.add_argument("--py-files", action="append", default=[], type=Path, metavar="PATH", help=_PY_FILES)
+    parser.add_argument("--allow", action="append", default=[], metavar="MODULE", help=_ALLOW)
+    parser.add_argument("--env", action="append", default=[], metavar="NAME[=VALUE]", help=_ENV)
+    parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help=_TIMEOUT)
     parser.add_argument("--diff", metavar="BASE", help="show what changed since a revision of git, such as origin/main")
     parser.add_argument("--store", type=Path, metavar="STORE|EVENTS", help=_STORE)
     parser.add_argument("--cache", type=Path, metavar="DIR", help=_CACHE)
@@ -106,14 +127,14 @@ def run(options: argparse.Namespace) -> int:
     try:
         refuse_schemas([*options.catalog, *([options.store] if options.store is not None else [])])
         project = None if options.manifest is None else read_project(options.manifest)
-        tables = [*_tables(options.catalog), *(() if project is None else project.tables)]
+        known = _known(options)
+        known.tables += () if project is None else project.tables
         now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files, globs=options.glob)]
         base = None if options.diff is None else _base(options)
         now, base = _as_models(now, project), base and _as_models(base, project)
-        found = lineage_of_answers(_answers(now, tables, options), tables, options.dialect)
+        found = _lineage(now, known, options)
         if base is not None:
-            before = lineage_of_answers(_answers(base, tables, options), tables, options.dialect)
-            return _diff(found, before, options)
+            return _diff(found, _lineage_at(base, known, options), options)
     except (LineageError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
@@ -129,6 +150,43 @@ def run(options: argparse.Namespace) -> int:
 def _gates(options: argparse.Namespace) -> frozenset[str]:
     """Return what the exit code is to say."""
     return frozenset(each.strip() for names in options.fail_on or ["short"] for each in names.split(","))
+
+
+def _lineage(
+    scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace, folder: Path | None = None
+) -> tuple[StatementLineage, ...]:
+    """Return the lineage of files; `folder` is where they are as they were in a revision, if that is asked for."""
+
+    def of_sql(files: Sequence[Script], tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
+        return lineage_of_answers(_answers(files, tables, options), tables, options.dialect)
+
+    if not any(is_script(Path(each.name)) for each in scripts):
+        return of_sql(scripts, known.tables)
+    settings = ScriptSettings(
+        tuple(options.passed_on),
+        tuple(str(each.resolve()) for each in options.py_files),
+        _variables(options.env),
+        tuple(options.allow),
+        options.timeout,
+        pairs(options.conf),
+    )
+    return lineage_of_files(scripts, known, settings, of_sql, folder=folder)
+
+
+def _lineage_at(
+    scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace
+) -> tuple[StatementLineage, ...]:
+    """Return the lineage of files as they were in the revision to compare with."""
+    if not any(is_script(Path(each.name)) for each in scripts):
+        return _lineage(scripts, known, options)
+    with files_at(options.diff) as folder:
+        return _lineage(scripts, known, options, folder)
+
+
+def _variables(given: Iterable[str]) -> dict[str, str]:
+    """Return variables of the environment: those with a value, and those of this process that are only named."""
+    parts = [each.partition("=") for each in given]
+    return {name: value if is_set else os.environ.get(name, "") for name, is_set, value in parts}
 
 
 def _refusal(options: argparse.Namespace) -> str:
@@ -186,7 +244,8 @@ def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
     """Print what statements lack to standard error, each once, and return the exit code for it."""
     for cause in outcome_of(found).causes:
         sys.stderr.write(f"{printable(str(cause))}\n")
-    return _PROBLEM if any(fails(each, gates) for each in found) else 0
+    # What a script only notes leaves no lineage open.
+    return _PROBLEM if any(fails(each, gates) and (counts(each) or "any" in gates) for each in found) else 0
 
 
 def _answers(
@@ -219,18 +278,21 @@ class _Progress:
             complain(f"{done:,} of {whole:,} statements")
 
 
-def _tables(paths: list[Path]) -> list[DeclaredTable]:
-    """Return the tables that a store or event files know."""
-    if not paths:
-        return []
-    problems: list[str] = []
-    with opened_from(paths, problems) as store:
-        found = [
-            DeclaredTable(each.parts, each.columns, identifier=Identifier(each.namespace, each.name))
-            for each in table_schemas(store.tables)
-        ]
-    for problem in problems:
-        complain(problem)
+def _known(options: argparse.Namespace) -> KnownColumns:
+    """Return what files of schemas, and a store or event files, know of tables and other places."""
+    found = KnownColumns()
+    if options.catalog:
+        problems: list[str] = []
+        with opened_from(options.catalog, problems) as store:
+            found.tables += [
+                DeclaredTable(each.parts, each.columns, identifier=Identifier(each.namespace, each.name))
+                for each in table_schemas(store.tables)
+            ]
+            found.add_datasets(dataset_columns(store.tables))
+        for problem in problems:
+            complain(problem)
+    for file in options.schemas:
+        found.read(file, str(Path.cwd()))
     return found
 
 

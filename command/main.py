@@ -32,7 +32,7 @@ _COMMANDS = {
     "recover": ("store.recover", "plan and carry out the recovery from a wrong version"),
     "checkpoint": ("store.checkpoint", "set a streaming query's checkpoint back"),
     "view": ("view", "write lineage as a page for the browser"),
-    "lineage": ("lineage", "the lineage of files of SQL, without running them"),
+    "lineage": ("lineage", "the lineage of files of SQL and of PySpark scripts before they run"),
 }
 """Each command with the module below `command` that adds it, and with its line in the help."""
 
@@ -40,6 +40,7 @@ _OF_THE_AGENT = frozenset({"doctor", "replay", "send", "spool"})
 """The commands that need no extra."""
 
 _INTERRUPTED = 130
+_LINEAGE = "lineage"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,8 +85,11 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     name = _COMMANDS[command][0]
     module, below = import_module(f"openlineage_pyspark.command.{name}"), parser.add_subparsers()
     module.add_question(below, command) if name == _QUESTIONS else module.add_to(below)
-    options = parser.parse_args(arguments[named:])
-    options.command = command
+    own = list(arguments[named:])
+    # What follows is for the scripts whose lineage is asked for.
+    end = own.index("--") if command == _LINEAGE and "--" in own else len(own)
+    options = parser.parse_args(own[:end])
+    options.command, options.passed_on = command, own[end + 1 :]
     return options
 
 

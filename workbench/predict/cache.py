@@ -39,7 +39,7 @@ def read_answers(folder: Path, key: str) -> tuple[StatementAnswer, ...] | None:
     """Return what is kept under a key; None if there is nothing, or it can't be read."""
     try:
         document = json.loads((folder / f"{key}{_ENDING}").read_text(encoding="utf-8"))
-        return tuple(_answer(each) for each in document)
+        return tuple(answer_of_document(each) for each in document)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -54,7 +54,7 @@ def keep_answers(folder: Path, key: str, answers: Sequence[StatementAnswer]) -> 
     folder.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump([_document(each) for each in answers], file)
+        json.dump([document_of_answer(each) for each in answers], file)
     # Another process may write the same one.
     os.replace(name, folder / f"{key}{_ENDING}")  # noqa: PTH105 (the name is a text)
     kept = sorted(folder.glob(f"*{_ENDING}"), key=lambda path: path.stat().st_mtime, reverse=True)
@@ -62,7 +62,8 @@ def keep_answers(folder: Path, key: str, answers: Sequence[StatementAnswer]) -> 
         path.unlink(missing_ok=True)
 
 
-def _document(answer: StatementAnswer) -> dict[str, Any]:
+def document_of_answer(answer: StatementAnswer) -> dict[str, Any]:
+    """Return an answer as plain values."""
     analyzed = answer.analyzed
     return {
         "statement": attrs.asdict(answer.statement),
@@ -87,7 +88,8 @@ def _refusal(document: Mapping[str, Any] | None) -> Refusal | None:
     return None if document is None else Refusal(**document)
 
 
-def _answer(document: Mapping[str, Any]) -> StatementAnswer:
+def answer_of_document(document: Mapping[str, Any]) -> StatementAnswer:
+    """Return the answer that `document_of_answer` has made plain."""
     plan = document["plan"]
     analyzed = Analyzed(
         document["kind"],

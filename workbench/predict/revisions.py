@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
+_PYTHON = ".py"
 
 
 def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[str] = ()) -> list[Script]:
@@ -38,7 +39,7 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[
             files = files_in(path, globs)
             if not files:
                 raise TextError(f"{path} holds no files that {_wanted(globs)}", path=str(path))
-        found += [Script(str(file), _text(file), is_ddl) for file in files]
+        found += [Script(str(file), _text(file, is_ddl=is_ddl), is_ddl) for file in files]
     return found
 
 
@@ -49,7 +50,7 @@ def _wanted(globs: Sequence[str]) -> str:
     return f"end with {', '.join(most)} or {last}, and no notebooks: --glob names others"
 
 
-def _text(file: Path) -> str:
+def _text(file: Path, *, is_ddl: bool) -> str:
     """
     Return the text of a file.
 
@@ -60,7 +61,8 @@ def _text(file: Path) -> str:
     except OSError as problem:
         raise TextError(f"{file} can't be read: {problem.strerror}", path=str(file)) from problem
     text = _decoded(read)
-    if file.suffix.lower() in NOTEBOOK_ENDINGS and not is_notebook(text):
+    is_script = file.suffix.lower() == _PYTHON and not is_ddl
+    if file.suffix.lower() in NOTEBOOK_ENDINGS and not is_script and not is_notebook(text):
         why = "files of this language are read if they are notebooks that Databricks has exported"
         raise TextError(f"{file} is no SQL: {why}", path=str(file))
     return text

@@ -198,24 +198,26 @@ class ScriptSession:
     Args:
         spark: a session of its own, which `throw_away_session` makes.
         tables: the tables that are known. Those that statements make are added.
+        is_first: whether no other session of the same Spark shares the tables.
     """
 
-    def __init__(self, spark: Any, tables: DeclaredTables) -> None:
+    def __init__(self, spark: Any, tables: DeclaredTables, *, is_first: bool = True) -> None:
         self._spark = spark
         self._tables = tables
         self._jvm = spark._jvm
         self._gateway = spark.sparkContext._gateway
         self._old = str(spark.version).startswith("3.")
-        loader = _loader(self._gateway)
-        # Spark loads the catalogs by their names, with this thread's loader.
-        self._jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
-        self._methods = {each.getName(): each for each in loader.loadClass(_CLASS).getMethods()}
-        # The class outlives the session before in this process, such as that of the other side of a comparison.
-        self._call("clear")
+        self._loader = _loader(self._gateway)
+        self.use_from_this_thread()
+        self._methods = {each.getName(): each for each in self._loader.loadClass(_CLASS).getMethods()}
+        if is_first:
+            # The class outlives the session before in this process, such as that of the other side of a comparison.
+            self._call("clear")
         self._catalogs = {SPARK_CATALOG}
         self._put_in_front()
         self._databases = {"default"}
         self._put: set[Parts] = set()
+        self._made: list[DeclaredTable] = []
         self._from_text: dict[Parts, str] = {}
         self._made: set[Parts] = set()
         self._loops: tuple[Loop, ...] = ()
@@ -231,6 +233,10 @@ class ScriptSession:
         self._stubs: list[str] = []
         self._declared: set[str] = set()
         self._of_type: set[str] = set()
+
+    def use_from_this_thread(self) -> None:
+        """Have Spark find the catalogs: it loads them by their names, with the loader of the thread that asks."""
+        self._jvm.java.lang.Thread.currentThread().setContextClassLoader(self._loader)
 
     def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
         """
@@ -369,11 +375,34 @@ class ScriptSession:
             from_text: the place of the statement that makes it, if Spark refuses that, so that its types are not known.
         """
         self._tables.put(table)
+        self._made.append(table)
         self._put.discard(table.key)
         self._from_text.pop(table.key, None)
         if from_text:
             self._from_text[table.key] = from_text
         self._know(table.parts)
+
+    def made(self) -> tuple[DeclaredTable, ...]:
+        """Return the tables that were made known since this was last asked."""
+        found, self._made = tuple(self._made), []
+        return found
+
+    def known(self, parts: Parts) -> DeclaredTable | None:
+        """Return a declared table by its whole name; None if there is none."""
+        return self._tables.get(parts)
+
+    def with_known(self, action: Callable[[], Any]) -> Any:
+        """
+        Do something in Spark with all that is known here, and return what it gives.
+
+        Args:
+            action: asks Spark to analyze something, perhaps several times: until it misses nothing that is known.
+
+        Raises:
+            AnalysisException: Spark refuses it with all that is known, too.
+        """
+        self.use_from_this_thread()
+        return self._retried(action)
 
     def _placed(self, refusal: Refusal) -> Refusal:
         """Return a refusal without the place of the error if that is not one in the statement as it stands."""
@@ -817,20 +846,34 @@ class ScriptSession:
         return found
 
 
-_LOADERS: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_LOADERS: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
 def _loader(gateway: Any) -> Any:
-    """Return what loads the catalogs, compiled once per JVM by the Janino that Spark brings."""
-    if gateway not in _LOADERS:
+    """Return what loads the catalogs."""
+    text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
+    return compiled_classes(gateway, _CLASS, text).getClassLoader()
+
+
+def compiled_classes(gateway: Any, name: str, text: str) -> Any:
+    """
+    Return a class of Java, compiled once per JVM by the Janino that Spark brings.
+
+    Args:
+        gateway: py4j's gateway.
+        name: the full name of the class.
+        text: its source.
+    """
+    known = _LOADERS.setdefault(gateway, {})
+    if name not in known:
         jvm = gateway.jvm
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setSourceVersion(_JAVA_VERSION)
         compiler.setTargetVersion(_JAVA_VERSION)
         compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-        compiler.cook(resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8"))
-        _LOADERS[gateway] = compiler.getClassLoader()
-    return _LOADERS[gateway]
+        compiler.cook(text)
+        known[name] = compiler.getClassLoader().loadClass(name)
+    return known[name]
 
 
 @contextmanager
@@ -1032,7 +1075,12 @@ def _is_literal(expression: Any) -> bool:
 def _is_kept(parsed: Any) -> bool:
     """Return whether a SET would change what the session must keep."""
     setting = parsed.kv()
-    return bool(setting.isDefined()) and str(setting.get()._1()).lower().startswith(_KEPT_SETTINGS)
+    return bool(setting.isDefined()) and is_kept_setting(str(setting.get()._1()))
+
+
+def is_kept_setting(key: str) -> bool:
+    """Return whether a setting is one that the session must keep as it is."""
+    return key.lower().startswith(_KEPT_SETTINGS)
 
 
 def _set_log_level_of_pyspark(level: int) -> int:

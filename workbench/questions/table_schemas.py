@@ -60,6 +60,14 @@ def table_schemas(tables: QueriedTables) -> tuple[TableSchema, ...]:
     return tuple(sorted(found, key=lambda each: (each.parts, each.namespace, each.name)))
 
 
+def dataset_columns(tables: QueriedTables) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
+    """Yield each dataset that has columns under each of its names: the namespace, the name, and the columns."""
+    columns = _columns(tables)
+    for dataset_id, _, namespace, name in tables.query(_NAMES):
+        if columns.get(dataset_id):
+            yield namespace, name, columns[dataset_id]
+
+
 def _is_table(name: str) -> bool:
     """Return whether a name may be that of a table in a catalog, and not a path or a topic."""
     parts = name.split(".")

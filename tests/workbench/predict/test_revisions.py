@@ -70,10 +70,16 @@ def test_a_folder_has_hive_files_and_notebooks_of_databricks_then_and_now(reposi
     assert [script.name for script in scripts_at("HEAD", [Path("sql/e.py")])] == ["sql/e.py"]
 
 
-def test_a_file_of_python_that_is_no_notebook_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "is_ddl"), [("a.scala", False), ("a.r", False), ("a.py", True)])
+def test_a_file_of_another_language_that_is_no_notebook_is_refused(tmp_path: Path, name: str, *, is_ddl: bool) -> None:
+    (tmp_path / name).write_text("x = 1", "utf-8")
+    with pytest.raises(TextError, match=rf"{name} is no SQL: files of this language are read if they are notebooks"):
+        scripts_now([tmp_path / name], is_ddl=is_ddl)
+
+
+def test_a_script_of_python_is_taken_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1", "utf-8")
-    with pytest.raises(TextError, match=r"a\.py is no SQL: files of this language are read if they are notebooks"):
-        scripts_now([tmp_path / "a.py"])
+    assert scripts_now([tmp_path / "a.py"]) == [Script(str(tmp_path / "a.py"), "x = 1")]
 
 
 def test_files_in_folders_keep_their_order(repository: Path) -> None:

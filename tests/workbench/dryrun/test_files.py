@@ -1,0 +1,53 @@
+"""Which files are scripts, and the files of another revision beside them."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.workbench.dryrun.files import counts, files_at, is_script
+from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
+from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def git(folder: Path, *arguments: str) -> None:
+    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments]
+    subprocess.run(command, check=True, cwd=folder, capture_output=True)
+
+
+def test_a_file_of_python_is_a_script_unless_it_is_a_notebook(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("x = 1\n", "utf-8")
+    (tmp_path / "notebook.py").write_text("# Databricks notebook source\n", "utf-8")
+    names = ("job.py", "notebook.py", "gone.py", "a.sql")
+    assert [is_script(tmp_path / name) for name in names] == [True, False, True, False]
+
+
+def test_the_files_of_a_revision_are_those_that_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "steps.py").write_text("old\n", "utf-8")
+    (tmp_path / "outside").symlink_to("/etc/passwd")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "one")
+    (tmp_path / "jobs" / "steps.py").write_text("new\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    with files_at("HEAD") as folder:
+        assert (folder / "jobs" / "steps.py").read_text("utf-8") == "old\n"
+        assert not (folder / "outside").exists()
+    monkeypatch.chdir(tmp_path / "jobs")
+    with files_at("HEAD") as folder:
+        assert [each.name for each in folder.iterdir()] == ["steps.py"]
+    with pytest.raises(TextError, match=r"git: .*nowhere"), files_at("nowhere"):
+        pass
+
+
+@pytest.mark.parametrize(("code", "expected"), [("DECISION", False), ("UNKNOWN_SCHEMA", True), ("REFUSED", True)])
+def test_what_a_script_only_notes_is_no_failure(code: str, *, expected: bool) -> None:
+    statement = ScriptStatement("", "job.py", 1, 1)
+    assert counts(StatementLineage(statement, problem=Problem("job.py", 1, 1, code, "x"))) == expected
+    assert not counts(StatementLineage(statement))

@@ -1,0 +1,120 @@
+"""What a script may not do is refused in its process, and named by its line; a Spark is not needed for that."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+
+DRIVER = """
+import os, sys
+from pathlib import Path
+from openlineage_pyspark.workbench.dryrun.effects import Effects
+from openlineage_pyspark.workbench.dryrun.environment import hide_environment
+from openlineage_pyspark.workbench.dryrun.guard import Guard
+from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
+from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+from openlineage_pyspark.workbench.dryrun.stage import Stage
+request = ScriptRequest.of_text(Path(sys.argv[1]).read_text())
+stage = Stage(request, 1)
+hide_environment(stage)
+Finder(stage, request.allowed, guarded_imports(request.source)).install()
+Effects(stage, request.scratch).install()
+Guard(stage, 1, request.scratch).install()
+try:
+    exec(compile(request.source, request.path, "exec"), {"__name__": "__main__"})
+except BaseException as problem:
+    stage.tell("raised", what=type(problem).__name__)
+"""
+
+
+def told(folder: Path, source: str, **settings: object) -> list[tuple[object, ...]]:
+    """Return what a script has told: a line and a code for each problem, and what it raised at last."""
+    (work := folder / "work").mkdir()
+    (scratch := folder / "scratch").mkdir()
+    (work / "job.py").write_text(source, "utf-8")
+    place, here = str(work / "job.py"), str(work)
+    request = ScriptRequest("job.py", place, source, (), here, str(scratch), here, **settings)  # type: ignore[arg-type]
+    (scratch / "request.json").write_text(request.to_text(), "utf-8")
+    command = [sys.executable, "-c", DRIVER, str(scratch / "request.json")]
+    variables = {**os.environ, "A_SECRET": "token"}
+    done = subprocess.run(command, check=True, capture_output=True, cwd=work, env=variables)
+    lines = list(map(json.loads, done.stdout.splitlines()))
+    assert [each.name for each in work.iterdir()] == ["job.py"]
+    return [(each["what"],) if each["k"] == "raised" else (each["spot"]["line"], each["code"]) for each in lines]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "import socket; socket.create_connection(('127.0.0.1', 9))",
+        "import socket; socket.socket().bind(('0.0.0.0', 0))",
+        "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9/')",
+        "import os; os.fork()",
+        "import os; os.execv('/bin/true', ['true'])",
+        "import subprocess; subprocess.Popen(['true'])",
+        "import multiprocessing; multiprocessing.Process(target=print).start()",
+        "import os; os.kill(os.getppid(), 15)",
+        "open('/root/.aws/credentials')",
+        "import pathlib; pathlib.Path('/proc/self/environ').read_bytes()",
+        "import os; os.listdir('/root/.ssh')",
+        "import os; os.open('new', os.O_CREAT | os.O_RDWR)",
+        "import sqlite3; sqlite3.connect('new.db')",
+    ],
+)
+def test_what_reaches_out_of_the_process_is_refused(tmp_path: Path, wanted: str) -> None:
+    found = told(tmp_path, f"\n\n{wanted}\n")
+    assert (3, "REFUSED") in found
+    assert found[-1] in (("RefusedError",), ("URLError",))
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        "import os; os.remove('job.py')",
+        "import os; os.makedirs('a/b', exist_ok=True)",
+        "import shutil; shutil.rmtree('.')",
+        "import shutil; shutil.copy('job.py', 'other.py')",
+        "import pathlib; pathlib.Path('job.py').unlink()",
+        "import pathlib; pathlib.Path('x').mkdir()",
+        "import pathlib; pathlib.Path('x').write_text('y')",
+        "import subprocess; assert subprocess.run(['false']).returncode == 0",
+        "import subprocess; assert subprocess.check_output('true', shell=True) == ''",
+        "import os; os.system('rm job.py')",
+        "import logging; logging.basicConfig(filename='job.log'); logging.warning('x')",
+    ],
+)
+def test_what_changes_files_or_starts_programs_is_told_and_not_done(tmp_path: Path, done: str) -> None:
+    assert told(tmp_path, f"\n{done}\n") == [(2, "NOT_DONE")]
+
+
+def test_a_file_that_a_script_writes_is_there_for_it_alone(tmp_path: Path) -> None:
+    source = "import tempfile\nopen('a', 'w').write('x')\nassert open('a').read() == 'x'\ntempfile.TemporaryFile('w')\n"
+    assert told(tmp_path, source)[0] == (2, "NOT_DONE")
+
+
+def test_the_environment_is_hidden_but_for_what_was_given(tmp_path: Path) -> None:
+    source = (
+        "import os\nassert os.environ.get('A_SECRET') is None\nassert 'A_SECRET' not in os.environ\n"
+        "assert os.environ['GIVEN'] == 'x'\nassert os.environ['A_SECRET'] == '{A_SECRET}'\n"
+        "assert os.getenv('B', 'c') == 'c'\n"
+    )
+    assert told(tmp_path, source, variables={"GIVEN": "x"}) == [(5, "STAND_IN")]
+
+
+def test_clients_and_absent_modules_have_stand_ins_unless_they_are_allowed(tmp_path: Path) -> None:
+    source = (
+        "import boto3\nfrom botocore.exceptions import ClientError\nimport nowhere.at_all as n\n"
+        "try:\n    boto3.client('s3').upload(n.x)\nexcept ClientError:\n    pass\n"
+        "try:\n    import nothing\nexcept ImportError:\n    pass\nelse:\n    raise SystemExit\nimport json\n"
+    )
+    assert told(tmp_path, source) == [(1, "STAND_IN"), (2, "STAND_IN"), (3, "STAND_IN")]
+
+
+def test_an_allowed_module_is_loaded_as_it_is(tmp_path: Path) -> None:
+    assert told(tmp_path, "import requests\nassert requests.Session().headers\n", allowed=("requests",)) == []

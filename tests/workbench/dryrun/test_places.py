@@ -1,0 +1,133 @@
+"""The datasets at the places that readers and writers are given, and the files that give their columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.workbench.dryrun.places import DataPlace, datasets_of, key_of_dataset, place_of
+from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns, columns_of_ddl
+from openlineage_pyspark.workbench.dryrun.values import with_quoted_operators, with_values
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def named(format_: str, options: dict[str, str], *paths: str, streamed: bool = False) -> list[tuple[str, str]]:
+    """Return the namespaces and names of what is at a place."""
+    place = place_of(format_, options, paths, "/work", streamed=streamed)
+    found = datasets_of(DataPlace.of_text(place.to_text()))
+    return [(each.identifier.namespace, each.identifier.name) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("s3a://lake/raw/orders/", ("s3://lake", "raw/orders")),
+        ("data/orders", ("file", "/work/data/orders")),
+        ("/data//orders/./x", ("file", "/data/orders/x")),
+        ("s3a://lake/in/*.parquet", ("s3://lake", "in")),
+        ("s3a://lake/in/{2024,2025}/x", ("s3://lake", "in")),
+        ("s3a://lake/{bucket}/x", ("s3://lake", "{bucket}/x")),
+        ("/out/part-00000-1.parquet", ("file", "/out")),
+        ("abfss://c@a.dfs.core.windows.net/x", ("abfss://c@a.dfs.core.windows.net", "x")),
+    ],
+)
+def test_a_path_is_the_dataset_that_the_listener_names(path: str, expected: tuple[str, str]) -> None:
+    assert named("parquet", {}, path) == [expected]
+
+
+def test_several_paths_are_several_datasets_each_once() -> None:
+    assert named("csv", {}, "/a", "/b", "/a/") == [("file", "/a"), ("file", "/b")]
+
+
+def test_a_path_may_be_an_option() -> None:
+    assert named("delta", {"Path": "s3a://lake/t"}) == [("s3://lake", "t")]
+
+
+def test_a_table_over_jdbc_is_named_by_its_url_without_its_login() -> None:
+    options = {"url": "jdbc:postgresql://u:secret@db:5433/shop", "dbtable": "orders", "password": "secret"}
+    assert named("jdbc", options) == [("postgres://db:5433", "shop.public.orders")]
+    assert "secret" not in place_of("jdbc", {"password": "secret"}, (), "/").to_text()
+
+
+def test_a_query_over_jdbc_is_the_tables_that_it_names() -> None:
+    options = {"url": "jdbc:mysql://db/shop", "query": "SELECT a FROM orders o JOIN items i ON o.id = i.id"}
+    assert named("jdbc", options) == [("mysql://db:3306", "shop.orders"), ("mysql://db:3306", "shop.items")]
+
+
+def test_topics_are_those_that_options_name() -> None:
+    servers = {"kafka.bootstrap.servers": "b:9092,a:9092"}
+    assert named("kafka", {**servers, "subscribe": "x, y"}) == [("kafka://a:9092", "x"), ("kafka://a:9092", "y")]
+    assert named("kafka", {**servers, "assign": '{"z": [0]}'}) == [("kafka://a:9092", "z")]
+    assert named("kafka", {**servers, "assign": "no JSON"}) == []
+    assert named("kafka", {**servers, "subscribePattern": "x.*"}) == []
+
+
+def test_another_connector_is_named_by_its_options_as_the_listener_does() -> None:
+    assert named("bigquery", {"table": "p.d.t"}) == [("bigquery", "p.d.t")]
+    assert named("com.example.any", {"table": "t", "token": "secret"}) == [
+        ("datasource:any", "com.example.any(table=t)")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ddl", "expected"),
+    [
+        ("a INT, b DECIMAL(10, 2)", (("a", "INT"), ("b", "DECIMAL ( 10 , 2 )"))),
+        ("`odd name` STRING NOT NULL COMMENT 'x, y'", (("odd name", "STRING"),)),
+        ("s STRUCT<a: INT, b: ARRAY<STRING>>", (("s", "STRUCT < a : INT , b : ARRAY < STRING > >"),)),
+        ("a: INT", (("a", "INT"),)),
+        ("a", ()),
+        ("", ()),
+    ],
+)
+def test_columns_are_read_from_ddl(ddl: str, expected: tuple[tuple[str, str], ...]) -> None:
+    assert columns_of_ddl(ddl) == expected
+
+
+def test_a_file_of_schemas_gives_tables_and_places(tmp_path: Path) -> None:
+    file = tmp_path / "schemas.json"
+    file.write_text('{"shop.orders": "id INT", "s3a://lake/x/": "a INT", "postgres://db:1/a.b.c": "d INT"}', "utf-8")
+    known = KnownColumns()
+    known.read(file, "/work")
+    assert [(each.parts, each.columns) for each in known.tables] == [(("shop", "orders"), (("id", "INT"),))]
+    assert known.places[key_of_dataset(Identifier("s3://lake", "x"))] == (("a", "INT"),)
+    assert known.places[key_of_dataset(Identifier("postgres://db:1", "a.b.c"))] == (("d", "INT"),)
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"a": ""}', '{"a": 1}', '{"a": "b"}'])
+def test_a_file_that_gives_no_schemas_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "schemas.json"
+    file.write_text(text, "utf-8")
+    with pytest.raises(TextError, match=r"schemas\.json"):
+        KnownColumns().read(file, "/")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<(price, 0)", "`<`(price, 0)"),
+        ("and(<=>(a, b), not(in(c, 1, -2)))", "`and`(`<=>`(a, b), `not`(`in`(c, 1, -2)))"),
+        ("s.price", "s.price"),
+        ("CAST(a AS INT)", "CAST(a AS INT)"),
+        ("concat(a, '<(x)')", "concat(a, '<(x)')"),
+        ("a - (b)", "a - (b)"),
+    ],
+)
+def test_an_operator_that_spark_writes_as_a_function_is_one_in_backticks(text: str, expected: str) -> None:
+    assert with_quoted_operators(text) == expected
+
+
+def test_the_values_of_parameters_are_written_into_a_statement() -> None:
+    text = "INSERT INTO t SELECT ':day', `:day`, a FROM s WHERE d = :day AND n = :n -- :day"
+    given = {"day": "it's", "n": 5}
+    assert (
+        with_values(text, given) == "INSERT INTO t SELECT ':day', `:day`, a FROM s WHERE d = 'it\\'s' AND n = 5 -- :day"
+    )
+    assert (
+        with_values("DELETE FROM t WHERE a = ? AND b = ?", [None, True]) == "DELETE FROM t WHERE a = NULL AND b = TRUE"
+    )
+    assert with_values("SELECT 1", None) == "SELECT 1"

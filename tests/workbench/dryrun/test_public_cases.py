@@ -1,0 +1,98 @@
+"""
+The public cases that are Python, as scripts without data: scored by what the cases expect.
+
+By default each fifth case is asked; SAME_ANSWERS=all asks all of them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
+from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+SHARED = Path(__file__).parents[4] / "shared" / "conformance"
+EACH = 1 if os.environ.get("SAME_ANSWERS") == "all" else 5
+FOLDER = "/data/case"
+BEGIN = [
+    "from pyspark.sql import SparkSession, Window, functions as F, types as T",
+    "spark = SparkSession.builder.getOrCreate()",
+    f"tmp = {FOLDER!r}",
+]
+
+
+def module_at(name: str, path: Path) -> ModuleType:
+    """Return the module in a file."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def python_cases() -> list[dict[str, Any]]:
+    """Return the cases that are Python, and need no connector."""
+    every = [
+        case for file in sorted((SHARED / "cases").glob("*.yaml")) for case in yaml.safe_load(file.read_text("utf-8"))
+    ]
+    return [
+        case
+        for case in every
+        if isinstance(case["run"], dict)
+        and "python" in case["run"]
+        and not case.get("requires")
+        and not case["expect"].get("fails")
+        # What writes nothing makes no statement.
+        and {"output", "outputs"} & case["expect"].keys()
+        and case["expect"].get("output", "") is not None
+    ]
+
+
+def script_of(case: dict[str, Any]) -> tuple[str, int]:
+    """Return a case as a script, and the last line of what it only prepares."""
+    lines = list(BEGIN)
+    for each in case.get("setup") or []:
+        sql = [] if isinstance(each, dict) else [f"spark.sql({each.replace('{tmp}', FOLDER)!r})"]
+        lines += each["python"].splitlines() if isinstance(each, dict) else sql
+    return "\n".join([*lines, *case["run"]["python"].splitlines(), ""]), len(lines)
+
+
+@pytest.mark.any_spark
+@pytest.mark.long
+def test_each_public_case_of_python_has_the_lineage_that_it_expects(real_spark: None, tmp_path: Path) -> None:
+    if not SHARED.is_dir():
+        pytest.skip("there are no public cases: ../shared/conformance beside the repository")
+    scoring = module_at("score_of_python_cases", SHARED / "score.py")
+    of_sql = module_at("cases_of_sql", Path(__file__).parents[1] / "predict" / "test_same_answers.py")
+    wrong = {}
+    with ScriptRunner({}) as runner:
+        for case in python_cases()[::EACH]:
+            source, prepared = script_of(case)
+            (script := tmp_path / "case.py").write_text(source, "utf-8")
+            here = str(tmp_path)
+            told = runner.run(ScriptRequest(case["id"], str(script), source, (), here, "", here))
+            every = lineage_of_script(told, ())
+            found = [each for each in every if each.statement.line > prepared]
+            events = [of_sql.as_event(each) for each in found if each.lineage is not None]
+            scored, why = scoring.score(case, {"events": events, "tmp": FOLDER})
+            # What is named is no wrong answer.
+            if not all(scored.get(name, True) for name in of_sql.SCORED) and not any(each.problem for each in every):
+                wrong[case["id"]] = why
+    assert wrong.keys() <= OTHERWISE.keys(), wrong
+
+
+OTHERWISE = dict.fromkeys(
+    ("spline-alter-set-location", "spline-read-and-write-same-uri", "spline-save-as-table-append-existing"),
+    "where a table lies is not known here: it is named by its catalog, also if it is read by its path",
+)
+"""The cases that have other answers without data and without a word of it, and why."""

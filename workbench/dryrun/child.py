@@ -1,0 +1,168 @@
+"""
+The process of one script: it makes a session without data, has PySpark use the stage, and runs the script.
+
+Whoever starts it gives the name of a file with the request, and the descriptor of a file that gets what is told. It may
+end at any time, by itself or by a signal: what it has told until then is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import tempfile
+import threading
+import traceback
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from openlineage_pyspark.errors import LineageError
+from openlineage_pyspark.workbench.dryrun.effects import Effects
+from openlineage_pyspark.workbench.dryrun.environment import hide_environment
+from openlineage_pyspark.workbench.dryrun.guard import Guard, RefusedError
+from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
+from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
+from openlineage_pyspark.workbench.dryrun.patched import Patches, names_of_notebook, own_session
+from openlineage_pyspark.workbench.dryrun.records import Spot
+from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET, ScriptRequest
+from openlineage_pyspark.workbench.dryrun.session import attached_session
+from openlineage_pyspark.workbench.dryrun.stage import Stage, shortened
+from openlineage_pyspark.workbench.predict.declared import DeclaredTables
+from openlineage_pyspark.workbench.predict.scripts import analyzed
+from openlineage_pyspark.workbench.predict.session import ScriptSession
+from openlineage_pyspark.workbench.predict.statements import statements_of
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_MEGABYTE = 1024 * 1024
+_SCRIPT_ENDED = 0
+
+
+def main() -> None:
+    """Run the script of a request: the arguments are the file of the request, and the descriptor for what is told."""
+    out = int(sys.argv[2])
+    request = ScriptRequest.of_text(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    stage = Stage(request, out)
+    try:
+        _run(stage)
+    except LineageError as problem:
+        stage.tell("failed", message=str(problem))
+    leave(_SCRIPT_ENDED)
+
+
+def leave(status: int) -> NoReturn:
+    """End at once: neither the script's handlers nor the JVM's end is waited for."""
+    os._exit(status)
+
+
+def _run(stage: Stage) -> None:
+    request = stage.request
+    tempfile.tempdir = request.scratch
+    port, secret = int(os.environ.pop(PORT)), os.environ.pop(SECRET)
+    spark = attached_session(port, secret, request.conf)
+    tables = DeclaredTables(request.tables)
+    session = ScriptSession(own_session(spark), tables)
+    for name, text in request.ddl:
+        for statement in statements_of(text, name):
+            analyzed(session, statement)
+    session.made()
+    patches = Patches(spark, tables, session, stage)
+    # The probe is compiled, and settings are read, before the doors are closed.
+    patches.world.plan(spark.range(0))
+    patches.apply()
+    install_lakes(patches)
+    _close_the_doors(stage, port, str(spark.sparkContext._temp_dir))
+    _perform(stage)
+    _wait_for_threads()
+    stage.tell("end")
+
+
+def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
+    """Leave the script nothing but its folder, its arguments, and what it was given."""
+    request = stage.request
+    sys.dont_write_bytecode = True
+    sys.argv = [request.path, *request.arguments]
+    sys.path[:] = [str(Path(request.path).parent), *request.python_path, *(each for each in sys.path if each)]
+    os.chdir(request.begins)
+    hide_environment(stage)
+    Finder(stage, request.allowed, guarded_imports(request.source)).install()
+    Effects(stage, sparks_folder).install()
+    limit = _taken() + request.megabytes * _MEGABYTE
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    threading.Thread(target=_watch, args=(stage, threading.main_thread().ident), daemon=True).start()
+    Guard(stage, port, sparks_folder).install()
+
+
+def _taken() -> int:
+    """Return how much memory the process has taken until now."""
+    pages = (
+        Path("/proc/self/statm").read_text(encoding="utf-8").split()[0] if Path("/proc/self/statm").exists() else "0"
+    )
+    return int(pages) * resource.getpagesize()
+
+
+def _watch(stage: Stage, main_thread: int | None) -> None:
+    """End the process when its time is over, and tell at which line it was."""
+    over = threading.Event()
+    over.wait(stage.request.seconds)
+    frame = sys._current_frames().get(main_thread or 0)
+    spot = Spot(stage.request.name, 1)
+    while frame is not None:
+        if stage.is_users(frame.f_code.co_filename):
+            spot = stage.spot_of(frame.f_code.co_filename, frame.f_lineno)
+            break
+        frame = frame.f_back
+    seconds = stage.request.seconds
+    stage.problem("TIME_OVER", f"the script has not ended after {seconds} seconds, and is ended here (--timeout)", spot)
+    leave(_SCRIPT_ENDED)
+
+
+def _perform(stage: Stage) -> None:
+    """Run the script as `python script.py` does, and tell how it fails if it does."""
+    request = stage.request
+    module = types.ModuleType("__main__")
+    vars(module).update({"__file__": request.path, "__builtins__": __builtins__})
+    sys.modules["__main__"] = module
+    if request.cells:
+        vars(module).update(names_of_notebook())
+    try:
+        code = compile(request.source, request.path, "exec", dont_inherit=True)
+        exec(code, vars(module))  # noqa: S102 (this is what the user asks for)
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            said = end.code if isinstance(end.code, str) else f"the status {end.code}"
+            stage.problem("SCRIPT_ENDED", f"the script ends here with {shortened(str(said))}", _spot_of(stage, end))
+    except SyntaxError as problem:
+        spot = stage.spot_of(str(problem.filename), problem.lineno or 1)
+        stage.problem("SCRIPT_FAILED", f"the script is no valid Python: {problem.msg}", spot)
+    except RefusedError:
+        # The guard has told it.
+        return
+    except BaseException as problem:  # noqa: BLE001 (whatever a script raises)
+        said = shortened("".join(traceback.format_exception_only(type(problem), problem)))
+        stage.problem("SCRIPT_FAILED", f"the script fails here: {said}", _spot_of(stage, problem))
+
+
+def _spot_of(stage: Stage, problem: BaseException) -> Spot:
+    """Return the innermost line of the user's code in a traceback."""
+    found = Spot(stage.request.name, 1)
+    trace: TracebackType | None = problem.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if stage.is_users(file):
+            found = stage.spot_of(file, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def _wait_for_threads() -> None:
+    """Wait for the threads that the script has started, as Python does at its end."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The variables of the environment as a script sees them: those that it was given, and stand-ins for the others."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.dryrun.stage import Stage
+
+PASSED_ON = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV")
+"""The variables that every script sees. Others may hold secrets, and a name made of one would be shown to others."""
+
+
+def hide_environment(stage: Stage) -> None:
+    """Leave the variables that the script was given, and have a stand-in for any other one that it must have."""
+    given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    for name in list(os.environ):
+        del os.environ[name]
+    os.environ.update({**given, **stage.request.variables})
+
+    class Environment(type(os.environ)):  # type: ignore[misc]
+        """The environment with stand-ins."""
+
+        def __getitem__(self, key: str) -> str:
+            try:
+                return str(super().__getitem__(key))
+            except KeyError:
+                # `get` asks here too, and has an answer of its own.
+                if not stage.is_users(sys._getframe(1).f_code.co_filename):
+                    raise
+            said = f"the variable {key} of the environment is not set here: its value is taken to be {{{key}}}"
+            stage.problem("STAND_IN", f"{said} (--env {key}=VALUE sets it)")
+            return f"{{{key}}}"
+
+    os.environ.__class__ = Environment

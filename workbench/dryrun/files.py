@@ -1,0 +1,188 @@
+"""The lineage of files of SQL and of PySpark scripts together, in the order in which they run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tarfile
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, lineage_of_script, tables_of_script
+from openlineage_pyspark.workbench.dryrun.notebooks import ENDING, script_of_notebook
+from openlineage_pyspark.workbench.dryrun.records import SOFT
+from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
+from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
+from openlineage_pyspark.workbench.predict.notebooks import is_notebook
+from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+
+    OfSql = Callable[[Sequence[Script], Sequence[DeclaredTable]], tuple[StatementLineage, ...]]
+    """Gives the lineage of files of SQL, with some tables known."""
+
+_PYTHON = ".py"
+
+
+@attrs.frozen
+class ScriptSettings:
+    """
+    How scripts are run.
+
+    Args:
+        arguments: what follows their names in `sys.argv`.
+        python_path: what they find modules in, beside their own folders.
+        variables: the variables of the environment that they see.
+        allowed: the modules that are not replaced by stand-ins.
+        seconds: how long each may run.
+        conf: properties of Spark.
+    """
+
+    arguments: tuple[str, ...] = ()
+    python_path: tuple[str, ...] = ()
+    variables: Mapping[str, str] = attrs.field(factory=dict)
+    allowed: tuple[str, ...] = ()
+    seconds: int = 120
+    conf: Mapping[str, str] = attrs.field(factory=dict)
+
+
+def is_script(path: Path) -> bool:
+    """Return whether a file is a script of Python or a notebook of Jupyter, and none of which the SQL alone is read."""
+    if path.suffix.lower() == ENDING:
+        return True
+    if path.suffix.lower() != _PYTHON:
+        return False
+    try:
+        return not is_notebook(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError):
+        # Whether it was one in another revision, its text there tells.
+        return True
+
+
+def counts(found: StatementLineage) -> bool:
+    """Return whether what is wrong with a statement leaves its lineage open: what a script only notes does not."""
+    return found.problem is not None and found.problem.code not in SOFT
+
+
+def lineage_of_files(
+    scripts: Sequence[Script],
+    known: KnownColumns,
+    settings: ScriptSettings,
+    of_sql: OfSql,
+    *,
+    folder: Path | None = None,
+) -> tuple[StatementLineage, ...]:
+    """
+    Return the lineage of files of SQL and of scripts.
+
+    Args:
+        scripts: the files in the order in which they run.
+        known: what is known of tables and places.
+        settings: how scripts are run.
+        of_sql: gives the lineage of files of SQL.
+        folder: where the files are as they were in another revision; by default they are where their names say.
+
+    Raises:
+        LineageError: no Spark starts.
+        TextError: a notebook is none of Python.
+    """
+    tables, places = list(known.tables), dict(known.places)
+    before: list[Script] = []
+    told: dict[int, tuple[StatementLineage, ...]] = {}
+    with ScriptRunner(settings.conf) as runner:
+        for at, script in enumerate(scripts):
+            if not is_script(Path(script.name)) or is_notebook(script.text):
+                before.append(script)
+                continue
+            ddl = tuple((each.name, each.text) for each in before)
+            lines = runner.run(_request(script, ddl, KnownColumns(tables, places), settings, folder))
+            told[at] = lineage_of_script(lines, known.tables)
+            tables += tables_of_script(lines)
+            places.update(columns_of_script(lines))
+    files = {each.name for each in before}
+    of_files = of_sql(before, tables) if before else ()
+    in_order: list[StatementLineage] = []
+    for at, script in enumerate(scripts):
+        if at in told:
+            in_order += told[at]
+        elif script.name in files:
+            files.discard(script.name)
+            in_order += [each for each in of_files if each.statement.file == script.name]
+    return tuple(in_order)
+
+
+def _request(
+    script: Script,
+    ddl: tuple[tuple[str, str], ...],
+    known: KnownColumns,
+    settings: ScriptSettings,
+    folder: Path | None,
+) -> ScriptRequest:
+    path = Path(script.name).resolve()
+    here = Path.cwd()
+    source, cells = script.text, tuple[int, ...]()
+    if path.suffix.lower() == ENDING:
+        found = script_of_notebook(script.text)
+        if found is None:
+            raise TextError(f"{script.name} is no notebook of Python", path=script.name)
+        source, cells = found
+    within = folder / os.path.relpath(path, here) if folder is not None else path
+    return ScriptRequest(
+        script.name,
+        str(within),
+        source,
+        settings.arguments,
+        str(here),
+        "",
+        str(folder or here),
+        ddl,
+        tuple(known.tables),
+        known.places,
+        settings.conf,
+        settings.variables,
+        settings.python_path,
+        settings.allowed,
+        settings.seconds,
+        cells=cells,
+    )
+
+
+@contextlib.contextmanager
+def files_at(revision: str) -> Iterator[Path]:
+    """
+    Give a folder with all files as they were in a revision, below the current folder: scripts import and read them.
+
+    Args:
+        revision: what git takes for a commit.
+
+    Raises:
+        TextError: git can't give them.
+    """
+    with tempfile.TemporaryDirectory(prefix="openlineage-pyspark-base-") as folder:
+        command = ["git", "archive", "--format=tar", f"{revision}^{{tree}}"]
+        done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 (no shell, and no option)
+        if done.returncode:
+            raise TextError(f"git: {done.stderr.decode('utf-8', 'replace').strip()}")
+        with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
+            _extract(archive, folder)
+        yield Path(folder)
+
+
+def _extract(archive: tarfile.TarFile, folder: str) -> None:
+    """Write the plain files of an archive: links may lead anywhere."""
+    for member in archive:
+        target = Path(folder, member.name)
+        if member.isdir():
+            target.mkdir(parents=True, exist_ok=True)
+        elif member.isfile() and (content := archive.extractfile(member)) is not None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content.read())

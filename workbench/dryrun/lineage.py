@@ -1,0 +1,157 @@
+"""The lineage of what a script has told, in the form that files of SQL have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Dataset, schema_fields
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
+from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.urls import REDACTED
+from openlineage_pyspark.listener.analyze import EncodedQuery
+from openlineage_pyspark.workbench.dryrun.places import DataPlace, datasets_of
+from openlineage_pyspark.workbench.dryrun.records import ProblemTold, WriteTold
+from openlineage_pyspark.workbench.dryrun.request import Columns, columns_of_document, table_of_document
+from openlineage_pyspark.workbench.dryrun.values import literal_of
+from openlineage_pyspark.workbench.predict.cache import answer_of_document
+from openlineage_pyspark.workbench.predict.declared import DeclaredTable, DeclaredTables
+from openlineage_pyspark.workbench.predict.scripts import Problem, StatementAnswer, StatementLineage, lineage_of_answers
+from openlineage_pyspark.workbench.predict.session import Analyzed
+from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.text import named_table
+from openlineage_pyspark.workbench.report import Lineage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from openlineage_pyspark.facets.model.dataset import Field
+    from openlineage_pyspark.facets.model.lineage import InputField
+    from openlineage_pyspark.workbench.dryrun.records import Spot
+    from openlineage_pyspark.workbench.dryrun.run import Told
+
+_UNKNOWN = "schema"
+
+
+def lineage_of_script(told: Told, tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
+    """
+    Return the lineage of each write of a script, and its problems, in their order.
+
+    Args:
+        told: what the script has told.
+        tables: the tables that were known before.
+    """
+    known = DeclaredTables(tables)
+    return tuple(found for line in told for found in _statements(line, known, tables))
+
+
+def tables_of_script(told: Told) -> tuple[DeclaredTable, ...]:
+    """Return the tables that a script would make."""
+    return tuple(table_of_document(line) for line in told if line["k"] == "table")
+
+
+def columns_of_script(told: Told) -> dict[str, Columns]:
+    """Return the columns of what a script would write to paths and other places."""
+    return {str(line["key"]): columns_of_document(line["columns"]) for line in told if line["k"] == "columns"}
+
+
+def _statements(
+    line: dict[str, Any], known: DeclaredTables, tables: Sequence[DeclaredTable]
+) -> Iterator[StatementLineage]:
+    if line["k"] == "sql":
+        answer = answer_of_document(line["answer"])
+        hidden = [literal_of(str(each)) for each in line["hidden"]]
+        for found in lineage_of_answers((answer,), tables):
+            told = found.lineage
+            yield found if told is None else attrs.evolve(found, lineage=_without_texts(told, hidden))
+    elif line["k"] == "write":
+        yield _of_write(WriteTold.of(line), known, tables)
+    elif line["k"] == "problem":
+        problem = ProblemTold.of(line)
+        at = problem.spot
+        yield StatementLineage(_statement(at), problem=Problem(at.file, at.line, 1, problem.code, problem.message))
+
+
+def _without_texts(lineage: Lineage, hidden: Sequence[str]) -> Lineage:
+    """Return a lineage in whose expressions some strings are not shown."""
+    if not hidden:
+        return lineage
+
+    def shown(edge: InputField) -> InputField:
+        ways = (attrs.evolve(each, description=_masked(each.description, hidden)) for each in edge.transformations)
+        return attrs.evolve(edge, transformations=tuple(ways))
+
+    outputs = []
+    for dataset, columns in lineage.outputs:
+        each = tuple(OutputColumn(column.name, tuple(map(shown, column.edges))) for column in columns.columns)
+        outputs.append((dataset, attrs.evolve(columns, columns=each, dataset=tuple(map(shown, columns.dataset)))))
+    return attrs.evolve(lineage, outputs=tuple(outputs))
+
+
+def _masked(text: str, hidden: Sequence[str]) -> str:
+    for each in hidden:
+        text = text.replace(each, f"'{REDACTED}'")
+    return text
+
+
+def _statement(spot: Spot) -> ScriptStatement:
+    return ScriptStatement(spot.text, spot.file, spot.line, 1)
+
+
+def _of_write(write: WriteTold, known: DeclaredTables, tables: Sequence[DeclaredTable]) -> StatementLineage:
+    statement = _statement(write.spot)
+    found = [_of_plan(statement, plan, tables) for plan in write.plans if plan]
+    fields = tuple(_renamed(schema_fields(write.schema), write.names)) if write.schema else ()
+    targets = _targets(write, known, fields)
+    if not write.schema or len(found) != 1:
+        return StatementLineage(statement, _of_datasets(write, found, targets, known))
+    ((_, columns),) = found[0].outputs
+    columns = _with_names(columns, write.names)
+    lineage = attrs.evolve(found[0], outputs=tuple((target, columns) for target in targets))
+    return StatementLineage(statement, lineage)
+
+
+def _of_plan(statement: ScriptStatement, plan: str, tables: Sequence[DeclaredTable]) -> Lineage:
+    answers = (StatementAnswer(statement, Analyzed("", EncodedQuery(plan))),)
+    found = lineage_of_answers(answers, tables)
+    return found[0].lineage if found and found[0].lineage is not None else Lineage((), ((None, ColumnLineage(())),), ())
+
+
+def _of_datasets(
+    write: WriteTold, found: Iterable[Lineage], targets: Sequence[Dataset], known: DeclaredTables
+) -> Lineage:
+    """Return the lineage of a write of which the columns are not known: what it reads and what it writes."""
+    inputs = {each.identifier: each for lineage in found for each in lineage.inputs}
+    for text in write.places:
+        kind, _, name = text.partition(":")
+        read = (_table(tuple(name.split(".")), known),) if kind == "table" else datasets_of(DataPlace.of_text(text))
+        inputs.update({each.identifier: each for each in map(DEFAULT_TRIMMING.dataset, read)})
+    gap = Gap(_UNKNOWN, "the columns of what it reads are not known, so that its edges are not known either")
+    return Lineage(tuple(inputs.values()), tuple((target, ColumnLineage(())) for target in targets), (gap,))
+
+
+def _targets(write: WriteTold, known: DeclaredTables, fields: tuple[Field, ...]) -> tuple[Dataset, ...]:
+    if write.table:
+        return (attrs.evolve(_table(write.table, known), fields=fields),)
+    return tuple(map(DEFAULT_TRIMMING.dataset, datasets_of(DataPlace.of_text(write.target), fields)))
+
+
+def _table(parts: tuple[str, ...], known: DeclaredTables) -> Dataset:
+    """Return a table under the name that the files of SQL have for it."""
+    lower = tuple(part.lower() for part in parts) if parts[0] == "spark_catalog" else parts
+    found, table = named_table(lower), known.get(parts)
+    return found if table is None or table.identifier is None else attrs.evolve(found, identifier=table.identifier)
+
+
+def _renamed(fields: tuple[Field, ...], names: tuple[str, ...]) -> Iterator[Field]:
+    for at, each in enumerate(fields):
+        yield attrs.evolve(each, name=names[at]) if at < len(names) else each
+
+
+def _with_names(columns: ColumnLineage, names: tuple[str, ...]) -> ColumnLineage:
+    """Return the lineage of columns that have other names where they are written."""
+    renamed = (
+        OutputColumn(names[at] if at < len(names) else column.name, column.edges)
+        for at, column in enumerate(columns.columns)
+    )
+    return attrs.evolve(columns, columns=tuple(renamed))

@@ -1,0 +1,194 @@
+"""
+Stand-ins for modules that reach other systems, and for those that are not installed here.
+
+Whatever a script asks of a stand-in gives another one: nothing is sent, and each use is told once.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from openlineage_pyspark.workbench.dryrun.stage import Stage
+
+CLIENTS = frozenset(
+    """
+    aiobotocore aiohttp airflow azure boto boto3 botocore cassandra clickhouse_connect clickhouse_driver confluent_kafka
+    cx_Oracle databricks dbutils elasticsearch fabric ftplib gcsfs google great_expectations hdfs hvac httpx influxdb
+    kafka mlflow MySQLdb mysql oracledb paramiko pika prometheus_client psycopg psycopg2 pyathena pyhive pymongo pymssql
+    pymysql pyodbc pysftp redis redshift_connector requests s3fs sentry_sdk slack slack_sdk smtplib snowflake sqlalchemy
+    statsd telegram trino twilio watchtower
+    """.split()
+)
+"""The modules, by their first names, that reach other systems."""
+
+
+class StandIn:
+    """
+    Takes every use, and gives itself again.
+
+    Args:
+        name: what it stands for.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.__dict__["_name"] = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{self._name}.{name}")
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """Return a stand-in for what it gives."""
+        return StandIn(f"{self._name}()")
+
+    def __getitem__(self, key: object) -> Any:
+        return StandIn(f"{self._name}[{key!r}]")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        return
+
+    def __setitem__(self, key: object, value: Any) -> None:
+        return
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, _: object) -> bool:
+        return False
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def __str__(self) -> str:
+        return f"{{{self._name}}}"
+
+    def __repr__(self) -> str:
+        return f"{{{self._name}}}"
+
+    def __format__(self, _: str) -> str:
+        return str(self)
+
+    def __mro_entries__(self, _: tuple[Any, ...]) -> tuple[type, ...]:
+        return (object,)
+
+    def __lt__(self, _: object) -> bool:
+        return False
+
+    def __gt__(self, _: object) -> bool:
+        return False
+
+    def __add__(self, other: object) -> Any:
+        return f"{self}{other}" if isinstance(other, str) else self
+
+    def __radd__(self, other: object) -> Any:
+        return f"{other}{self}" if isinstance(other, str) else self
+
+
+class _StandInModule(types.ModuleType):
+    """A module of stand-ins."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        if name[:1].isupper() and name.endswith(("Error", "Exception", "Warning")):
+            # A script catches it.
+            return type(name, (Exception,), {})
+        return StandIn(f"{self.__name__}.{name}")
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """
+    Finds stand-ins: before all others those of clients, after all others those of modules that are not there.
+
+    Args:
+        stage: is told of each.
+        allowed: the modules that are loaded as they are.
+        guarded: the modules whose absence the script itself takes care of.
+    """
+
+    def __init__(self, stage: Stage, allowed: Sequence[str], guarded: frozenset[str]) -> None:
+        self._stage = stage
+        self._allowed = frozenset(allowed)
+        self._guarded = guarded
+        self._is_last = False
+
+    def install(self) -> None:
+        """Have both places searched."""
+        for name in list(sys.modules):
+            # What is loaded for other packages stays theirs.
+            if (first := name.partition(".")[0]) in CLIENTS and first not in self._allowed:
+                del sys.modules[name]
+        sys.meta_path.insert(0, self)
+        last = Finder(self._stage, tuple(self._allowed), self._guarded)
+        last._is_last = True
+        sys.meta_path.append(last)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, _target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return what makes a stand-in of a module; None for a module that is loaded as it is."""
+        first = fullname.partition(".")[0]
+        if first in self._allowed or not self._is_users_import():
+            return None
+        is_below = isinstance(sys.modules.get(first), _StandInModule)
+        if not is_below:
+            if self._is_last == (first in CLIENTS) or (self._is_last and first in self._guarded):
+                return None
+            if self._is_last and (path is not None or first in sys.stdlib_module_names):
+                return None
+            why = "is not installed here" if self._is_last else f"reaches other systems (--allow {first} loads it)"
+            self._stage.problem("STAND_IN", f"the module {first} {why}: what it gives is not known")
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def _is_users_import(self) -> bool:
+        """Return whether a line of the user imports, and no library by itself."""
+        frame = sys._getframe(2)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if not file.startswith("<frozen importlib") and file != __file__ and "importlib" not in file:
+                return self._stage.is_users(file)
+            if frame.f_back is None:
+                break
+            frame = frame.f_back
+        return False
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """Return a module of stand-ins."""
+        return _StandInModule(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Do nothing more."""
+
+
+def guarded_imports(source: str) -> frozenset[str]:
+    """Return the modules that a script imports in a `try`, so that it knows what to do without them."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return frozenset()
+    found: set[str] = set()
+    for block in (node for node in ast.walk(tree) if isinstance(node, ast.Try)):
+        for node in (inner for statement in block.body for inner in ast.walk(statement)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+    return frozenset(found)

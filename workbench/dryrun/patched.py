@@ -1,0 +1,457 @@
+"""Has PySpark's classes use the stage: their readers, writers and actions, the builder, and the texts of SQL."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import time
+import types
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+from openlineage_pyspark.listener.probe.client import spark_errors
+from openlineage_pyspark.workbench.dryrun.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.standins import count_of, plain_row, row_of
+from openlineage_pyspark.workbench.dryrun.streams import FinishedQuery, NoQueries
+from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownRow, class_of_unknown
+from openlineage_pyspark.workbench.dryrun.values import texts_in, with_quoted_operators, with_values
+from openlineage_pyspark.workbench.dryrun.world import World
+from openlineage_pyspark.workbench.predict.declared import DeclaredTables
+from openlineage_pyspark.workbench.predict.session import ScriptSession, is_kept_setting
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.rdd import RDD
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql import Column, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
+from pyspark.sql.catalog import Catalog
+from pyspark.sql.group import GroupedData
+from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter, DataFrameWriterV2
+from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.workbench.dryrun.stage import Stage
+
+_NOTHING = ("cacheTable", "clearCache", "recoverPartitions", "refreshByPath", "refreshTable", "uncacheTable")
+_JOINING = ("crossJoin", "exceptAll", "intersect", "intersectAll", "join", "subtract", "union", "unionAll",
+            "unionByName")  # fmt: skip
+_SAME = ("cache", "checkpoint", "localCheckpoint", "persist", "unpersist")
+_QUIET = ("explain", "foreach", "foreachPartition", "printSchema", "show")
+
+
+class Patches:
+    """
+    Replaces what would read, write or run.
+
+    Args:
+        spark: the session of the script.
+        tables: the tables that are known.
+        session: what analyzes statements in that session.
+        stage: the stage of the script.
+    """
+
+    def __init__(self, spark: Any, tables: DeclaredTables, session: ScriptSession, stage: Stage) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._stage = stage
+        self.world = World(spark, session, stage)
+        self._worlds = {self._key(spark): self.world}
+        self._frame: Any = type(spark.range(0))
+        self._conf: dict[str, str] = {}
+        self._unknown = class_of_unknown(self._frame, self._methods_of_unknown(), F.col, self._plan)
+
+    def apply(self) -> None:
+        """Replace all of it, for the rest of the process."""
+        self._patch_sessions()
+        self._patch_contexts()
+        self._patch_readers()
+        self._patch_writers()
+        self._patch_actions()
+        self._patch_catalog()
+        for owner, names in (
+            (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
+            (SparkContext, ("_jvm", "_jsc", "_gateway")),
+        ):
+            for name in names:
+                setattr(owner, name, _DoorToJava(name, owner.__dict__.get(name), self._stage))
+        # Code that is sent to no worker need not be pickled.
+        CloudPickleSerializer.dumps = lambda _self, _object: b"code"
+        time.sleep = lambda _seconds: None
+
+    def add_method(self, name: str, method: Callable[..., Any]) -> None:
+        """Have DataFrames do something in another way."""
+        setattr(self._frame, name, method)
+
+    def world_of(self, spark: Any) -> World:
+        """Return the world of a session."""
+        key = self._key(spark)
+        if key not in self._worlds:
+            session = ScriptSession(own_session(spark), self._tables, is_first=False)
+            self._worlds[key] = World(spark, session, self._stage)
+        return self._worlds[key]
+
+    def _key(self, spark: Any) -> int:
+        return int(self._spark._jvm.java.lang.System.identityHashCode(spark._jsparkSession))
+
+    def _plan(self, frame: Any) -> str:
+        return self.world_of(frame.sparkSession).plan(frame)
+
+    def _frame_of(self, found: Any, spark: Any) -> Any:
+        """Return a DataFrame of what a world gives."""
+        return self._unknown(spark, found) if isinstance(found, Unknown) else self._frame(found, spark)
+
+    def _patch_sessions(self) -> None:
+        one, ask = self._spark, SparkSession.sql
+
+        def get(builder: Any) -> Any:
+            self._configure(dict(builder._options))
+            return one
+
+        def sql(session: Any, text: str, args: Any = None, **named: Any) -> Any:
+            unknown = [Unknown.of(each) for each in named.values()]
+            if any(unknown):
+                return self._unknown(session, next(each for each in unknown if each is not None))
+            world = self.world_of(session)
+            if named:
+                formatter = sys.modules["pyspark.sql.session"].SQLStringFormatter(session)
+                text = formatter.format(text, **named)
+            if world.is_of_data(text):
+                return self._unknown(session, Unknown())
+            if world.is_query(text):
+                given = {} if args is None else {"args": args}
+                found = world.query(lambda: ask(session, text, **given))
+                return found if isinstance(found, self._frame) else self._unknown(session, found)
+            hidden = texts_in(args)
+            return self._frame(world.statement(with_values(text, args), text, hidden), session)
+
+        make = SparkSession.createDataFrame
+
+        def create(session: Any, data: Any, schema: Any = None, *rest: Any, **named: Any) -> Any:
+            typed = isinstance(schema, str) or hasattr(schema, "fields")
+            if isinstance(data, RDD) and not typed:
+                said = "the columns of a DataFrame of an RDD without a schema are not known: give it one"
+                self._stage.problem("UNKNOWN_SCHEMA", said)
+                return self._unknown(session, Unknown())
+            plain = list(map(plain_row, data)) if isinstance(data, (list, tuple)) else data
+            return make(session, plain, schema, *rest, **named)
+
+        SparkSession.createDataFrame = create
+        builder = SparkSession.Builder
+        builder.getOrCreate = builder.create = get
+        builder.remote = lambda self, _url: self
+        SparkSession.sql = sql
+        SparkSession.table = lambda session, name: self._frame_of(self.world_of(session).load_table(name), session)
+        SparkSession.stop = SparkSession.__exit__ = lambda *_: None
+        SparkSession.streams = property(lambda _: NoQueries())
+        SparkSession.conf = property(lambda session: ScriptConf(own_session(session).conf, self._conf, self._stage))
+
+    def _configure(self, options: dict[str, Any]) -> None:
+        for key, value in options.items():
+            self._spark.conf.set(key, str(value))
+
+    def _patch_contexts(self) -> None:
+        context = self._spark.sparkContext
+        SparkContext.__new__ = lambda *_, **__: context
+        SparkContext.__init__ = lambda *_, **__: None
+        SparkContext.stop = SparkContext.__exit__ = lambda *_: None
+        for name in ("addArchive", "addFile", "addJar", "setCheckpointDir", "setLogLevel", "cancelAllJobs"):
+            setattr(SparkContext, name, lambda *_, **__: None)
+        SparkContext.addPyFile = lambda _, path: sys.path.insert(1, str(path))
+
+        def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
+            def action(*_: Any, **__: Any) -> Any:
+                said = f"{name}() of an RDD gives no rows here: what is made of them is not known"
+                self._stage.problem("STAND_IN", said)
+                return value()
+
+            return action
+
+        for name in (
+            "collect",
+            "take",
+            "takeOrdered",
+            "takeSample",
+            "top",
+            "collectAsMap",
+            "countByKey",
+            "countByValue",
+        ):
+            setattr(RDD, name, told(name, list if name[:5] in ("colle", "take", "takeO", "takeS", "top") else dict))
+        for name in ("first", "reduce", "fold", "aggregate", "max", "min", "sum", "mean"):
+            setattr(RDD, name, told(name, lambda: None))
+        RDD.count = lambda _: count_of(lambda: self._decides("the count() of an RDD"))
+        RDD.isEmpty = lambda _: self._is_empty("isEmpty() of an RDD")
+        for name in ("foreach", "foreachPartition", "saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile"):
+            setattr(RDD, name, told(name, lambda: None))
+
+    def _decides(self, what: str, taken: str = "1") -> None:
+        said = f"something is decided by {what}, which is taken to be {taken}: a run may do something else"
+        self._stage.problem("DECISION", said)
+
+    def _is_empty(self, what: str) -> bool:
+        self._decides(what, taken="false")
+        return False
+
+    def _patch_readers(self) -> None:
+        def begin(streamed: bool) -> Callable[[Any, Any], None]:  # noqa: FBT001 (of this loop)
+            def init(reader: Any, spark: Any) -> None:
+                reader._spark = spark
+                reader._jreader = self.world_of(spark).reader(streamed=streamed)
+
+            return init
+
+        for reader, streamed in ((DataFrameReader, False), (DataStreamReader, True)):
+            reader.__init__ = begin(streamed)
+            reader._df = lambda self_, found: self._frame_of(found, self_._spark)
+
+    def _patch_writers(self) -> None:
+        def init(writer: Any, frame: Any) -> None:
+            writer._df, writer._spark = frame, frame.sparkSession
+            writer._jwrite = self.world_of(writer._spark).writer(frame)
+
+        def init_v2(writer: Any, frame: Any, name: str) -> None:
+            writer._df, writer._spark = frame, frame.sparkSession
+            writer._jwriter = self.world_of(writer._spark).table_writer(frame, name)
+
+        def each_batch(writer: Any, call: Callable[[Any, int], None]) -> Any:
+            writer._jwrite.save = lambda *_: call(writer._df, 0)
+            return writer
+
+        def each_row(writer: Any, _: Any) -> Any:
+            writer._jwrite.format("noop")
+            return writer
+
+        DataFrameWriter.__init__ = DataStreamWriter.__init__ = init
+        DataFrameWriterV2.__init__ = init_v2
+        DataStreamWriter.foreachBatch = each_batch
+        DataStreamWriter.foreach = each_row
+        DataStreamWriter.trigger = lambda writer, **_: writer
+        DataStreamWriter._sq = lambda *_: FinishedQuery()
+        frame = self._frame
+        frame.write = property(DataFrameWriter)
+        frame.writeStream = property(DataStreamWriter)
+        frame.writeTo = _writer_to
+
+    def _patch_actions(self) -> None:
+        frame = self._frame
+        for name in _SAME:
+            setattr(frame, name, lambda self_, *_, **__: self_)
+        for name in _QUIET:
+            setattr(frame, name, lambda *_, **__: None)
+        frame.count = self._count
+        frame.isEmpty = lambda _: self._is_empty("isEmpty()")
+        for name in ("first", "head", "take", "tail", "collect", "toLocalIterator", "toPandas", "toArrow"):
+            setattr(frame, name, self._action(name))
+        for name in _JOINING:
+            setattr(frame, name, self._joining(name, getattr(frame, name)))
+        pivot = GroupedData.pivot
+
+        def known_pivot(grouped: Any, column: str, values: Any = None) -> Any:
+            if values:
+                return pivot(grouped, column, values)
+            said = f"the columns of pivot({column!r}) are values of the data: one stands for all of them"
+            self._stage.problem("PATTERN", said)
+            return pivot(
+                grouped, F.col(column).cast("string") if isinstance(column, str) else column, [f"{{{column}}}"]
+            )
+
+        GroupedData.pivot = known_pivot
+        rows = frame.rdd
+
+        def rdd(self_: Any) -> Any:
+            said = "rows go through an RDD here: what is made of them has no source that is known"
+            self._stage.problem("STAND_IN", said)
+            try:
+                return rows.__get__(self_)
+            except (Py4JError, *spark_errors()):
+                # A table that is declared alone has no plan for its rows.
+                return rows.__get__(self_.sparkSession.createDataFrame([], self_.schema))
+
+        frame.rdd = property(rdd)
+
+    @property
+    def _count(self) -> Callable[..., Any]:
+        return lambda *_: count_of(lambda: self._decides("count()"))
+
+    def _action(self, name: str) -> Callable[..., Any]:
+        def action(frame: Any, *arguments: Any, **named: Any) -> Any:
+            said = f"{name}() gives one row of stand-ins here: what is made of its values is not known"
+            self._stage.problem("STAND_IN", said)
+            row = UnknownRow() if Unknown.of(frame) is not None else row_of(frame.schema, Row)
+            if name == "first" or (name == "head" and not arguments and not named):
+                return row
+            if name == "toLocalIterator":
+                return iter([row])
+            if name in ("toPandas", "toArrow"):
+                made = importlib.import_module("pandas").DataFrame([row.asDict()])
+                return made if name == "toPandas" else sys.modules["pyarrow"].Table.from_pandas(made)
+            return [row]
+
+        return action
+
+    def _joining(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def joined(frame: Any, *arguments: Any, **named: Any) -> Any:
+            others = [each for each in (*arguments, *named.values()) if Unknown.of(each) is not None]
+            if not others:
+                return method(frame, *arguments, **named)
+            known = Unknown((self._plan(frame),))
+            for each in others:
+                known = known.joined(Unknown.of(each) or Unknown())
+            return self._unknown(frame.sparkSession, known)
+
+        joined.__name__ = name
+        return joined
+
+    def _methods_of_unknown(self) -> dict[str, Any]:
+        def view(frame: Any, name: str) -> None:
+            known = Unknown.of(frame)
+            if known is not None:
+                self.world_of(frame.sparkSession).unknown_views[name.lower()] = known
+
+        names = ("createOrReplaceTempView", "createTempView", "createGlobalTempView", "createOrReplaceGlobalTempView")
+        return {
+            **dict.fromkeys((*names, "registerTempTable"), view),
+            **{name: self._action(name) for name in ("first", "head", "take", "tail", "collect", "toLocalIterator")},
+            **dict.fromkeys(_QUIET, lambda *_, **__: None),
+            "count": self._count,
+            "isEmpty": lambda _: False,
+            "columns": property(lambda _: []),
+            "dtypes": property(lambda _: []),
+            "sparkSession": property(lambda self_: vars(self_)["_session"]),
+            "transform": lambda self_, call, *rest, **named: call(self_, *rest, **named),
+            "write": property(DataFrameWriter),
+            "writeStream": property(DataStreamWriter),
+            "writeTo": _writer_to,
+            "na": property(lambda self_: self_),
+            "stat": property(lambda self_: self_),
+            "rdd": property(lambda self_: self_),
+        }
+
+    def _patch_catalog(self) -> None:
+        for name in _NOTHING:
+            setattr(Catalog, name, lambda *_, **__: None)
+
+        def exists(catalog: Any, name: str, database: str | None = None) -> bool:
+            whole = f"{database}.{name}" if database else name
+            world = self.world_of(catalog._sparkSession)
+            known = world.declared(whole) is not None
+            self._decides(f"whether the table {whole} exists", taken=str(known).lower())
+            return known
+
+        def use(catalog: Any, name: str) -> None:
+            self.world_of(catalog._sparkSession).statement(f"USE {name}")
+
+        Catalog.tableExists = exists
+        Catalog.databaseExists = lambda *_: True
+        Catalog.setCurrentDatabase = Catalog.setCurrentCatalog = use
+
+
+class _OwnSession(SparkSession):  # type: ignore[misc]
+    """A session of the script as Spark has made it: what analyzes statements asks this one."""
+
+    sql = SparkSession.sql
+    conf = SparkSession.conf
+
+
+def own_session(spark: Any) -> Any:
+    """Return a session that is not patched, with the same views, settings and catalogs."""
+    if isinstance(spark, _OwnSession):
+        return spark
+    found: Any = object.__new__(_OwnSession)
+    vars(found).update(vars(spark))
+    return found
+
+
+class ScriptConf:
+    """
+    The properties of a session, for a script.
+
+    Args:
+        conf: those that Spark has.
+        given: what the script has set, of which Spark gets what concerns its SQL.
+        stage: is told of properties that only the real application has.
+    """
+
+    def __init__(self, conf: Any, given: dict[str, str], stage: Stage) -> None:
+        self._conf = conf
+        self._given = given
+        self._stage = stage
+
+    def set(self, key: str, value: Any) -> None:
+        """Set a property."""
+        self._given[str(key)] = str(value)
+        if str(key).startswith("spark.sql.") and not is_kept_setting(str(key)):
+            # One that is not known here, or that a running session can't change, is only remembered.
+            with contextlib.suppress(*spark_errors()):
+                self._conf.set(key, value)
+
+    def get(self, key: str, *default: Any) -> Any:
+        """Return a property; a stand-in for one that only the real application has."""
+        if key in self._given:
+            return self._given[key]
+        try:
+            return self._conf.get(key, *default)
+        except spark_errors():
+            said = f"the property {key} is not set here: its value is taken to be {{{key}}}"
+            self._stage.problem("STAND_IN", said)
+            return f"{{{key}}}"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._conf, name)
+
+
+class _DoorToJava:
+    """
+    An attribute that leads to the JVM: PySpark gets what is there, and a script a stand-in.
+
+    Args:
+        name: its name.
+        shared: what the class has.
+        stage: is told of each use by the script.
+    """
+
+    def __init__(self, name: str, shared: Any, stage: Stage) -> None:
+        self._name = name
+        self._shared = shared
+        self._stage = stage
+
+    def __get__(self, owner: Any, _: type) -> Any:
+        if self._stage.is_users(sys._getframe(1).f_code.co_filename):
+            said = f"{self._name} leads into the JVM, where nothing is done here: what it gives is not known"
+            self._stage.problem("STAND_IN", said)
+            return StandIn(self._name)
+        return self._shared if owner is None else vars(owner).get(self._name, self._shared)
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        vars(owner)[self._name] = value
+
+
+def _writer_to(frame: Any, name: str) -> Any:
+    return DataFrameWriterV2(frame, name)
+
+
+def names_of_notebook() -> dict[str, Any]:
+    """Return what notebooks have without an import: the session, and what shows something."""
+    spark = SparkSession.builder.getOrCreate()
+    silent = dict.fromkeys(("display", "displayHTML"), lambda *_, **__: None)
+    return {"spark": spark, "sc": spark.sparkContext, "dbutils": StandIn("dbutils"), **silent}
+
+
+def text_of_column(column: Any) -> str:
+    """Return the SQL of a column, as it may stand in a statement."""
+    if not isinstance(column, Column):
+        return str(column)
+    java = column._jc
+    if pyspark.__version__.startswith("3."):
+        return str(java.expr().sql())
+    return with_quoted_operators(str(java.node().sql()))
+
+
+def module_of(name: str, **members: Any) -> types.ModuleType:
+    """Return a module of these members."""
+    module = types.ModuleType(name)
+    vars(module).update(members)
+    return module

@@ -1,0 +1,179 @@
+"""Where a script reads and writes: by its format, options and paths, the datasets that the listener would name."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset, jdbc_relation, jdbc_tables
+from openlineage_pyspark.facets.datasets.kafka import topic_dataset
+from openlineage_pyspark.facets.datasets.naming import before_glob, is_absolute, roots
+from openlineage_pyspark.facets.datasets.placed import WHERE, placed
+from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, source
+from openlineage_pyspark.facets.datasets.sql_tables import is_name
+from openlineage_pyspark.facets.datasets.tables import at_location
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
+from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_LAKES = ("delta", "hudi", "iceberg", "paimon")
+_FILES = ("avro", "binaryfile", "csv", "excel", "image", "json", "libsvm", "orc", "parquet", "text", "xml")
+_WILD = "*?{["
+_KEPT = WHERE | {"subscribe", "assign", "subscribepattern", "query", "preparequery", "kafka.bootstrap.servers"}
+_NOTHING_KEPT = frozenset({"console", "memory", "noop"})
+SERVERS = "kafka.bootstrap.servers"
+"""The option that names a cluster of Kafka."""
+
+
+@attrs.frozen
+class DataPlace:
+    """
+    What a reader or a writer of Spark has been given.
+
+    Args:
+        format: the format, in lower case.
+        options: the options that say where it is, by their names in lower case.
+        paths: the paths, absolute ones but for those of tables and of connectors.
+        streamed: whether a stream reads it.
+    """
+
+    format: str
+    options: Mapping[str, str]
+    paths: tuple[str, ...] = ()
+    streamed: bool = False
+
+    @property
+    def is_of_files(self) -> bool:
+        """Whether it is a path of files or of a lake's table."""
+        return bool(self.paths) and (self.short in (*_LAKES, *_FILES) or is_absolute(self.paths[0]))
+
+    @property
+    def short(self) -> str:
+        """The short name of its format: `delta`, also for the name of a class."""
+        known = (*_LAKES, *_FILES)
+        if self.format in known:
+            return self.format
+        return next((each for each in known if each in self.format.rpartition(".")[2]), self.format)
+
+    @property
+    def keeps_nothing(self) -> bool:
+        """Whether what is written there is kept nowhere."""
+        return self.format in _NOTHING_KEPT
+
+    @property
+    def table(self) -> str | None:
+        """The name of the table that its path is, as lakes take one; None if it is no such name."""
+        is_named = len(self.paths) == 1 and self.short in _LAKES and "/" not in self.paths[0]
+        return self.paths[0] if is_named else None
+
+    def to_text(self) -> str:
+        """Return it as JSON."""
+        return json.dumps([self.format, dict(self.options), list(self.paths), self.streamed])
+
+    @classmethod
+    def of_text(cls, text: str) -> DataPlace:
+        """Return the place that `to_text` has written."""
+        format_, options, paths, streamed = json.loads(text)
+        return cls(str(format_), {str(k): str(v) for k, v in options.items()}, tuple(map(str, paths)), bool(streamed))
+
+
+def place_of(
+    format_: str, options: Mapping[str, str], paths: Sequence[str], folder: str, *, streamed: bool = False
+) -> DataPlace:
+    """
+    Return the place that a reader or a writer of Spark has been given.
+
+    Args:
+        format_: the format.
+        options: all options.
+        paths: the paths.
+        folder: the folder in which the script runs.
+        streamed: whether a stream reads it.
+    """
+    lower = {name.lower(): value for name, value in options.items()}
+    given = tuple(paths) or ((lower["path"],) if lower.get("path") else ())
+    found = DataPlace(
+        format_.lower(), {name: value for name, value in lower.items() if name in _KEPT and name != "path"}, given
+    )
+    if found.short in (*_LAKES, *_FILES) and found.table is None:
+        given = tuple(each if is_absolute(each) else os.path.join(folder, each) for each in given)  # noqa: PTH118 (texts)
+    return attrs.evolve(found, paths=given, streamed=streamed)
+
+
+def datasets_of(place: DataPlace, fields: tuple[Field, ...] = ()) -> tuple[Dataset, ...]:
+    """Return the datasets at a place: none if the place names none."""
+    options = place.options
+    if place.format == "jdbc":
+        url, text = options.get("url", ""), _jdbc_text(options)
+        if not url or not text:
+            return ()
+        return (jdbc_dataset(url, text, fields),) if is_name(text) else jdbc_tables(url, text)
+    if place.format == "kafka":
+        return tuple(topic_dataset(options.get(SERVERS, ""), topic, fields) for topic in topics_of(options))
+    if place.is_of_files:
+        found = {each.identifier: each for each in (at_location(path, fields, place.short) for path in _roots(place))}
+        return tuple(found.values())
+    where = {**options, **({"path": place.paths[0]} if place.paths else {})}
+    return (placed(place.format, place.format, where, (), fields),)
+
+
+def topics_of(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the topics that the options of a source or a sink of Kafka name."""
+    if options.get("subscribe"):
+        return tuple(dict.fromkeys(each.strip() for each in options["subscribe"].split(",") if each.strip()))
+    if options.get("assign"):
+        try:
+            assigned = json.loads(options["assign"])
+        except ValueError:
+            return ()
+        return tuple(map(str, assigned)) if isinstance(assigned, dict) else ()
+    return (options["topic"],) if options.get("topic") else ()
+
+
+def _jdbc_text(options: Mapping[str, str]) -> str:
+    query = options.get("query")
+    return options.get("dbtable", "") if query is None else f"({query}) SPARK_GEN_SUBQ_0"
+
+
+def _roots(place: DataPlace) -> list[str]:
+    """Return the paths of the datasets: what a pattern matches is not known, but where it begins."""
+    if place.streamed:
+        return [before_glob(path) for path in place.paths]
+    return [
+        before_glob(path) if any(each in path for each in _WILD) and not _is_stand_in(path) else each
+        for path in place.paths
+        for each in roots([path], path)
+    ]
+
+
+def _is_stand_in(path: str) -> bool:
+    """Return whether the only braces of a path are those of the stand-in for a value that is not known."""
+    return not any(each in path for each in "*?[") and "," not in path
+
+
+def key_of_dataset(identifier: Identifier) -> str:
+    """Return the text under which the columns of a dataset are known, however its parts are divided."""
+    return f"{identifier.namespace.rstrip('/')}/{identifier.name.lstrip('/')}"
+
+
+@source({"openlineage.pyspark": "KnownTables$KnownTable"}, reads={"place": "#long:place"})
+def known_place(plan: Plan, operator: Operator, _session: Session) -> Relation | None:
+    """Resolve what a script loads while it is not really run."""
+    table = operator.described("table")
+    text = table.text("place") if table is not None else None
+    if text is None:
+        return None
+    place, fields = DataPlace.of_text(text), fields_of(plan, operator)
+    if place.format == "jdbc":
+        values: dict[str, Any] = {"url": place.options.get("url"), "table": _jdbc_text(place.options)}
+        values["prepare"] = place.options.get("preparequery")
+        return jdbc_relation(Described("JDBCRelation", values), operator, fields)
+    operator = operator._replace(output=tuple(each for each in operator.output if each.name != "_metadata"))
+    found = by_name(operator, *datasets_of(place, fields))
+    if place.format == "kafka" and not found.datasets:
+        return attrs.evolve(found, opaque="the topics are those that match a pattern: which ones is not known")
+    return found

@@ -1,0 +1,93 @@
+"""What the process of a script is asked for: plain values, which the command writes as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PORT, SECRET = "OPENLINEAGE_PYSPARK_GATEWAY_PORT", "OPENLINEAGE_PYSPARK_GATEWAY_SECRET"
+"""The variables of the environment that tell the process of a script where the JVM is."""
+
+Columns = tuple[tuple[str, str], ...]
+"""The columns of a dataset in order: each with its type, as DDL has it."""
+
+
+@attrs.frozen
+class ScriptRequest:
+    """
+    One script to run.
+
+    Args:
+        name: its name, for people.
+        path: its path.
+        source: its text.
+        arguments: what follows its name in `sys.argv`.
+        folder: the folder to which its paths are relative.
+        scratch: the folder in which it may write.
+        begins: the folder in which it is, if its files are those of another revision: names of data do not show it.
+        ddl: the files of SQL that run before it: each name with its text.
+        tables: the tables that are known.
+        columns: the columns of datasets that are no tables, by `key_of_dataset`.
+        conf: properties of Spark.
+        variables: the variables of the environment that it sees.
+        python_path: what it finds modules in, beside its own folder.
+        allowed: the modules that are not replaced by stand-ins.
+        seconds: how long it may run.
+        megabytes: how much memory it may take.
+        cells: the line on which each cell begins, of a notebook; empty for a script.
+    """
+
+    name: str
+    path: str
+    source: str
+    arguments: tuple[str, ...]
+    folder: str
+    scratch: str
+    begins: str
+    ddl: tuple[tuple[str, str], ...] = ()
+    tables: tuple[DeclaredTable, ...] = ()
+    columns: Mapping[str, Columns] = attrs.field(factory=dict)
+    conf: Mapping[str, str] = attrs.field(factory=dict)
+    variables: Mapping[str, str] = attrs.field(factory=dict)
+    python_path: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    seconds: int = 120
+    megabytes: int = 2048
+    cells: tuple[int, ...] = ()
+
+    def to_text(self) -> str:
+        """Return it as JSON."""
+        return json.dumps({**attrs.asdict(self), "tables": [document_of_table(each) for each in self.tables]})
+
+    @classmethod
+    def of_text(cls, text: str) -> ScriptRequest:
+        """Return the request that `to_text` has written."""
+        values = json.loads(text)
+        for name in ("arguments", "python_path", "allowed", "cells"):
+            values[name] = tuple(values[name])
+        values["ddl"] = tuple((name, sql) for name, sql in values["ddl"])
+        values["tables"] = tuple(map(table_of_document, values["tables"]))
+        values["columns"] = {key: columns_of_document(each) for key, each in values["columns"].items()}
+        return cls(**values)
+
+
+def document_of_table(table: DeclaredTable) -> dict[str, Any]:
+    """Return a table as plain values; its identity in a store stays with whoever asks."""
+    return {"parts": table.parts, "columns": table.columns, "partitions": table.partitions}
+
+
+def table_of_document(document: Mapping[str, Any]) -> DeclaredTable:
+    """Return the table that `document_of_table` has made plain."""
+    parts, partitions = tuple(map(str, document["parts"])), tuple(map(str, document["partitions"]))
+    return DeclaredTable(parts, columns_of_document(document["columns"]), partitions)
+
+
+def columns_of_document(columns: Any) -> Columns:
+    """Return columns with their types from plain values."""
+    return tuple((str(name), str(type_)) for name, type_ in columns)

@@ -1,0 +1,162 @@
+"""Runs scripts, each in a process of its own and all in one JVM, and returns what they have told."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.errors import LineageError
+from openlineage_pyspark.workbench.dryrun.environment import PASSED_ON
+from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+
+_PACKAGE = "openlineage_pyspark.workbench.dryrun"
+_FOR_JAVA = ("JAVA_HOME", "JAVA_OPTS")
+_SECONDS_TO_START = 120
+_MOST_BYTES = 512 * 1024 * 1024
+_KIND = "k"
+# The number of SIGKILL, on all systems.
+_KILL = 9
+
+Told = tuple[dict[str, Any], ...]
+"""What a script has told: lines in their order, with what kind each is under `k`."""
+
+
+class ScriptRunner:
+    """
+    Runs scripts without their data. The JVM starts with the first one, and ends with the runner: use it by `with`.
+
+    Args:
+        conf: properties of Spark.
+    """
+
+    def __init__(self, conf: Mapping[str, str]) -> None:
+        self._conf = dict(conf)
+        self._folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-scripts-"))
+        self._host: subprocess.Popen[bytes] | None = None
+        self._variables: dict[str, str] = {}
+
+    def __enter__(self) -> ScriptRunner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end_host()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def run(self, request: ScriptRequest) -> Told:
+        """
+        Run a script, and return what it has told until it ended.
+
+        Args:
+            request: the script; its scratch folder is made here, and removed at the end.
+
+        Raises:
+            LineageError: no Spark starts, or none is there any more.
+        """
+        if self._host is None or self._host.poll() is not None:
+            self._start_host()
+        with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as scratch:
+            asked = attrs.evolve(request, scratch=scratch)
+            (file := Path(scratch, "request.json")).write_text(asked.to_text(), encoding="utf-8")
+            out = Path(scratch, "told.jsonl")
+            with out.open("wb") as told, Path(scratch, "stderr").open("wb") as errors:
+                status = self._run(asked, file, told.fileno(), errors)
+            found = tuple(_lines(out))
+            if not found and status:
+                said = Path(scratch, "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+                raise LineageError(f"the process of {request.name} ends before the script: {' '.join(said[-1:])}")
+        return found
+
+    def _run(self, request: ScriptRequest, file: Path, out: int, errors: IO[bytes]) -> int:
+        process = _started("child", (str(file), str(out)), (out,), self._variables, errors, request.begins)
+        try:
+            return process.wait(request.seconds + _SECONDS_TO_START)
+        except subprocess.TimeoutExpired:
+            return 0
+        finally:
+            _end(process)
+
+    def _start_host(self) -> None:
+        self._end_host()
+        conf = self._folder / "conf.json"
+        conf.write_text(json.dumps({**self._conf, "spark.local.dir": str(self._folder)}), encoding="utf-8")
+        read, write = os.pipe()
+        with (self._folder / "stderr").open("wb") as errors:
+            self._host = _started(
+                "host", (str(conf), str(write)), (write,), {}, errors, str(self._folder), is_open=True
+            )
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            ready, _, _ = select.select([pipe], [], [], _SECONDS_TO_START)
+            line = pipe.readline() if ready else b""
+        told = json.loads(line) if line.strip() else {"failed": f"no Spark starts: {self._last_words()}"}
+        if "failed" in told:
+            raise LineageError(str(told["failed"]))
+        self._variables = {PORT: str(told["port"]), SECRET: str(told["secret"])}
+
+    def _last_words(self) -> str:
+        said = (self._folder / "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return said[-1] if said else "it says nothing"
+
+    def _end_host(self) -> None:
+        if self._host is not None:
+            _end(self._host)
+        self._host = None
+
+
+def _started(
+    module: str,
+    arguments: Sequence[str],
+    passed: Sequence[int],
+    variables: Mapping[str, str],
+    errors: IO[bytes],
+    folder: str,
+    *,
+    is_open: bool = False,
+) -> subprocess.Popen[bytes]:
+    """Start a module of ours, in a group of its own; variables that may hold secrets are not passed on to it."""
+    given = {name: os.environ[name] for name in (*PASSED_ON, *_FOR_JAVA) if name in os.environ}
+    return subprocess.Popen(  # noqa: S603 (our own module)
+        [sys.executable, "-I", "-m", f"{_PACKAGE}.{module}", *arguments],
+        stdin=subprocess.PIPE if is_open else subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        pass_fds=passed,
+        env={**given, **variables},
+        cwd=folder,
+        start_new_session=True,
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and what it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, _KILL)
+    process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Return the lines that are complete; one that was cut off, or is no object, is left out."""
+    found = []
+    with path.open("rb") as file:
+        for line in file.read(_MOST_BYTES).splitlines():
+            with contextlib.suppress(ValueError):
+                document = json.loads(line)
+                if isinstance(document, dict) and isinstance(document.get(_KIND), str):
+                    found.append(document)
+    return found

@@ -1,0 +1,121 @@
+"""
+The columns of tables and of other places, as a file of JSON gives them: names with their columns in DDL.
+
+    {"shop.orders": "id INT, amount DOUBLE", "s3a://lake/raw/events/": "user STRING, at TIMESTAMP"}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.facets.datasets.naming import is_absolute, location
+from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.workbench.dryrun.places import key_of_dataset
+from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from openlineage_pyspark.workbench.dryrun.request import Columns
+
+_OPENING, _CLOSING = "(<[", ")>]"
+_AFTER_TYPE = frozenset({"COMMENT", "NOT", "DEFAULT", "GENERATED"})
+
+
+@attrs.define
+class KnownColumns:
+    """
+    What is known of tables and of other places.
+
+    Args:
+        tables: the tables.
+        places: the columns of what is no table, by `key_of_dataset`.
+    """
+
+    tables: list[DeclaredTable] = attrs.field(factory=list)
+    places: dict[str, Columns] = attrs.field(factory=dict)
+
+    def read(self, file: Path, folder: str) -> None:
+        """
+        Add what a file of JSON gives.
+
+        Args:
+            file: the file.
+            folder: the folder to which its paths are relative.
+
+        Raises:
+            TextError: it can't be read, or is no such file.
+        """
+        try:
+            document = json.loads(file.read_text(encoding="utf-8-sig"))
+        except (OSError, ValueError) as problem:
+            reason = problem.strerror if isinstance(problem, OSError) else problem
+            raise TextError(f"{file} can't be read: {reason}", path=str(file)) from problem
+        if not isinstance(document, dict):
+            raise TextError(f'{file} is no object of names and columns, as in {{"orders": "id INT"}}', path=str(file))
+        for name, ddl in document.items():
+            columns = columns_of_ddl(ddl) if isinstance(ddl, str) else ()
+            if not columns:
+                raise TextError(f'{file}: {name} has no columns, as in "id INT, amount DOUBLE"', path=str(file))
+            self._add(name, columns, folder)
+
+    def _add(self, name: str, columns: Columns, folder: str) -> None:
+        """Add columns under all that a name may mean: a table, a path, a topic, or the name that a store has."""
+        path = name if is_absolute(name) else os.path.join(folder, name)  # noqa: PTH118 (texts)
+        self.places[key_of_dataset(location(path))] = columns
+        self.places[name.rstrip("/")] = columns
+        parts = dotted(name)
+        if "/" not in name and parts:
+            self.tables.append(DeclaredTable(parts, columns))
+
+    def add_datasets(self, datasets: Iterable[tuple[str, str, Columns]]) -> None:
+        """Add what a store knows: namespaces and names of datasets with their columns."""
+        for namespace, name, columns in datasets:
+            self.places[key_of_dataset(Identifier(namespace, name))] = columns
+
+
+def columns_of_ddl(ddl: str) -> Columns:
+    """Return the columns that DDL lists, each with its type; none if it is no list of columns."""
+    found = tuple(_column(part) for part in _parts(ddl))
+    return found if all(name and type_ for name, type_ in found) else ()
+
+
+def _parts(ddl: str) -> Iterator[list[tuple[TokenKind, str]]]:
+    """Yield the tokens of each column."""
+    part: list[tuple[TokenKind, str]] = []
+    depth = 0
+    for token in tokens(ddl):
+        if token.kind is TokenKind.COMMENT:
+            continue
+        depth += (token.text in _OPENING) - (token.text in _CLOSING)
+        if token.text == "," and depth == 0:
+            yield part
+            part = []
+        else:
+            part.append((token.kind, token.text))
+    if any(kind is not TokenKind.SPACE for kind, _ in part):
+        yield part
+
+
+def _column(part: list[tuple[TokenKind, str]]) -> tuple[str, str]:
+    """Return the name and the type of a column from its tokens."""
+    given = [each for each in part if each[0] is not TokenKind.SPACE]
+    if not given:
+        return "", ""
+    kind, text = given[0]
+    name = text[1:-1].replace("``", "`") if kind is TokenKind.NAME else text
+    words: list[str] = []
+    depth = 0
+    for _, word in given[1:]:
+        if depth == 0 and word.upper() in _AFTER_TYPE:
+            break
+        depth += (word in _OPENING) - (word in _CLOSING)
+        words.append(word)
+    type_ = " ".join(words[1:] if words[:1] == [":"] else words)
+    return name, type_

@@ -1,0 +1,50 @@
+"""A session for one script, in a JVM that is there already: with catalogs, views and settings of its own."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NO_PYTHON = "/nowhere/python"
+
+
+def attached_session(port: int, secret: str, conf: Mapping[str, str]) -> Any:
+    """
+    Return a new session, in the context of a JVM.
+
+    Args:
+        port: the port of the JVM's gateway.
+        secret: its secret.
+        conf: Spark's properties for the session.
+    """
+    os.environ.update(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret)
+    # No code of a script is run by a worker.
+    os.environ.update(PYSPARK_PYTHON=_NO_PYTHON, PYSPARK_DRIVER_PYTHON=_NO_PYTHON)
+    gateway = launch_gateway()
+    SparkContext._ensure_initialized(gateway=gateway)
+    jvm = gateway.jvm
+    java = jvm.JavaSparkContext(jvm.org.apache.spark.SparkContext.getOrCreate())
+    context = SparkContext(gateway=gateway, jsc=java, conf=SparkConf(_jvm=jvm, _jconf=java.sc().conf()))
+    classic = jvm.org.apache.spark.sql
+    name = "org.apache.spark.sql.SparkSession"
+    if not str(context.version).startswith("3."):
+        classic, name = classic.classic, "org.apache.spark.sql.classic.SparkSession"
+    getattr(jvm, f"{name}").clearDefaultSession()
+    getattr(jvm, f"{name}").clearActiveSession()
+    # One that is made of a context has a catalog of its own.
+    made = (
+        classic.SparkSession(java.sc())
+        if name.count(".") == 4
+        else classic.SparkSession(java.sc(), jvm.java.util.HashMap())
+    )
+    session = SparkSession(context, jsparkSession=made)
+    for key, value in conf.items():
+        session.conf.set(key, value)
+    return session

@@ -1,0 +1,142 @@
+"""The stage on which a script runs: what it has told, what it knows of paths, and which line of it is at work."""
+
+from __future__ import annotations
+
+import json
+import linecache
+import os
+import sys
+import sysconfig
+import threading
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING
+from openlineage_pyspark.workbench.dryrun.notebooks import cell_and_line
+from openlineage_pyspark.workbench.dryrun.places import datasets_of, key_of_dataset
+from openlineage_pyspark.workbench.dryrun.records import ProblemTold, Spot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import FrameType
+
+    from openlineage_pyspark.workbench.dryrun.places import DataPlace
+    from openlineage_pyspark.workbench.dryrun.request import Columns, ScriptRequest
+
+_LIBRARIES = tuple(f"{sysconfig.get_paths()[name]}{os.sep}" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_OURS = os.path.realpath(os.path.join(os.path.dirname(__file__), *([os.pardir] * 2))) + os.sep  # noqa: PTH118, PTH120
+_INFERRED_TYPES = {"INT": "BIGINT", "SMALLINT": "BIGINT", "TINYINT": "BIGINT", "FLOAT": "DOUBLE", "DATE": "STRING"}
+_LONGEST_TEXT = 2000
+_MOST_TOLD = 20_000
+
+
+class Stage:
+    """
+    What one script tells while it runs.
+
+    Args:
+        request: the script.
+        out: the descriptor of the file that gets the lines.
+    """
+
+    def __init__(self, request: ScriptRequest, out: int) -> None:
+        self.request = request
+        self._out = out
+        self._lock = threading.RLock()
+        self._columns = dict(request.columns)
+        self._own: dict[str, str] = {}
+        self._told: set[tuple[str, int, str, str]] = set()
+        self._count = 0
+
+    def tell(self, kind: str, **values: Any) -> None:
+        """Tell something, as a line of its own, at once."""
+        line = json.dumps({"k": kind, **values}, default=str).encode() + b"\n"
+        with self._lock:
+            self._count += 1
+            if self._count > _MOST_TOLD:
+                return
+            while line:
+                line = line[os.write(self._out, line) :]
+
+    def problem(self, code: str, message: str, spot: Spot | None = None) -> None:
+        """Tell once what could not be done, or was done in another way than a run would do it."""
+        at = self.spot() if spot is None else spot
+        if (at.file, at.line, code, message) not in self._told:
+            self._told.add((at.file, at.line, code, message))
+            self.tell("problem", **attrs.asdict(ProblemTold(at, code, message)))
+
+    def spot(self) -> Spot:
+        """Return the line of the user's code that is at work: the innermost one that is in no library."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if self.is_users(frame.f_code.co_filename):
+                return self.spot_of(frame.f_code.co_filename, frame.f_lineno)
+            frame = frame.f_back
+        return Spot(self.request.name, 1)
+
+    def is_users(self, file: str) -> bool:
+        """Return whether a file is one of the user's, and in no library."""
+        if file == self.request.path:
+            return True
+        if file.startswith("<") or not os.path.isabs(file):  # noqa: PTH117 (a text)
+            return False
+        return not file.startswith((*_LIBRARIES, _OURS)) and "-packages" not in file
+
+    def spot_of(self, file: str, line: int) -> Spot:
+        """Return a line of a file for people."""
+        request = self.request
+        if file == request.path:
+            lines = request.source.splitlines()
+            text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+            if not request.cells:
+                return Spot(request.name, line, text)
+            cell, inside = cell_and_line(request.cells, line)
+            return Spot(f"{request.name}[{cell}]", inside, text)
+        below = os.path.relpath(file, request.begins)
+        return Spot(file if below.startswith("..") else below, line, linecache.getline(file, line).strip())
+
+    def columns_of(self, place: DataPlace, *, header: bool, inferred: bool) -> Columns | None:
+        """
+        Return the columns at a place; None if they are not known.
+
+        Args:
+            place: the place.
+            header: whether a file of CSV begins with the names of its columns.
+            inferred: whether its types are inferred.
+        """
+        for dataset in datasets_of(place):
+            for each in (dataset, DEFAULT_TRIMMING.dataset(dataset)):
+                key = key_of_dataset(each.identifier)
+                if key in self._columns:
+                    own = self._own.get(key)
+                    found = self._columns[key]
+                    return found if own is None else _read_again(found, place.short, header=header, inferred=inferred)
+        return None
+
+    def learn(self, place: DataPlace, columns: Columns, partitions: Iterable[str]) -> None:
+        """Remember what the script would write at a place."""
+        last = {each.lower() for each in partitions}
+        ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
+        for dataset in datasets_of(place):
+            key = key_of_dataset(dataset.identifier)
+            self._columns[key] = ordered
+            self._own[key] = place.short
+            self.tell("columns", key=key, columns=ordered)
+
+
+def _read_again(columns: Columns, format_: str, *, header: bool, inferred: bool) -> Columns:
+    """Return the columns that Spark finds in files that the script itself has written."""
+    if format_ == "text":
+        return (("value", "STRING"), *columns[1:])
+    if format_ == "csv":
+        names = [name if header else f"_c{at}" for at, (name, _) in enumerate(columns)]
+        return tuple((name, type_ if inferred else "STRING") for name, (_, type_) in zip(names, columns, strict=True))
+    if format_ == "json":
+        return tuple(sorted((name, _INFERRED_TYPES.get(type_.upper(), type_)) for name, type_ in columns))
+    return columns
+
+
+def shortened(text: str) -> str:
+    """Return a text on one line, of a length that people read."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}..."

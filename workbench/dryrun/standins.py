@@ -1,0 +1,128 @@
+"""
+Typed stand-ins for what only data know: one row, whose values say of what they are.
+
+A number that stands for a count tells when the script decides something by it, since a run may decide otherwise.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SOME_DAY = datetime.date(2000, 1, 1)
+_SOME_TIME = datetime.datetime(2000, 1, 1)
+_WHOLE = frozenset({"byte", "short", "integer", "long"})
+
+
+class Count(int):
+    """
+    A number that only data know.
+
+    Make it by `count_of`.
+    """
+
+    decides: Callable[[], None]
+
+    def __eq__(self, other: object) -> bool:
+        self.decides()
+        return int(self) == other
+
+    def __ne__(self, other: object) -> bool:
+        self.decides()
+        return int(self) != other
+
+    def __lt__(self, other: Any) -> bool:
+        self.decides()
+        return bool(int(self) < other)
+
+    def __le__(self, other: Any) -> bool:
+        self.decides()
+        return bool(int(self) <= other)
+
+    def __gt__(self, other: Any) -> bool:
+        self.decides()
+        return bool(int(self) > other)
+
+    def __ge__(self, other: Any) -> bool:
+        self.decides()
+        return bool(int(self) >= other)
+
+    def __bool__(self) -> bool:
+        self.decides()
+        return int(self) != 0
+
+    def __hash__(self) -> int:
+        return hash(int(self))
+
+    def __add__(self, other: Any) -> Any:
+        return _counted(int(self) + other, self.decides)
+
+    def __sub__(self, other: Any) -> Any:
+        return _counted(int(self) - other, self.decides)
+
+    __radd__ = __add__
+
+
+def _counted(value: Any, decides: Callable[[], None]) -> Any:
+    return count_of(decides, value) if type(value) is int else value
+
+
+def count_of(decides: Callable[[], None], value: int = 1) -> Count:
+    """
+    Return a number that only data know.
+
+    Args:
+        decides: is called each time that something is decided by it.
+        value: what it is taken to be.
+    """
+    found = Count(value)
+    found.decides = decides
+    return found
+
+
+def plain_row(row: Any) -> Any:
+    """Return a row of a script with plain numbers in the places of counts: Spark knows the types of no others."""
+    if isinstance(row, Count):
+        return int(row)
+    if isinstance(row, dict):
+        return {key: plain_row(value) for key, value in row.items()}
+    if type(row) in (list, tuple):
+        return type(row)(map(plain_row, row))
+    return row
+
+
+def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
+    """
+    Return a value of a type of Spark.
+
+    Args:
+        data_type: the type.
+        name: the column, which a text says.
+        make_row: makes a row of named values.
+    """
+    kind = str(data_type.typeName())
+    if kind == "struct":
+        return row_of(data_type, make_row)
+    if kind == "array":
+        return [value_of(data_type.elementType, name, make_row)]
+    if kind == "map":
+        key = value_of(data_type.keyType, name, make_row)
+        return {key: value_of(data_type.valueType, name, make_row)}
+    if kind in _WHOLE:
+        return 1
+    simple: dict[str, Any] = {
+        "double": 1.0, "float": 1.0, "boolean": True, "binary": b"", "void": None, "date": _SOME_DAY,
+        "timestamp": _SOME_TIME, "timestamp_ntz": _SOME_TIME, "decimal": decimal.Decimal(1),
+        "interval day to second": datetime.timedelta(1),
+    }  # fmt: skip
+    return simple.get(kind.partition("(")[0], f"{{{name}}}")
+
+
+def row_of(schema: Any, make_row: Callable[..., Any]) -> Any:
+    """Return a row of a schema: its texts say the names of their columns."""
+    values = [value_of(field.dataType, field.name, make_row) for field in schema.fields]
+    return make_row(*[field.name for field in schema.fields])(*values)

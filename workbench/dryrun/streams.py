@@ -1,0 +1,46 @@
+"""The queries of streams: each has had its one batch when it is started."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+
+class FinishedQuery:
+    """A query that has ended."""
+
+    def __init__(self) -> None:
+        self.id = self.runId = str(uuid.UUID(int=0))
+        self.name = None
+        self.isActive = False
+        self.lastProgress: dict[str, Any] = {}
+        self.recentProgress: list[Any] = []
+        self.status = {"message": "Stopped", "isDataAvailable": False, "isTriggerActive": False}
+
+    def awaitTermination(self, _timeout: float | None = None) -> bool:  # noqa: N802 (Spark's name)
+        """Return at once."""
+        return True
+
+    def exception(self) -> None:
+        """Return that it has not failed."""
+        return
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: None
+
+
+class NoQueries:
+    """The manager of the queries of a session: none is active."""
+
+    active: tuple[Any, ...] = ()
+
+    def awaitAnyTermination(self, _timeout: float | None = None) -> bool:  # noqa: N802 (Spark's name)
+        """Return at once."""
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: None

@@ -1,0 +1,86 @@
+"""The values that a script gives to the parameters of a statement of SQL, written into its text."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from typing import Any
+
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+
+_OPERATORS = frozenset("<>=!+-*/%&|^~") | {"=>"}
+_OPERATOR_WORDS = frozenset({"and", "or", "not", "in"})
+
+
+def with_values(text: str, given: Any) -> str:
+    """
+    Return a statement with the values of its parameters.
+
+    Args:
+        text: the statement, with parameters such as `:day` or `?`.
+        given: a dict of values by the names of the parameters, or a list of them; None for no values.
+    """
+    if not given:
+        return text
+    parts: list[str] = []
+    places = iter(given if isinstance(given, (list, tuple)) else ())
+    every = [token.text for token in tokens(text)]
+    kinds = [token.kind for token in tokens(text)]
+    at = 0
+    while at < len(every):
+        name = every[at + 1] if at + 1 < len(every) else ""
+        if every[at] == ":" and isinstance(given, dict) and name in given and kinds[at + 1] is TokenKind.WORD:
+            parts.append(literal_of(given[name]))
+            at += 2
+            continue
+        parts.append(literal_of(next(places, None)) if every[at] == "?" and not isinstance(given, dict) else every[at])
+        at += 1
+    return "".join(parts)
+
+
+def with_quoted_operators(text: str) -> str:
+    """
+    Return the SQL of a column with its operators as Spark's parser takes them.
+
+    Spark 4 writes an operator as a function, such as `<(price, 0)`: in backticks, its name is that of a function.
+    """
+    parts: list[str] = []
+    every = [token.text for token in tokens(text)]
+    begins = True
+    at = 0
+    while at < len(every):
+        end = at
+        while end < len(every) and every[end] in _OPERATORS:
+            end += 1
+        is_word = every[at].lower() in _OPERATOR_WORDS
+        end = at + 1 if is_word else end
+        if begins and end > at and every[end : end + 1] == ["("]:
+            parts.append(f"`{''.join(every[at:end])}`")
+            at, begins = end, False
+            continue
+        parts.append(every[at])
+        begins = every[at] in ("(", ",") or (begins and every[at].isspace())
+        at += 1
+    return "".join(parts)
+
+
+def texts_in(given: Any) -> list[str]:
+    """Return the values of parameters that are texts."""
+    values = given.values() if isinstance(given, dict) else given or ()
+    return [each for each in values if isinstance(each, str)]
+
+
+def literal_of(value: Any) -> str:
+    """Return a value as SQL writes it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, (int, float, decimal.Decimal)):
+        return str(value)
+    if isinstance(value, datetime.datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, datetime.date):
+        return f"DATE '{value.isoformat()}'"
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"

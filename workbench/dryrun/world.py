@@ -1,0 +1,349 @@
+"""One session of Spark as a script meets it: what it loads has columns and no rows, what it writes is told."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.errors import ProbeError
+from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.listener.analyze import encoded_query
+from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of
+from openlineage_pyspark.workbench.dryrun.boundary import Reader, TableWriter, Writer
+from openlineage_pyspark.workbench.dryrun.places import datasets_of
+from openlineage_pyspark.workbench.dryrun.records import WriteTold
+from openlineage_pyspark.workbench.dryrun.unknown import Unknown
+from openlineage_pyspark.workbench.predict.cache import document_of_answer
+from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, in_backticks
+from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed
+from openlineage_pyspark.workbench.predict.session import ScriptSession, compiled_classes, names_in
+from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from openlineage_pyspark.workbench.dryrun.places import DataPlace
+    from openlineage_pyspark.workbench.dryrun.request import Columns
+    from openlineage_pyspark.workbench.dryrun.stage import Stage
+    from openlineage_pyspark.workbench.predict.session import Analyzed
+
+_STAND_IN = re.compile(r"\{[^{}]*\}")
+_JAVA = "KnownTables.java"
+_CLASS = "openlineage.pyspark.KnownTables"
+_UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+_KAFKA = (
+    ("key", "BINARY"), ("value", "BINARY"), ("topic", "STRING"), ("partition", "INT"), ("offset", "BIGINT"),
+    ("timestamp", "TIMESTAMP"), ("timestampType", "INT"),
+)  # fmt: skip
+_HEADERS = ("headers", "ARRAY<STRUCT<key: STRING, value: BINARY>>")
+# The formats whose columns are always the same.
+_FIXED: dict[str, Columns] = {
+    "text": (("value", "STRING"),),
+    "binaryfile": (
+        ("path", "STRING"), ("modificationTime", "TIMESTAMP"), ("length", "BIGINT"), ("content", "BINARY"),
+    ),
+    "rate": (("timestamp", "TIMESTAMP"), ("value", "BIGINT")),
+    "rate-micro-batch": (("timestamp", "TIMESTAMP"), ("value", "BIGINT")),
+    "socket": (("value", "STRING"),),
+}  # fmt: skip
+_MADE_UP = frozenset({"rate", "rate-micro-batch"})
+_READS_NOTHING = ("Show", "Describe", "List")
+_STATEMENTS = frozenset({"InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"})
+
+
+class World:
+    """
+    One session.
+
+    Args:
+        spark: the session.
+        session: what analyzes its statements of SQL.
+        stage: the stage of the script.
+    """
+
+    def __init__(self, spark: Any, session: ScriptSession, stage: Stage) -> None:
+        self.spark = spark
+        self.session = session
+        self.stage = stage
+        self.unknown_views: dict[str, Unknown] = {}
+        self._jvm = spark._jvm
+        self._gateway = spark.sparkContext._gateway
+        text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
+        methods = compiled_classes(self._gateway, _CLASS, text).getMethods()
+        self._relation = next(each for each in methods if each.getName() == "relation")
+        old = str(spark.version).startswith("3.")
+        self._frames = self._jvm.org.apache.spark.sql.Dataset if old else self._jvm.org.apache.spark.sql.classic.Dataset
+
+    @property
+    def _format(self) -> str:
+        return str(self.spark.conf.get("spark.sql.sources.default", "parquet"))
+
+    def reader(self, *, streamed: bool) -> Reader:
+        """Return what stands in the place of a reader of the JVM."""
+        return Reader(self._format, self.stage.request.folder, self.load_place, self.load_table, streamed=streamed)
+
+    def writer(self, frame: Any) -> Writer:
+        """Return what stands in the place of a writer of the JVM."""
+
+        def to_place(place: DataPlace, writer: Writer) -> None:
+            self.write_place(frame, place, writer.partitions)
+
+        def to_table(name: str, writer: Writer, mode: str) -> None:
+            self.write_table(frame, name, mode, writer.partitions)
+            place = writer.place(())
+            if place.is_of_files and Unknown.of(frame) is None:
+                # The table lies at a path of its own, by which it may be read.
+                self.stage.learn(place, self._columns(frame), writer.partitions)
+
+        return Writer(self._format, self.stage.request.folder, to_place, to_table)
+
+    def table_writer(self, frame: Any, name: str) -> TableWriter:
+        """Return what stands in the place of a writer of the second version."""
+
+        def to_table(name: str, mode: str) -> None:
+            self.write_table(frame, name, mode, ())
+
+        return TableWriter(name, self._format, self.stage.request.folder, to_table)
+
+    def load_place(self, place: DataPlace, schema: Any, reader: Reader) -> Any:
+        """Return what is at a place, as a DataFrame of the JVM; `Unknown` if its columns are not known."""
+        typed = self._schema(place, schema, reader)
+        if typed is None:
+            return self._missing(place)
+        if place.format in _MADE_UP:
+            return self._jvm_frame("rate", place, typed)
+        names = [each.identifier.name for each in datasets_of(place)]
+        return self._jvm_frame(names[0] if names else place.format, place, typed)
+
+    def _jvm_frame(self, name: str, place: DataPlace, schema: Any) -> Any:
+        arguments = self._array((name, place.to_text(), schema, place.is_of_files))
+        return self._frames.ofRows(self.spark._jsparkSession, self._relation.invoke(None, arguments))
+
+    def _array(self, values: Sequence[Any]) -> Any:
+        found = self._gateway.new_array(self._jvm.java.lang.Object, len(values))
+        for at, value in enumerate(values):
+            found[at] = value
+        return found
+
+    def _schema(self, place: DataPlace, given: Any, reader: Reader) -> Any:
+        """Return the schema of a place in the JVM; None if it is not known."""
+        if given is not None:
+            return self._parsed(given) if isinstance(given, str) else given
+        known: Columns | None = _FIXED.get(place.short)
+        if place.format == "kafka":
+            known = (*_KAFKA, _HEADERS) if reader.is_on("includeHeaders") else _KAFKA
+        if known is None:
+            known = self.stage.columns_of(place, header=reader.is_on("header"), inferred=reader.is_on("inferSchema"))
+        if known is None and place.is_of_files and len(place.paths) == 1:
+            table = self.session.known((place.short, place.paths[0]))
+            known = table.columns if table is not None else None
+        return None if known is None else self._parsed(", ".join(f"{in_backticks(n)} {t}" for n, t in known))
+
+    def _parsed(self, ddl: str) -> Any:
+        return self.spark._jsparkSession.sessionState().sqlParser().parseTableSchema(ddl)
+
+    def _missing(self, place: DataPlace) -> Unknown:
+        """Tell that the columns at a place are not known, and how to give them."""
+        folder = self.stage.request.folder
+        paths = (os.path.relpath(each, folder) if each.startswith(f"{folder}/") else each for each in place.paths)
+        where = ", ".join(paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
+        self.stage.problem(
+            "UNKNOWN_SCHEMA",
+            f"the columns of {where} are not known: give them by .schema(...), or by --schemas FILE with "
+            f'{{"{where}": "id INT, ..."}}, or name a store that has them by --catalog',
+        )
+        return Unknown(places=(place.to_text(),))
+
+    def load_table(self, name: str) -> Any:
+        """Return a table as a DataFrame of the JVM; `Unknown` if it is not known."""
+        if _is_of_data(name):
+            return self._missing_table(name)
+        parts = names_in(name)
+        view = self.unknown_views.get(parts[-1].lower()) if parts else None
+        if view is not None:
+            return view
+        try:
+            return self.session.with_known(lambda: self.spark._jsparkSession.table(name))
+        except analysis_errors() as problem:
+            refusal = refusal_of(problem)
+            if refusal.code != _UNKNOWN_TABLE:
+                raise
+            return self._missing_table(name)
+
+    def _missing_table(self, name: str) -> Unknown:
+        if _is_of_data(name):
+            said = f"the name of the table {name} comes from data: which tables it is, is not known"
+            self.stage.problem("PATTERN", said)
+            return Unknown(tables=(name,))
+        self.stage.problem(
+            "UNKNOWN_TABLE",
+            f"the table {name} is not known: no DDL, no earlier statement and no catalog declares it; give it by "
+            f'--ddl, by --catalog, or by --schemas FILE with {{"{name}": "id INT, ..."}}',
+        )
+        return Unknown(tables=(name,))
+
+    def write_place(self, frame: Any, place: DataPlace, partitions: Sequence[str] = ()) -> None:
+        """Tell a write to a place, and remember what would be there."""
+        if place.keeps_nothing:
+            return
+        told = self._told(frame)
+        self.stage.tell("write", **attrs.asdict(attrs.evolve(told, target=place.to_text())))
+        if told.schema:
+            columns = self._columns(frame)
+            self.stage.learn(place, columns, partitions)
+            if place.is_of_files:
+                self._declare((SPARK_CATALOG, place.short, place.paths[0]), columns, partitions)
+
+    def write_table(self, frame: Any, name: str, mode: str, partitions: Sequence[str]) -> None:
+        """
+        Tell a write to a table, and make known what it would make.
+
+        Args:
+            frame: what is written.
+            name: the table, as it is spelled.
+            mode: `create`, `append`, or `insert` for one by the places of the columns.
+            partitions: the columns of partitions.
+        """
+        parts = self.whole(name)
+        known = self.session.known(parts)
+        told = attrs.evolve(self._told(frame), table=parts)
+        if known is None and mode == "insert":
+            self._missing_table(name)
+        if told.schema:
+            given = [column for column, _ in self._columns(frame)]
+            if known is not None and mode != "create":
+                own = [column for column, _ in known.columns]
+                spelt = {column.lower(): column for column in own}
+                names = own if mode == "insert" else [spelt.get(each.lower(), each) for each in given]
+                told = attrs.evolve(told, names=tuple(names[: len(given)]))
+            elif mode != "insert":
+                self._declare(parts, self._columns(frame), partitions)
+        self.stage.tell("write", **attrs.asdict(told))
+
+    def whole(self, name: str) -> tuple[str, ...]:
+        """Return the parts of a table's name as it is spelled, with its catalog and its database."""
+        return self.session.whole(tuple(name.split(".")) if _is_of_data(name) else names_in(name))
+
+    def _declare(self, parts: tuple[str, ...], columns: Columns, partitions: Sequence[str]) -> None:
+        last = {each.lower() for each in partitions}
+        ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
+        table = DeclaredTable(parts, ordered, tuple(name for name, _ in ordered if name.lower() in last))
+        self.session.declare(table)
+        self.stage.tell("table", parts=table.parts, columns=table.columns, partitions=table.partitions)
+
+    def _columns(self, frame: Any) -> Columns:
+        fields = frame._jdf.schema().fields()
+        return tuple((str(each.name()), str(each.dataType().sql())) for each in fields)
+
+    def _told(self, frame: Any) -> WriteTold:
+        """Return what a write tells of what it writes."""
+        spot = self.stage.spot()
+        unknown = Unknown.of(frame)
+        if unknown is not None:
+            tables = tuple(f"table:{'.'.join(self.whole(each))}" for each in unknown.tables)
+            return WriteTold(spot, unknown.plans, places=(*unknown.places, *tables))
+        return WriteTold(spot, (self.plan(frame),), schema=str(frame._jdf.schema().json()))
+
+    def plan(self, frame: Any) -> str:
+        """Return the encoded plan of a DataFrame; empty if it can't be read."""
+        try:
+            return encoded_query(self.spark, frame._jdf.queryExecution().analyzed()).plan
+        except ProbeError as problem:
+            self.stage.problem("UNREADABLE", f"the plan can't be read: {problem}")
+            return ""
+
+    def is_query(self, text: str) -> bool:
+        """Return whether a text of SQL is a query, which does nothing by itself; False if it can't be parsed."""
+        try:
+            parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        except analysis_errors():
+            return False
+        while str(parsed.nodeName()) == "UnresolvedWith":
+            parsed = parsed.child()
+        classes = (
+            self._jvm.java.lang.Class.forName(f"org.apache.spark.sql.catalyst.plans.logical.{name}")
+            for name in ("Command", "ParsedStatement")
+        )
+        name = str(parsed.nodeName())
+        is_multi = name == "Union" and str(parsed.children().apply(0).nodeName()) in _STATEMENTS
+        return not (is_multi or name in _STATEMENTS or any(each.isInstance(parsed) for each in classes))
+
+    def query(self, ask: Callable[[], Any]) -> Any:
+        """Return what a query gives, which `ask` asks Spark; `Unknown` if a table in it is not known."""
+        try:
+            return self.session.with_known(ask)
+        except analysis_errors() as problem:
+            refusal = refusal_of(problem)
+            if refusal.code != _UNKNOWN_TABLE:
+                raise
+            names = names_in(refusal.parameters.get("relationName", ""))
+            view = self.unknown_views.get(names[-1].lower()) if names else None
+            return view if view is not None else self._missing_table(".".join(names))
+
+    def is_of_data(self, text: str) -> bool:
+        """Tell that parts of a statement are values of data, and return whether it can't be read for that."""
+        if not _is_of_data(text):
+            return False
+        try:
+            self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        except analysis_errors():
+            said = "parts of this statement come from data: what it reads and writes is not known"
+            self.stage.problem("UNKNOWN_STATEMENT", said)
+            return True
+        return False
+
+    def statement(self, text: str, written: str = "", hidden: Sequence[str] = ()) -> Any:
+        """
+        Tell a statement that is no query, and return a DataFrame of the JVM with what it would answer.
+
+        Args:
+            text: the statement.
+            written: the statement as the script has it, with its parameters; by default the same.
+            hidden: the values of its parameters, which are not shown, as in a real run.
+        """
+        spot = self.stage.spot()
+        statement = ScriptStatement(text, spot.file, spot.line, 1)
+        self.session.use_from_this_thread()
+        found = analyzed(self.session, statement)
+        answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
+        if found.query is not None or found.refusal is not None or found.missed is not None:
+            self.stage.tell("sql", answer=document_of_answer(answer), hidden=list(hidden))
+        self._tell_tables()
+        return self._answer_of(text, found)
+
+    def _tell_tables(self) -> None:
+        """Tell the tables that a statement has made, changed or dropped."""
+        for table in self.session.made():
+            self.stage.tell("table", parts=table.parts, columns=table.columns, partitions=table.partitions)
+
+    def _answer_of(self, text: str, found: Analyzed) -> Any:
+        """Return the columns that a statement answers with."""
+        if found.kind.startswith(_READS_NOTHING):
+            try:
+                return self.session.with_known(lambda: self.spark._jsparkSession.sql(text))
+            except analysis_errors():
+                pass
+        return self.spark._jsparkSession.emptyDataFrame()
+
+    def know_path(self, place: DataPlace) -> None:
+        """Make a path known to statements of SQL, if its columns are known."""
+        columns = self.stage.columns_of(place, header=True, inferred=True)
+        parts = (SPARK_CATALOG, place.short, place.paths[0])
+        if columns is not None and self.session.known(parts) is None:
+            self.session.declare(DeclaredTable(parts, columns))
+
+    def declared(self, name: str) -> DeclaredTable | None:
+        """Return a table that is known by its name as it is spelled."""
+        return self.session.known(self.whole(name))
+
+
+def _is_of_data(text: str) -> bool:
+    """Return whether a text holds the stand-in for a value that is not known, such as `{country}`."""
+    return _STAND_IN.search(text) is not None
+
+
+def _name(identifier: Identifier) -> str:
+    return f"{identifier.namespace}/{identifier.name}"
