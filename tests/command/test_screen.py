@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.command.screen import Screen, counted, shorten, wrapped
-from openlineage_pyspark.workbench.pictures.table import TableColumn, cell_len
+from openlineage_pyspark.command.screen import Screen, shorten
+from openlineage_pyspark.workbench.pictures.fitting import cell_len, wrapped
+from openlineage_pyspark.workbench.pictures.table import TableColumn
+from openlineage_pyspark.workbench.pictures.words import counted
 
 
 @pytest.mark.parametrize(
