@@ -238,9 +238,6 @@ def prepare(session: nox.Session, extras: str, *requirements: str, oldest: tuple
             install("--no-deps", "--force-reinstall", str(wheel))
             if oldest:
                 install(*oldest)
-        if {"spark", "test"} <= {*extras.split(",")}:
-            with step("archiving the classes of Spark's JVM, so that it starts faster"):
-                session.run("python", "-I", "tests/support/class_archive.py", silent=True, log=False)
         # With `nox -R` nothing is installed, and this does not run.
         if session.run_install("python", "-Ic", "import openlineage_pyspark", silent=True, log=False) is not None:
             stamp.write_text(wanted)
@@ -256,6 +253,22 @@ def pytest(session: nox.Session, *arguments: str, **variables: str) -> None:
     session.run("python", "-Im", "pytest", *arguments, env=variables, log=False)
 
 
+@contextlib.contextmanager
+def archiving_classes(session: nox.Session) -> Iterator[None]:
+    """Archive the classes of Spark's JVM beside the first tests, unless it is done: JVMs start faster from then on."""
+    variables = {name: value for name, value in {**os.environ, **session.env}.items() if value is not None}
+    command = [f"{session.bin}/python", "-I", "tests/support/class_archive.py"]
+    with tempfile.TemporaryFile("w+") as output:
+        beside = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            yield
+        finally:
+            failed = beside.wait()
+        if failed:
+            output.seek(0)
+            session.error(f"the classes of Spark's JVM could not be archived:\n{output.read()}")
+
+
 def shared_out(arguments: list[str]) -> list[str]:
     """Return pytest's arguments, with those for several processes unless they name tests, processes or a Marquez."""
     alone = any(word.startswith(("tests", "-n", "--pdb", "--marquez")) for word in arguments)
@@ -266,7 +279,8 @@ def shared_out(arguments: list[str]) -> list[str]:
 def test(session: nox.Session, spark: str) -> None:
     """Run the tests, or what pytest selects by the arguments after --."""
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*")
-    pytest(session, *shared_out(session.posargs))
+    with archiving_classes(session):
+        pytest(session, *shared_out(session.posargs))
 
 
 @of_each_spark
@@ -277,7 +291,8 @@ def oldest(session: nox.Session, spark: str) -> None:
     extras = [more for name, more in project["optional-dependencies"].items() if name not in ("spark", "demo", "test")]
     declared = sum(extras, project["dependencies"])
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*", oldest=lowest_versions(declared))
-    pytest(session, *shared_out(session.posargs))
+    with archiving_classes(session):
+        pytest(session, *shared_out(session.posargs))
 
 
 def lowest_versions(requirements: list[str]) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ def assert_lineage(
     columns: Mapping[str, Iterable[str]],
     *,
     rows: Iterable[str] | None = None,
+    sources: Mapping[str, DataFrame] | None = None,
     spark: SparkSession | None = None,
 ) -> None:
     """
@@ -55,13 +56,18 @@ def assert_lineage(
             `"default.orders.amount AGGREGATION"`, all sources of the column need one, and what decides about the value
             counts too; `(masked)` follows the kind of what can't be read back. Columns of one name count as one.
         rows: the columns that decide about all rows, each with or without its kind; None to leave them out.
+        sources: the DataFrames that a test gives to the function under test, each with the name of its columns' table:
+            `sources={"orders": orders}` makes `orders.amount` a source, whatever the DataFrame was made of.
         spark: the session of a statement; by default the active one.
 
     Raises:
         AssertionError: the lineage is another one. The message shows the difference, line by line.
-        TypeError: the sources of a column are one text, and no list.
+        TypeError: the sources of a column are one text, and no list; or `sources` is given with a finished lineage.
+        ValueError: the query does not read one of `sources`, or two of them can't be told apart.
     """
-    found = _lineage(query, spark)
+    # A failing test shows the lines of the test, not those of this function.
+    __tracebackhide__ = True
+    found = _lineage(query, spark, sources)
     if len(found.outputs) != 1:
         raise AssertionError(f"expected one output, found {len(found.outputs)}:\n{found}")
     names = ShortNames.of_lineage(found)
@@ -70,8 +76,8 @@ def assert_lineage(
     whole = told.columns if dataset is None else dataset.fields
     own = {each.name for each in whole}
     expected, actual = [], []
-    for column, sources in columns.items():
-        wanted = _wanted(sources)
+    for column, asked in columns.items():
+        wanted = _wanted(asked)
         expected += _lines(column, wanted)
         # Several columns may bear one name.
         same = [each for each in told.columns if each.name == column]
@@ -94,7 +100,11 @@ def assert_lineage(
 
 
 def assert_golden_lineage(
-    query: DataFrame | str | Lineage, path: str | Path, *, spark: SparkSession | None = None
+    query: DataFrame | str | Lineage,
+    path: str | Path,
+    *,
+    sources: Mapping[str, DataFrame] | None = None,
+    spark: SparkSession | None = None,
 ) -> None:
     """
     Assert that the lineage of a query is the one in a file, which is the table that `print(lineage(...))` shows.
@@ -105,13 +115,17 @@ def assert_golden_lineage(
     Args:
         query: as in `assert_lineage`.
         path: the file. Tables of the catalog stand in it by their names, so it does not depend on where they are.
+        sources: as there.
         spark: as there.
 
     Raises:
         AssertionError: the lineage is another one, or the file is not there.
+        TypeError: `sources` is given with a finished lineage.
+        ValueError: the query does not read one of `sources`, or two of them can't be told apart.
     """
+    __tracebackhide__ = True
     file = Path(path)
-    lines = str(_lineage(query, spark)).splitlines()
+    lines = str(_lineage(query, spark, sources)).splitlines()
     text = "".join(f"{line}\n" for line in lines if not line.startswith(_PLACE))
     if os.environ.get(REGOLD, "0") not in ("", "0"):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -126,11 +140,15 @@ def assert_golden_lineage(
         raise AssertionError("\n".join([f"the lineage is not the one in {file}; {hint}", *difference]))
 
 
-def _lineage(query: DataFrame | str | Lineage, spark: SparkSession | None) -> Lineage:
+def _lineage(
+    query: DataFrame | str | Lineage, spark: SparkSession | None, sources: Mapping[str, DataFrame] | None
+) -> Lineage:
     if isinstance(query, Lineage):
+        if sources:
+            raise TypeError("give sources to lineage(): what it has returned can't be changed")
         return query
     session = spark or getattr(query, "sparkSession", None) or _active_session()
-    return lineage(session, query, from_text=False)
+    return lineage(session, query, from_text=False, sources=sources)
 
 
 def _active_session() -> SparkSession:

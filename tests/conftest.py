@@ -42,7 +42,7 @@ from support.alone import Recordings
 from support.lineage_events import taken
 from support.maven import fetched
 from support.ports import free_ports
-from support.spark_jobs import QUICK_JVM
+from support.spark_jobs import quick_jvm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let the processes that the tests start hear Ctrl-C, which a shell has its background jobs ignore."""
     hypothesis.settings.load_profile("all" if config.getoption("--all") else "some")
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.environ.update(QUICK_JVM)
+    os.environ.update(quick_jvm())
 
 
 @pytest.hookimpl(optionalhook=True)

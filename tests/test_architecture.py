@@ -101,6 +101,7 @@ def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
     assert sorted(edges) == ["listener/probe/client.py", *in_workbench]
 
 
+@pytest.mark.slow
 def test_the_listener_needs_no_package_of_the_workbenchs_extra() -> None:
     """It is installed without the extra."""
     agent = [

@@ -190,7 +190,8 @@ def test_the_functions_take_these_arguments() -> None:
 
     assert signatures == {
         "last_run": "(spark: 'SparkSession', timeout_seconds: 'float' = 10.0) -> 'FinishedRun | None'",
-        "lineage": "(spark: 'SparkSession', query: 'DataFrame | str', *, from_text: 'bool' = True) -> 'Lineage'",
+        "lineage": "(spark: 'SparkSession', query: 'DataFrame | str', *, from_text: 'bool' = True, "
+        "sources: 'Mapping[str, DataFrame] | None' = None) -> 'Lineage'",
         "register": "(spark: 'SparkSession', options: 'Mapping[str, str] | None' = None) -> 'Handle'",
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -164,6 +165,36 @@ def test_a_java_that_is_missing_is_told_before_anything_is_downloaded(
     remedy = "install it (Debian, Ubuntu: openjdk-17-jre-headless) or set JAVA_HOME"
     assert tree.start(*words, status=1) == f"run: Spark {spark} needs Java 17 or newer: {remedy}\n"
     assert tree.calls() == []
+
+
+def test_a_python_is_installed_for_root_on_debian(tree: Tree) -> None:
+    (tree.programs / "python3.13").unlink()
+    tree.put("python3.14", PROGRAM)
+    door = tree.folder / "run"
+    # The machine's own Python is none here.
+    door.write_text(door.read_text().replace("python3.12 python3.11 python3.10 python3 python ", ""))
+    found = "run: Spark needs Python 3.13, 3.12, 3.11 or 3.10: install one of them\n"
+    assert tree.start("lint", status=1) == found
+    tree.put("id", "#!/bin/sh\necho 0\n")
+    installs = (
+        f'#!/bin/sh\ncase "$*" in *python3-venv*) mv {tree.programs}/python3.14 {tree.programs}/python3.13 ;; esac\n'
+    )
+    tree.put("apt-get", installs)
+
+    printed = tree.start("lint")
+    assert printed.startswith("installing Python ... ")
+    assert f"making .nox/runner with {tree.programs}/python3.13 ... " in printed
+
+
+def test_each_command_of_the_usage_gets_through_the_door(tree: Tree) -> None:
+    usage = tree.start("help")
+    commands = dict.fromkeys(re.findall(r"^(?:usage:)? +\./run (\w+)", usage, re.MULTILINE))
+    tree.put("java", JAVA.format(version=21))
+
+    assert {"demo", "test", "truth", "pythons"} <= commands.keys()
+    for command in commands:
+        tree.start(command)
+        assert tree.calls()[-1][:4] == ["python", "-I", f"{tree.folder}/noxfile.py", command]
 
 
 def test_help_is_the_usage_of_the_noxfile(tree: Tree) -> None:

@@ -15,7 +15,7 @@ import attrs
 import pytest
 import requests
 from support.ports import free_ports
-from support.spark_jobs import QUICK_JVM, Jobs, spark_submit, without_foreign
+from support.spark_jobs import Jobs, quick_jvm, spark_submit, without_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -65,7 +65,7 @@ def cluster(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
         limits = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / name)]
         own[name] = [f"{DEPLOY}.worker.Worker", *limits, "--webui-port", "0", made.master]
     program = str(spark_submit().with_name("spark-class"))
-    java = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_JAVA_OPTS": QUICK_JVM["SPARK_SUBMIT_OPTS"]}
+    java = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_JAVA_OPTS": quick_jvm()["SPARK_SUBMIT_OPTS"]}
     processes: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for name, arguments in own.items():

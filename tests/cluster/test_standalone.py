@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.demo import SCRIPT, is_there, land
-from support.spark_jobs import QUICK_JVM
+from support.spark_jobs import quick_jvm
 from support.surfaces import SURFACES, Told
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ LOCAL = "local[2]"
 EXECUTORS = {
     "spark.executor.memory": "600m",
     "spark.executor.cores": "1",
-    "spark.executor.extraJavaOptions": QUICK_JVM["SPARK_SUBMIT_OPTS"],
+    "spark.executor.extraJavaOptions": quick_jvm()["SPARK_SUBMIT_OPTS"],
 }
 
 

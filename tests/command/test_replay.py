@@ -277,6 +277,7 @@ def test_receivers_of_which_one_takes_the_others_place_are_replayed_to_together_
     assert receiver.received == []
 
 
+@pytest.mark.slow
 def test_a_replay_that_gets_hold_of_nothing_ends_at_once(root, receiver, address, installed, leave, run_of):
     """As where another application was quicker; here nobody can lock the directory, and it is said."""
     spool = leave(root, address, *run_of("START"))
@@ -315,6 +316,7 @@ def test_a_replay_waits_for_the_slower_of_two_receivers(root, run, receiver, sec
     assert [len(each.received) for each in (receiver, second_receiver)] == [1, 1]
 
 
+@pytest.mark.slow
 def test_what_another_application_takes_up_meanwhile_is_told_and_left_to_it(root, receiver, address, leave, run_of):
     for run_id in ("a", "b"):
         leave(root, address, *run_of("START", run_id=run_id))

@@ -354,6 +354,7 @@ def test_expire_makes_no_store_and_wants_a_time(store, run, tmp_path):
     assert (code, complaint.startswith("openlineage-pyspark: 'soon' is not a time")) == (2, True)
 
 
+@pytest.mark.slow
 def test_ingest_takes_the_events_of_a_spool_and_leaves_them_there(tmp_path, run, leave, root):
     shipped = [Shipped(event["run"]["runId"], event["eventType"], json.dumps(event).encode()) for event in JOBS]
     ended = leave(root, "http://receiver", *shipped[:3])

@@ -66,6 +66,7 @@ def test_a_time_before_an_at_sign_is_taken_for_a_login():
     assert without_credentials("at 12:30@noon") == "at ***@noon"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "count", "shown"),
     [

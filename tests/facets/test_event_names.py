@@ -107,6 +107,7 @@ def test_the_uri_of_every_script_is_valid(location):
     assert list(URI.iter_errors(location_uri(location))) == []
 
 
+@pytest.mark.slow
 def test_a_run_has_the_same_id_in_every_process():
     program = (
         "import datetime as dt; from openlineage_pyspark.listener.runs.open_run import run_id; "

@@ -142,6 +142,7 @@ def test_an_orderly_end_takes_everything_back_and_entrusts_nothing_more(drivers:
     assert driver.open()[2:] == [[]]
 
 
+@pytest.mark.slow
 def test_the_other_process_ends_each_run_as_its_start_describes_it(
     drivers: Callable[..., Driver], specification: Any, violations: Callable[[list[dict]], list[str]]
 ) -> None:
@@ -168,6 +169,7 @@ def test_the_other_process_ends_each_run_as_its_start_describes_it(
     assert specification.violations(ends) == []
 
 
+@pytest.mark.slow
 def test_the_application_of_a_shell_or_notebook_is_complete(
     drivers: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +181,7 @@ def test_the_application_of_a_shell_or_notebook_is_complete(
     assert "errorMessage" not in ends[1]["run"]["facets"]
 
 
+@pytest.mark.slow
 def test_a_facet_that_is_switched_off_is_left_out(drivers: Callable[..., Driver]) -> None:
     driver = drivers(disabled_facets=frozenset({"errorMessage"}))
     _, ends = driver.jvm.die(driver.folder)
@@ -218,6 +221,7 @@ def test_no_login_is_entrusted_to_the_jvm(drivers: Callable[..., Driver]) -> Non
     assert b"canary" in driver.jvm.kept.read()
 
 
+@pytest.mark.slow
 def test_a_working_directory_that_is_gone_is_said_and_the_ends_are_told(
     drivers: Callable[..., Driver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +237,7 @@ def test_a_working_directory_that_is_gone_is_said_and_the_ends_are_told(
     assert [end["eventType"] for end in ends] == ["ABORT", "ABORT"]
 
 
+@pytest.mark.slow
 def test_relative_paths_of_the_configuration_begin_in_the_working_directory(
     drivers: Callable[..., Driver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -333,6 +333,7 @@ def test_the_files_of_every_client_are_searched(tmp_path: Path, monkeypatch: pyt
     )
 
 
+@pytest.mark.slow
 def test_without_a_yaml_file_no_yaml_parser_and_never_spark_is_imported(tmp_path: Path):
     program = """
 import sys

@@ -3,7 +3,7 @@ An archive of the classes of Spark's JVM, in the environment: with it, a JVM of 
 
 It is Java's own (class data sharing, `-XX:ArchiveClassesAtExit`). Called as a script, this module runs one job and
 keeps the classes that it loaded. Where there is no archive, or one of another Java or Spark, a JVM loads its classes as
-always: tests are slower, and nothing else.
+always: tests are slower, and nothing else. It appears at once, so JVMs may start while it is made.
 """
 
 from __future__ import annotations

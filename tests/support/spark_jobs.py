@@ -27,8 +27,6 @@ Event = dict[str, Any]
 SECONDS = 400
 # For quick starts of small jobs, and for a console without Spark's own warnings.
 QUICK = class_archive.CONF
-QUICK_JVM = {"SPARK_SUBMIT_OPTS": class_archive.java_options()}
-"""The variable that gives options to each JVM of a Spark, whoever starts it; it stands in no event."""
 # So that a loaded machine has the time to listen from the start, and to tell all at the end.
 PATIENT = {"spark.openlineage.start.timeoutInMillis": "60000", "spark.openlineage.flush.timeoutInMillis": "60000"}
 SPARK_VERSION = importlib.metadata.version("pyspark") if importlib.util.find_spec("pyspark") else "none"
@@ -209,9 +207,14 @@ class Jobs:
                 _end_group(process)
 
 
+def quick_jvm() -> dict[str, str]:
+    """Return the variable that gives options to each JVM of a Spark, whoever starts it; no event contains it."""
+    return {"SPARK_SUBMIT_OPTS": class_archive.java_options()}
+
+
 def without_foreign() -> dict[str, str]:
     """Give the variables of this process without those of another Spark or another listener."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)} | QUICK_JVM
+    return {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)} | quick_jvm()
 
 
 def clean_environment() -> dict[str, str]:

@@ -189,6 +189,7 @@ def test_datazone_gets_events_through_amazons_client(receiver: Any, answer: Any)
     transport.close(5.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_no_amazon")
 def test_datazone_without_an_answer_is_worth_another_try(receiver: Any, answer: Any) -> None:
     transport = open_transport("amazon_datazone_api", {"domainId": "dzd_1", "endpointOverride": receiver.url})

@@ -258,6 +258,7 @@ print(loaded())
     assert done.stdout == "[]\n['requests']\n"
 
 
+@pytest.mark.slow
 def test_listing_the_options_of_all_transports_imports_no_client_library() -> None:
     """The settings do so for a suggestion, at the start of a driver."""
     program = """

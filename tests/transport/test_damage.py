@@ -137,6 +137,7 @@ def test_no_flipped_byte_of_the_log_of_a_killed_application_loses_an_event_unsai
     assert outcomes == {"sent 3", "set aside"}
 
 
+@pytest.mark.slow
 def test_a_damaged_directory_does_not_keep_healthy_ones_from_being_sent(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

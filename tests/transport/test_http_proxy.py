@@ -51,6 +51,7 @@ def test_hosts_that_need_no_proxy_are_reached_without(
     assert (len(receiver.received), proxy.received) == (1, [])
 
 
+@pytest.mark.slow
 def test_https_goes_through_a_tunnel_with_the_clients_certificate(
     proxy: Any, strict_receiver: Any, certificates: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -185,6 +185,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["kill", "exit"])
 def test_the_next_application_ships_first_what_one_that_was_killed_left(tmp_path: Path, end: str) -> None:
     process = subprocess.Popen(
@@ -473,6 +474,7 @@ print(left, [int(event.body) for event in transport.events] == list(range(50)))
 """
 
 
+@pytest.mark.slow
 def test_a_forked_child_that_ends_normally_leaves_the_database_as_it_is(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORK, str(tmp_path)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import ProbeError
@@ -13,22 +14,46 @@ from openlineage_pyspark.listener.probe.client import Refusal, analysis_errors, 
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.extras import WORKBENCH, require
+from openlineage_pyspark.workbench.predict.named import with_sources
 from openlineage_pyspark.workbench.predict.text import lineage_of_text, unknown_table
 from openlineage_pyspark.workbench.report import Lineage, lineage_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame, SparkSession
 
+_NONE: Mapping[str, DataFrame] = MappingProxyType({})
 
-def lineage_of_query(query: EncodedQuery) -> Lineage:
-    """Return the lineage of an analyzed query. Nothing of Spark is needed for this."""
+
+def lineage_of_query(query: EncodedQuery, sources: Mapping[str, EncodedQuery] | None = None) -> Lineage:
+    """
+    Return the lineage of an analyzed query. Nothing of Spark is needed for this.
+
+    Args:
+        query: the query.
+        sources: name -> a query whose rows are a source of that name, wherever they are in the query.
+
+    Raises:
+        ValueError: the query does not read one of the sources, or two of them can't be told apart.
+    """
     with without_cycle_collection():
         plan = decode_plan(query.plan)
         session = session_settings_of(plan, query.metastore, query.trimming, views=query.views)
-        return lineage_of(lineage_of_plan(plan, session, paths=True, composed=query.composed), plan)
+        memory = None
+        if sources:
+            named = with_sources(plan, {name: decode_plan(each.plan) for name, each in sources.items()})
+            plan, memory = named.plan, named.memory
+        return lineage_of(lineage_of_plan(plan, session, memory, paths=True, composed=query.composed), plan)
 
 
-def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = True) -> Lineage:
+def lineage(
+    spark: SparkSession,
+    query: DataFrame | str,
+    *,
+    from_text: bool = True,
+    sources: Mapping[str, DataFrame] | None = None,
+) -> Lineage:
     """
     Return the lineage of a DataFrame or of an SQL statement, without running it.
 
@@ -40,6 +65,8 @@ def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = Tr
         spark: the session whose tables and views the query names; not a Spark Connect session.
         query: a DataFrame, or the text of one statement: SELECT, INSERT, CREATE TABLE AS SELECT, MERGE and so on.
         from_text: False to raise Spark's exception instead of reading the text.
+        sources: DataFrames that count as sources of these names. Rows of `createDataFrame` come from no dataset
+            otherwise.
 
     Returns:
         The lineage edges; `print`, a shell and a notebook show them as a table.
@@ -49,7 +76,7 @@ def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = Tr
         pyspark.errors.AnalysisException: the query names something that does not exist, and `from_text` is False or
             its text tells no table.
         ValueError: Spark would run the statement while analyzing it: CALL, EXECUTE IMMEDIATE, a script; or it is an
-            EXPLAIN.
+            EXPLAIN; or the query does not read one of `sources`, or two of them can't be told apart.
         TypeError: `spark` is not a session, or `query` is neither a DataFrame nor a str.
         ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
         MissingExtraError: the extra `workbench` is not installed.
@@ -57,8 +84,8 @@ def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = Tr
     require(WORKBENCH)
     if isinstance(spark, str) or (hasattr(query, "createDataFrame") and not hasattr(spark, "createDataFrame")):
         raise TypeError("lineage(spark, query) takes the session first and the query second")
-    if not from_text or not isinstance(query, str):
-        return _lineage(spark, query)
+    if not from_text or not isinstance(query, str) or sources:
+        return _lineage(spark, query, sources or {})
     with unlogged_refusals():
         try:
             return _lineage(spark, query)
@@ -72,8 +99,10 @@ def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = Tr
     return found
 
 
-def _lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
-    return lineage_of_query(encoded_query(spark, query if isinstance(query, str) else analyzed_plan(spark, query)))
+def _lineage(spark: SparkSession, query: DataFrame | str, sources: Mapping[str, DataFrame] = _NONE) -> Lineage:
+    encoded = encoded_query(spark, query if isinstance(query, str) else analyzed_plan(spark, query))
+    named = {name: encoded_query(spark, analyzed_plan(spark, each)) for name, each in sources.items()}
+    return lineage_of_query(encoded, named)
 
 
 def _told_by_text(spark: SparkSession, statement: str, refusal: Refusal) -> Lineage | None:

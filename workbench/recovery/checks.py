@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,6 +32,12 @@ _WRITING = frozenset(
         *("CreateTable", "ReplaceTable", "TruncateTable"),
     }
 )
+# Iceberg names a commit by what it did to files: a DELETE that rewrites one is an overwrite, one that only drops some a
+# delete.
+_REMOVING = frozenset({"delete", "overwrite"})
+# And a MERGE that only adds rows is an append.
+_ROW_LEVEL = frozenset({"MergeIntoTable", "UpdateTable", "DeleteFromTable"})
+_ROW_LEVEL_JOB = re.compile(r"\.(replace_data|write_delta|merge_into_table|update_table|delete_from_table)\.")
 _KINDS: Mapping[str, frozenset[str]] = {
     "roll back": frozenset({"RestoreTableStatement", "Call", "CallStatement", "IcebergCall"}),
     "empty": frozenset({"DeleteFromTable", "TruncateTable", "CreateTableAsSelect", "InsertIntoStatement", "DropTable"}),
@@ -350,7 +357,7 @@ def after_problem(step: RecoveryStep, before: Mapping[str, str], session: TableS
         elif check.check == "current" and not _is_at(live, check):
             yield f"{name} is at version {live.version}, and not at {check.version}"
         elif check.check == "like" and live.version != before.get(name, live.version):
-            yield from _unlike(name, live, check.version)
+            yield from _unlike(live, check, step, session)
 
 
 def _is_at(live: LiveTable, check: TableCheck) -> bool:
@@ -359,11 +366,22 @@ def _is_at(live: LiveTable, check: TableCheck) -> bool:
     return live.version == check.version
 
 
-def _unlike(name: str, live: LiveTable, old: str) -> Iterator[str]:
-    then, now = live.versions.get(old), live.versions.get(live.version)
+def _is_row_level(step: RecoveryStep, session: TableSession) -> bool:
+    """Return whether a step changes single rows, by its statements; by the jobs that it repeats if it has none."""
+    if step.language == "sql":
+        return all(session.parsed(sql).kind in _ROW_LEVEL for sql in step.code)
+    return any(_ROW_LEVEL_JOB.search(each.job) for each in step.again)
+
+
+def _unlike(live: LiveTable, check: TableCheck, step: RecoveryStep, session: TableSession) -> Iterator[str]:
+    name, then, now = sql_name(check.table), live.versions.get(check.version), live.versions.get(live.version)
     if then is None or now is None:
         return
-    if then.operation != now.operation:
+    both = {then.operation, now.operation}
+    depends_on_data = check.table.format == "iceberg" and (
+        both <= _REMOVING or (both <= _REMOVING | {"append"} and _is_row_level(step, session))
+    )
+    if len(both) > 1 and not depends_on_data:
         yield f"{name}: the new version was made by {now.operation}, and the one that it repeats by {then.operation}"
     if then.added is not None and now.added is not None and _differ(then.added, now.added):
         yield f"{name}: the new version added {now.added} rows, and the one that it repeats {then.added}"

@@ -188,14 +188,15 @@ class _FactsReader:
         runs, about, wrote = self._runs(ids)
         applications = self._applications({run.application for run in runs.values() if run.application})
         every = written | {read.dataset for read in reads}
-        named = {dataset.id: dataset for dataset in self._datasets(every, about)}
-        histories = {each: tuple(self._made(named[each], runs, wrote)) for each in every}
+        found_names = datasets(self._tables, every)
+        named = {each: _dataset(name, _stored(name, about)) for each, name in found_names.items()}
+        histories = {each: tuple(self._made(named[each], _ids(found_names[each]), runs, wrote)) for each in every}
         if not histories[root]:
             histories[root] = (MadeVersion(root, "", NO_BATCH, "", begin),)
         beside = self._beside(applications)
         rest = {each for found in (*beside.values(), (target for *_, target in open_readers)) for each in found}
         rest -= set(named)
-        named |= {dataset.id: dataset for dataset in self._datasets(rest, {})}
+        named |= {each: _dataset(name, _Storage()) for each, name in datasets(self._tables, rest).items()}
         return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside, open_readers)
 
     def _downstream(self, root: int, begin: int) -> set[int]:
@@ -237,7 +238,11 @@ class _FactsReader:
         return {read.version[0] for reads in self.versions.read_by(parts).values() for read in reads}
 
     def _made(
-        self, dataset: DatasetFacts, runs: Mapping[str, RunFacts], wrote: Mapping[tuple[str, str], _Written]
+        self,
+        dataset: DatasetFacts,
+        names: tuple[int, ...],
+        runs: Mapping[str, RunFacts],
+        wrote: Mapping[tuple[str, int, str], _Written],
     ) -> Iterator[MadeVersion]:
         was_there = False
         for version in self.versions.of(dataset.id):
@@ -245,7 +250,8 @@ class _FactsReader:
             sql = run.sql if run else ""
             did = effect(version.change, sql, run.job if run else "", dataset.format, was_there=was_there)
             was_there = version.change != "DROP"
-            written = wrote.get((version.run_id, version.id), _Written())
+            keys = [(version.run_id, name, version.id) for name in names]
+            written = next((wrote[key] for key in keys if key in wrote), _Written())
             yield MadeVersion(
                 dataset.id,
                 version.run_id,
@@ -264,11 +270,15 @@ class _FactsReader:
 
     def _runs(
         self, ids: Collection[str]
-    ) -> tuple[dict[str, RunFacts], dict[int, _Storage], dict[tuple[str, str], _Written]]:
-        """Return runs, how their events store each name of a dataset, and where each run wrote each version."""
+    ) -> tuple[dict[str, RunFacts], dict[int, _Storage], dict[tuple[str, int, str], _Written]]:
+        """
+        Return runs, how their events store each name of a dataset, and where each run wrote each version of it.
+
+        Two tables of Delta Lake have versions of the same numbers, and one run may write both.
+        """
         said: dict[str, list[EventFacts]] = {}
         about: dict[int, _Storage] = {}
-        wrote: dict[tuple[str, str], _Written] = {}
+        wrote: dict[tuple[str, int, str], _Written] = {}
         stored: dict[int, list[tuple[int, _Storage, DatasetOfEvent]]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             said.setdefault(run_id, []).append(event)
@@ -283,7 +293,7 @@ class _FactsReader:
                     about[name_id] = storage if before is None else storage.or_else(before)
                 if dataset.branch is not None or dataset.table_id:
                     written = _Written(dataset.branch or "", dataset.table_id)
-                    wrote |= {(run_id, version): written for version in dataset.versions}
+                    wrote |= {(run_id, name_id, version): written for version in dataset.versions}
         sql = (
             "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
             "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
@@ -322,14 +332,6 @@ class _FactsReader:
         """Yield the rows of a query for some runs."""
         for marks, part in marked_lists(sorted(ids)):
             yield from self._tables.query(f"{sql}({marks}){end}", part)
-
-    def _datasets(self, ids: Iterable[int], about: Mapping[int, _Storage]) -> Iterator[DatasetFacts]:
-        for found in datasets(self._tables, ids).values():
-            names = ((found.namespace, found.name), *found.others)
-            storage = _Storage()
-            for name in names:
-                storage = storage.or_else(about.get(identity("dataset", *name), _Storage()))
-            yield _dataset(found, storage)
 
     def _unfinished(self, touched: Collection[int], begin: int) -> dict[int, tuple[str, ...]]:
         found: dict[int, list[str]] = {}
@@ -393,6 +395,19 @@ class _Storage:
         """Return it with what the other one says where this one says nothing."""
         stored = self if self.layer or self.file_format else other
         return _Storage(stored.layer, stored.file_format, self.catalog or other.catalog)
+
+
+def _ids(dataset: DatasetName) -> tuple[int, ...]:
+    """Return the ids of all names of a dataset."""
+    return tuple(identity("dataset", *name) for name in ((dataset.namespace, dataset.name), *dataset.others))
+
+
+def _stored(dataset: DatasetName, about: Mapping[int, _Storage]) -> _Storage:
+    """Return how a dataset is stored, by what is known of its names."""
+    storage = _Storage()
+    for name in _ids(dataset):
+        storage = storage.or_else(about.get(name, _Storage()))
+    return storage
 
 
 def _storage(said: DatasetOfEvent) -> _Storage:

@@ -112,6 +112,7 @@ def forms(folder: Path) -> dict[str, list[str]]:
     return {**{name: [str(folder / name)] for name in written}, "many": [str(folder / f"one{n}.json") for n in (0, 1)]}
 
 
+@pytest.mark.slow
 def test_show_validate_view_and_ingest_take_each_form_alike(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_graph_is_the_same_after_its_json(graph: Graph) -> None:
     assert Graph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
 
 
+@pytest.mark.slow
 @given(ANSWER)
 def test_an_answer_is_the_same_after_its_json_and_that_is_as_its_schema_says(answer: Answer[Any]) -> None:
     document = json.loads(answer.to_json())

@@ -9,7 +9,14 @@ import pytest
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
 from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId
+from openlineage_pyspark.workbench.recovery.plan import (
+    Mode,
+    RecoveryPlan,
+    RecoveryStep,
+    RepeatedRun,
+    TableCheck,
+    TableId,
+)
 
 TABLE = TableId(("ice", "db", "t"), "iceberg", "file:/lake/db/t")
 
@@ -203,9 +210,45 @@ def test_after_a_step_its_version_is_like_the_one_that_it_repeats(new: LiveVersi
     after = attrs.evolve(live, version="4", versions={**live.versions, "4": new})
     step = RecoveryStep("run", "Run it.", "sql", ("X",), writes=(TABLE,), after=(TableCheck("like", TABLE, "2"),))
 
-    problems = list(after_problem(step, {"ice.db.t": "3"}, Held({TABLE: after})))
+    session = Held({TABLE: after}, {"X": LiveStatement("InsertIntoStatement", TABLE.parts)})
+    problems = list(after_problem(step, {"ice.db.t": "3"}, session))
     assert len(problems) == len(said)
     assert all(words in problem for words, problem in zip(said, problems, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("kind", "job", "then", "now", "is_like"),
+    [
+        # What is left of a file after a DELETE depends on the data.
+        ("DeleteFromTable", "", "delete", "overwrite", True),
+        ("DeleteFromTable", "", "overwrite", "delete", True),
+        ("MergeIntoTable", "", "append", "overwrite", True),
+        ("InsertIntoStatement", "", "overwrite", "delete", True),
+        ("InsertIntoStatement", "", "append", "overwrite", False),
+        ("InsertIntoStatement", "", "overwrite", "append", False),
+        ("UpdateTable", "", "overwrite", "replace", False),
+        ("", "etl.replace_data.db_t", "append", "overwrite", True),
+        ("", "etl.append_data.db_t", "append", "overwrite", False),
+        ("", "etl.append_data.db_replace_data.t", "append", "overwrite", False),
+    ],
+)
+def test_iceberg_calls_a_commit_after_its_files_and_the_same_statement_may_make_others(
+    kind: str, job: str, then: str, now: str, *, is_like: bool
+) -> None:
+    live = line("1", "2", "3")
+    versions = {each: attrs.evolve(live.versions["2"], operation=name) for each, name in (("2", then), ("4", now))}
+    after = attrs.evolve(live, version="4", versions={**live.versions, **versions})
+    again = (RepeatedRun("run", job),) if job else ()
+    check = TableCheck("like", TABLE, "2")
+    step = RecoveryStep(
+        "run", "Run it.", "sql" if kind else "shell", ("X",), again=again, writes=(TABLE,), after=(check,)
+    )
+    session = Held({TABLE: after}, {"X": LiveStatement(kind, TABLE.parts)})
+
+    assert (list(after_problem(step, {"ice.db.t": "3"}, session)) == []) is is_like
+    delta = attrs.evolve(TABLE, format="delta")
+    step = attrs.evolve(step, writes=(delta,), after=(TableCheck("like", delta, "2"),))
+    assert list(after_problem(step, {"ice.db.t": "3"}, session)) != []
 
 
 @pytest.mark.parametrize(

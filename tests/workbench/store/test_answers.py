@@ -98,6 +98,7 @@ def columns_of(answer: LinkedNodes) -> dict[tuple[str, str], int]:
     return {(node.dataset, node.column): node.depth for node in answer.nodes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tables_up_and_down_are_those_of_a_plain_graph(filled: Callable[..., Store], seed: int) -> None:
     events = company(seed)
@@ -111,6 +112,7 @@ def test_tables_up_and_down_are_those_of_a_plain_graph(filled: Callable[..., Sto
         assert tables_of(store.downstream(table, depth=2).result) == near
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_columns_up_and_down_are_those_of_a_plain_graph(
@@ -125,6 +127,7 @@ def test_columns_up_and_down_are_those_of_a_plain_graph(
         assert columns_of(store.upstream(name, direct=direct).result) == upstream_of(graph, (table, column)), name
 
 
+@pytest.mark.slow
 def test_between_keeps_what_lies_on_a_way_and_nothing_else(filled: Callable[..., Store]) -> None:
     events = company(3)
     store, graph = filled(*events), graph_of_tables(events)

@@ -243,6 +243,7 @@ def test_a_checkpoint_that_is_gone_is_a_problem_only_where_a_query_goes_back(tmp
 POINTS = ["copytree", "_cut", "_cut_state", "_identify", "_refuse_if_written", "_exchange", "rename"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("batch", [1, 3])

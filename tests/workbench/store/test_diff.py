@@ -144,6 +144,7 @@ def unsure(minute: float, certainty: str, **run_facets: Any) -> dict[str, Any]:
     return made
 
 
+@pytest.mark.slow
 def test_an_edge_that_is_no_longer_sure_has_changed(filled: Fill, tmp_path: Path) -> None:
     gap = {"errors": [{"task": "Their", "errorMessage": "no rule"}]}
     runs = (unsure(1, "exact"), unsure(2, "opaque"), unsure(3, "exact", extractionError=gap))
@@ -178,6 +179,7 @@ def test_two_runs_of_a_job_are_compared(filled: Fill) -> None:
     assert diff.downstream == (("t.y", 1),)
 
 
+@pytest.mark.slow
 def test_files_are_compared_without_a_store(tmp_path: Path) -> None:
     old, new = tmp_path / "old.ndjson", tmp_path / "new.ndjson"
     old.write_text(text_of_events([load(1, "a", "x"), USE]))
@@ -202,6 +204,7 @@ def test_files_are_compared_without_a_store(tmp_path: Path) -> None:
         diff_of_files(old, tmp_path / "none.ndjson")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_same_events_in_another_order_make_no_difference(tmp_path: Path, seed: int) -> None:
     events = company(seed)

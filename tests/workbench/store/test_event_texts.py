@@ -110,6 +110,7 @@ def random_texts(chance: random.Random) -> Iterator[tuple[bytes, bytes]]:
         yield text + mark + base[:100], chance.choice((base, base + mark + base[:100], b""))
 
 
+@pytest.mark.slow
 def test_what_is_packed_is_unpacked(tmp_path: Path) -> None:
     for text, base in random_texts(random.Random(1)):  # noqa: S311 (a test's choice)
         assert unpack(pack(text, base), base) == text

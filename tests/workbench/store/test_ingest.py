@@ -35,6 +35,7 @@ def contents(path: Path) -> dict[str, list[tuple[Any, ...]]]:
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_events_and_their_repetition_change_nothing(tmp_path: Path, seed: int) -> None:
     events = company(seed)
@@ -236,6 +237,7 @@ def test_what_a_user_put_beside_our_tables_outlives_a_rebuild(tmp_path: Path) ->
         assert database.query("SELECT count(*) > 0 FROM ours") == [(1,)]
 
 
+@pytest.mark.slow
 def test_many_parts_are_added_while_the_log_is_copied_into_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +278,7 @@ for _ in range(3):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_one_store_at_once(tmp_path: Path) -> None:
     for number in range(2):
         (tmp_path / f"{number}.ndjson").write_text(text_of_events(company(number, jobs=100)))

@@ -181,6 +181,7 @@ def test_what_is_asked_by_job_names_jobs_in_their_order(filled: Fill) -> None:
     assert nodes_of(store.downstream("job:load", by="job").result) == {"job:clean": 1, "job:sum": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_jobs_downstream_are_those_of_a_plain_graph(filled: Fill, seed: int) -> None:
     events = company(seed)

@@ -300,6 +300,25 @@ def test_the_id_of_a_table_is_checked_since_its_last_drop(filled: Fill) -> None:
     assert {(check.version, check.table_id) for check in checks} == {("13", "second")}
 
 
+@pytest.mark.parametrize("last", ["b", "c"])
+def test_tables_of_one_run_whose_versions_have_the_same_number_keep_their_own_ids(filled: Fill, last: str) -> None:
+    def made(name: str, version: str, **facets: str) -> dict[str, Any]:
+        found = table(name, version, lake="delta", **facets)
+        found["facets"]["pyspark_snapshot"]["tableId"] = f"id of {name}"
+        return found
+
+    outputs = sorted((made("b", "1"), made("c", "1")), key=lambda each: bool(each["name"].endswith(last)))
+    store = filled(
+        *statement("a", 1, "", (), made("a", "0")),
+        *statement("a", 2, "", (), made("a", "1", parent="0")),
+        *statement("both", 3, "", (made("a", "1"),), *outputs),
+    )
+    checks = [check for step in store.recover("db.a").result.steps for check in step.before if check.check == "newest"]
+
+    known = {(check.table.parts[-1], check.version, check.table_id) for check in checks}
+    assert known == {(name, "1", f"id of {name}") for name in ("a", "b", "c")}
+
+
 def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> None:
     merge = "MERGE INTO ice.db.b USING ice.db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v"
     found = (

@@ -67,6 +67,7 @@ def reference(
     return depths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [None, 1])
 @pytest.mark.parametrize("seed", range(6))
 def test_versions_up_and_down_are_those_of_a_plain_graph(know: Know, seed: int, depth: int | None) -> None:

@@ -1,0 +1,151 @@
+"""DataFrames that a test names, as sources: rows that it has made itself come from no dataset otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink, field
+from openlineage_pyspark.facets.model.lineage import Kind, Way
+from openlineage_pyspark.facets.model.plan import (
+    LOGICAL_RDD,
+    AttributeRef,
+    Described,
+    ExpressionRef,
+    Operator,
+    OperatorRef,
+    Plan,
+    Value,
+)
+from openlineage_pyspark.facets.plan_lineage import EarlierPlans, RememberedKinds
+from openlineage_pyspark.facets.trace.texts import quoted_name
+
+NAMESPACE = "dataframe"
+"""The namespace of a DataFrame that is a source."""
+
+
+@attrs.frozen
+class NamedSources:
+    """
+    A plan in which DataFrames with a name are leaves.
+
+    Args:
+        plan: the plan.
+        memory: which columns of which source the output of such a leaf is.
+    """
+
+    plan: Plan
+    memory: EarlierPlans
+
+
+def with_sources(plan: Plan, sources: Mapping[str, Plan]) -> NamedSources:
+    """
+    Return a plan in which every occurrence of a source is a leaf.
+
+    In a join of a source with itself, Spark gives the second occurrence new exprIds. So an occurrence is found by the
+    same operators with the same exprIds, else by the same operators whatever their exprIds.
+
+    Args:
+        plan: the analyzed plan of a query.
+        sources: the name of each DataFrame -> its analyzed plan.
+
+    Raises:
+        ValueError: a source is not in the plan, or is the same as another.
+    """
+    if any(not isinstance(name, str) or not name for name in sources):
+        raise ValueError("sources: the name of a DataFrame is a text that is not empty")
+    found = _occurrences(plan, sources)
+    absent = [name for name in sources if name not in found.values()]
+    if absent:
+        raise ValueError(f"sources: the query does not read the DataFrame {' nor '.join(absent)}")
+    operators = list(plan.operators)
+    datasets: dict[int, tuple[Dataset, ...]] = {}
+    columns: dict[int, RememberedKinds] = {}
+    texts: dict[int, str] = {}
+    for index, name in found.items():
+        operator, source = operators[index], sources[name]
+        # Its rows are as those of an RDD that an earlier query has computed.
+        operators[index] = Operator("LogicalRDD", LOGICAL_RDD, {}, operator.output)
+        dataset = _dataset(name, source)
+        for here, there in zip(operator.output, source.top.output, strict=True):
+            datasets[here.id] = (dataset,)
+            columns[here.id] = {(dataset.identifier, there.name): {Kind.IDENTITY: [Way()]}}
+            texts[here.id] = f"{quoted_name(name)}.{quoted_name(there.name)}"
+    memory = EarlierPlans(datasets=datasets, sources=columns, texts=texts)
+    return NamedSources(attrs.evolve(plan, operators=tuple(operators)), memory)
+
+
+def _occurrences(plan: Plan, sources: Mapping[str, Plan]) -> dict[int, str]:
+    """Return the index of each operator of a plan that is the top of a source, with the name of that source."""
+    found: dict[int, str] = {}
+    for ids in (True, False):
+        named: dict[Hashable, list[str]] = {}
+        for name, source in sources.items():
+            named.setdefault(_Shapes(source, ids=ids).of(source.root), []).append(name)
+        shapes = _Shapes(plan, ids=ids)
+        for index in range(len(plan.operators)):
+            names = named.get(shapes.of(index), [])
+            if index in found or not names:
+                continue
+            if len(names) > 1:
+                both = " and ".join(names)
+                if ids:
+                    raise ValueError(f"sources: {both} are the same DataFrame")
+                # Literal rows differ in their values alone, and those are not read.
+                why = "they have the same columns, and one of them is joined with itself"
+                raise ValueError(f"sources: {both} can't be told apart: {why}. Give their columns other names")
+            found[index] = names[0]
+    return found
+
+
+def _dataset(name: str, source: Plan) -> Dataset:
+    known = source.attributes
+    fields = tuple(field(each.name, known[each.id].type) for each in source.top.output if each.id in known)
+    # By its symlink it is shown by its name alone.
+    return Dataset(Identifier(NAMESPACE, name), fields, (Symlink(NAMESPACE, name),))
+
+
+class _Shapes:
+    """
+    What parts of a plan are, as values that are equal for parts of other plans that are alike.
+
+    Args:
+        plan: the plan.
+        ids: whether the exprIds have to be the same too.
+    """
+
+    def __init__(self, plan: Plan, *, ids: bool) -> None:
+        self._plan = plan
+        self._ids = ids
+        self._known: dict[int, Hashable] = {}
+        # Most children come after their parents: so few are asked for before they are known.
+        for index in reversed(range(len(plan.operators))):
+            self.of(index)
+
+    def of(self, index: int) -> Hashable:
+        """Return the shape of an operator with all that is below it."""
+        if index not in self._known:
+            operator = self._plan.operators[index]
+            output = tuple((each.name, self._id(each.id)) for each in operator.output)
+            arguments = tuple((name, self._shape(value)) for name, value in sorted(operator.arguments.items()))
+            # Equal shapes share one object, so that comparing them does not go down a whole plan.
+            self._known[index] = (operator.class_name, output, hash(arguments))
+        return self._known[index]
+
+    def _shape(self, value: Value) -> Hashable:
+        if isinstance(value, OperatorRef):
+            return self.of(value.index)
+        if isinstance(value, ExpressionRef):
+            each = self._plan.expressions[value.index]
+            arguments = tuple((name, self._shape(part)) for name, part in sorted(each.arguments.items()))
+            return (each.name, each.column, each.type, None if each.id is None else self._id(each.id), arguments)
+        if isinstance(value, AttributeRef):
+            return self._id(value.id) or self._plan.attributes[value.id].name
+        if isinstance(value, tuple):
+            return tuple(map(self._shape, value))
+        if isinstance(value, Described):
+            return (value.class_name, tuple((name, self._shape(part)) for name, part in sorted(value.values.items())))
+        return value
+
+    def _id(self, exprid: int) -> int | None:
+        return exprid if self._ids else None
