@@ -3,7 +3,8 @@
 An ordinary PySpark script: it knows nothing of lineage.
 
 Usage: spark-submit flights.py LANDING EXPORTS
-    LANDING  directory with flights.parquet, weather.parquet, planes.csv, airports.csv, airlines.csv, pilots.csv, alerts
+    LANDING  directory with flights.parquet, weather.parquet, planes.csv, airports.csv, airlines.csv, pilots.csv and
+             the folder notices
     EXPORTS  directory for the files that other teams pick up
 """
 
@@ -189,12 +190,12 @@ def write_pilots(spark: SparkSession, exports: str) -> None:
 
 
 def stream_alerts(spark: SparkSession, landing: str, exports: str) -> None:
-    """Append the alerts that were delivered since the last time, as a stream that ends when it has all of them."""
+    """Append the notices that were delivered since the last time, as a stream that ends when it has all of them."""
     log("alerts: a stream of files")
     schema = "origin STRING, time_hour STRING, visib DOUBLE, wind_speed DOUBLE"
-    alerts = spark.readStream.schema(schema).json(f"{landing}/alerts")
-    told = alerts.select("origin", F.to_timestamp("time_hour").alias("hour"), F.expr("visib < 0.1").alias("fog"))
-    stream = told.writeStream.format("parquet").trigger(availableNow=True)
+    notices = spark.readStream.schema(schema).json(f"{landing}/notices")
+    alerts = notices.select("origin", F.to_timestamp("time_hour").alias("hour"), F.expr("visib < 0.1").alias("fog"))
+    stream = alerts.writeStream.format("parquet").trigger(availableNow=True)
     stream.option("checkpointLocation", f"{exports}/checkpoint").start(f"{exports}/alerts").awaitTermination()
 
 

@@ -17,7 +17,7 @@ LAST = ("Coleman", "Cobb", "Earhart", "Lindbergh", "Ride", "Tereshkova", "Wright
 
 
 def land(directory: Path) -> None:
-    """Write flights and weather as Parquet, the reference tables as CSV, and two alerts about the weather as JSON.
+    """Write flights and weather as Parquet, the reference tables as CSV, and two notices about the weather as JSON.
 
     Args:
         directory: where to; made if it is absent.
@@ -38,12 +38,12 @@ def land(directory: Path) -> None:
     for table, file in CSV.items():
         pd.read_csv(data / file).to_csv(directory / f"{table}.csv", index=False)
     pilots(pd.read_csv(data / CSV["planes"])).to_csv(directory / "pilots.csv", index=False)
-    alerts = directory / "alerts"
-    alerts.mkdir(exist_ok=True)
+    notices = directory / "notices"
+    notices.mkdir(exist_ok=True)
     weather = pd.read_csv(data / PARQUET["weather"])
     for number, part in enumerate((weather[weather.visib < 0.1], weather[weather.wind_speed > 35])):
         part[["origin", "time_hour", "visib", "wind_speed"]].to_json(
-            alerts / f"alert-{number}.json", orient="records", lines=True
+            notices / f"notice-{number}.json", orient="records", lines=True
         )
 
 
