@@ -119,7 +119,9 @@ def show(answer: Answer[Any], format: str, *, all_: bool = False) -> None:  # no
     """
     found = answer.written(format)
     screen = Screen()
-    if isinstance(found, str):
+    if isinstance(found, str) and format == "text":
+        screen.lines(found)
+    elif isinstance(found, str):
         sys.stdout.write(found)
     else:
         if not isinstance(found, TextTable):

@@ -26,6 +26,7 @@ _LEAST = 4
 # The codes of a terminal (ECMA-48, "select graphic rendition").
 _BOLD, _FAINT, _BOLD_RED, _GREEN, _YELLOW, _CYAN = "1", "2", "1;31", "32", "33", "36"
 _ROLES: dict[Role, str] = {"heading": _BOLD, "guide": _FAINT, "name": _BOLD, "mark": _YELLOW, "job": _CYAN}
+_SIGNS = {"+ ": _GREEN, "- ": _BOLD_RED, "~ ": _YELLOW}
 _STYLES = {
     "COMPLETE": _GREEN, "FAIL": _BOLD_RED, "ABORT": _YELLOW, "no end": _YELLOW,
     "ok": _GREEN, "note": _CYAN, "warning": _YELLOW, "problem": _BOLD_RED,
@@ -57,6 +58,11 @@ class Screen:
             indent: the number of spaces before its first line; if it is wrapped, the others get two more.
         """
         self._write(text, "", indent)
+
+    def lines(self, text: str) -> None:
+        """Print lines, in a terminal in the colours of what they add, remove and change."""
+        for line in text.splitlines():
+            self._write(line, _SIGNS.get(line[:2], ""), 0)
 
     def heading(self, text: str) -> None:
         """Print a heading for what follows."""

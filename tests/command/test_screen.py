@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from openlineage_pyspark.command.screen import Screen, shorten
 from openlineage_pyspark.workbench.pictures.fitting import cell_len, wrapped
+from openlineage_pyspark.workbench.pictures.outline import Branch, Outline, Section
 from openlineage_pyspark.workbench.pictures.table import TableColumn
 from openlineage_pyspark.workbench.pictures.words import counted
 
@@ -83,6 +84,32 @@ def test_a_terminal_shows_states_in_colours_and_cuts_what_is_too_wide(
 
     assert capsys.readouterr().out == (
         "  \x1b[1mstate\x1b[0m  \x1b[1mname\x1b[0m\n  \x1b[1;31mFAIL\x1b[0m   表表表表表…\n"
+    )
+
+
+def test_a_terminal_shows_what_was_added_and_removed_in_colours_and_wraps_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_terminal(monkeypatch, COLUMNS="24")
+
+    Screen().lines("+ column orders.total: bigint\n- table old\nthe rest\n")
+
+    assert capsys.readouterr().out == (
+        "\x1b[32m+ column orders.total:\x1b[0m\n  \x1b[32mbigint\x1b[0m\n\x1b[1;31m- table old\x1b[0m\nthe rest\n"
+    )
+
+
+def test_a_terminal_shows_a_tree_in_colours(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_terminal(monkeypatch, COLUMNS="60")
+    below = Branch("b", (("sum(x)", "text"), ("(masked)", "mark"), ("[load]", "job")), (True,))
+
+    Screen().outline(Outline((Section((Branch("a", has_more=True), below)),), "", "more: --all"))
+
+    assert capsys.readouterr().out == (
+        "\x1b[1ma\x1b[0m\n\x1b[2m└─ \x1b[0m\x1b[1mb\x1b[0m\x1b[2m  \x1b[0msum(x)"
+        "\x1b[33m  (masked)\x1b[0m\x1b[36m  [load]\x1b[0m\nmore: --all\n"
     )
 
 
