@@ -95,6 +95,8 @@ def _ask_files(
             return ask(options)
         show(answer, options.format, all_=getattr(options, "all", False))
         return asked.status(answer)
+    except BrokenPipeError:
+        raise
     except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return WRONG

@@ -111,11 +111,11 @@ class Screen:
         """Return the columns of a table whose cells are wrapped and not cut, if nothing limits the width."""
         if self._limited:
             return columns
-        words = [
-            max((cell_len(word) for row in rows for word in row[at].split(" ")), default=0)
-            for at in range(len(columns))
-        ]
-        return [attrs.evolve(each, wrap=True, least=least) for each, least in zip(columns, words, strict=True)]
+        found = []
+        for at, column in enumerate(columns):
+            words = (cell_len(word) for row in rows for word in row[at].split(" "))
+            found.append(attrs.evolve(column, wrap=True, least=max(column.least, *words)))
+        return found
 
     def _row(
         self,

@@ -67,6 +67,18 @@ def test_a_word_of_wide_signs_is_broken_before_the_edge() -> None:
     assert wrapped("表表表表表表表", 5) == ["表表", "表表", "表表", "表"]
 
 
+def test_elsewhere_a_table_is_120_wide_and_no_word_of_it_is_broken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    Screen().table([TableColumn("time", 19), TableColumn("text")], [("2026-01-01 00:00:00", "word " * 40 + "x" * 130)])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("  2026-01-01 00:00:00  word word")
+    assert lines[-1].strip() == "x" * 130
+
+
 def as_terminal(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
     """Let standard output be a terminal of 20 columns: in the test itself, whose output is not that of its fixtures."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)

@@ -156,6 +156,7 @@ def test_a_wrong_question_ends_with_a_sentence(store, run, tmp_path):
         f"openlineage-pyspark: `openlineage-pyspark datasets` lists what the store {store} holds\n"
     )
     assert run("upstream", "order", "--store", store) == (2, "", near)
+    assert "nothing is called 'amuont'; near it: " in run("upstream", "amuont", "--store", store)[2]
     missing = tmp_path / "none.db"
     absent = (
         f"openlineage-pyspark: there is no store at {missing}. "

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SPARKS_CLASS = re.compile(
-    r"execute_\w+|adaptive_spark_plan|\w+_(command|exec|plan)|"
+    r"execute_\w+|adaptive_spark_plan|streaming_query|\w+_(command|exec|plan)|"
     r"(append|overwrite|replace|create|delete|update|merge|write|insert|alter|drop|truncate|atomic)_\w+"
 )
 

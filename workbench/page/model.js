@@ -733,7 +733,7 @@ function push(map, key, value) {
 }
 
 /** The classes of Spark in names of jobs. */
-const SPARKS_CLASS = /^(execute_\w+|adaptive_spark_plan|\w+_(command|exec|plan)|(append|overwrite|replace|create|delete|update|merge|write|insert|alter|drop|truncate|atomic)_\w+)$/;
+const SPARKS_CLASS = /^(execute_\w+|adaptive_spark_plan|streaming_query|\w+_(command|exec|plan)|(append|overwrite|replace|create|delete|update|merge|write|insert|alter|drop|truncate|atomic)_\w+)$/;
 
 /** Return the name of a job without the class of Spark's in it. @param {string} name */
 function withoutClass(name) {
