@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.pictures.fitting import cell_len, wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from openlineage_pyspark.workbench.pictures.outline import Outline, Role
+    from openlineage_pyspark.workbench.pictures.outline import Tree
     from openlineage_pyspark.workbench.pictures.table import TableColumn
 
 # Where nothing names a width, such as in a file or a pipe.
@@ -25,7 +25,7 @@ _GAP = 2
 _LEAST = 4
 # The codes of a terminal (ECMA-48, "select graphic rendition").
 _BOLD, _FAINT, _BOLD_RED, _GREEN, _YELLOW, _CYAN = "1", "2", "1;31", "32", "33", "36"
-_ROLES: dict[Role, str] = {"heading": _BOLD, "guide": _FAINT, "name": _BOLD, "mark": _YELLOW, "job": _CYAN}
+_ROLES: dict[str, str] = {"heading": _BOLD, "guide": _FAINT, "name": _BOLD, "mark": _YELLOW, "job": _CYAN}
 _SIGNS = {"+ ": _GREEN, "- ": _BOLD_RED, "~ ": _YELLOW}
 _STYLES = {
     "COMPLETE": _GREEN, "FAIL": _BOLD_RED, "ABORT": _YELLOW, "no end": _YELLOW,
@@ -93,7 +93,7 @@ class Screen:
             styles = [_STYLES.get(text, "") for text in row]
             self._row(columns, [*map(_cell, row, columns, widths)], widths, indent, styles)
 
-    def outline(self, outline: Outline, *, all_: bool = False) -> None:
+    def outline(self, outline: Tree, *, all_: bool = False) -> None:
         """
         Print a tree.
 

@@ -21,7 +21,8 @@ from openlineage_pyspark.workbench.pictures.words import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from openlineage_pyspark.workbench.pictures.outline import Outline
+    from openlineage_pyspark.workbench.pictures.outline import Tree
+
 
 ANSWER_VERSION = "2-0-0"
 """The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
@@ -164,7 +165,7 @@ class Values:
         return cls(document["type"], {key: value for key, value in document.items() if key != "type"})
 
 
-Writer: TypeAlias = "Callable[[Any], str | TextTable | Outline]"
+Writer: TypeAlias = "Callable[[Any], str | TextTable | Tree]"
 """Writes an answer in one format."""
 
 
@@ -234,7 +235,7 @@ class Answer(Generic[R_co]):
         rows = found.to_text() if not isinstance(found, TextTable) or found.rows else ""
         return f"{rows}{plain(self.last_line(found))}\n"
 
-    def last_line(self, found: TextTable | Outline) -> str:
+    def last_line(self, found: TextTable | Tree) -> str:
         """
         Return the last line of the answer as text: how much there is, whether that is all, and when it was last seen.
 
@@ -254,7 +255,7 @@ class Answer(Generic[R_co]):
         seen = f"last seen {self.last_seen[:19].replace('T', ' ')}" if self.last_seen else ""
         return "; ".join(filter(None, (count, complete, seen)))
 
-    def written(self, format: str) -> str | TextTable | Outline:  # noqa: A002 (the word of the command line)
+    def written(self, format: str) -> str | TextTable | Tree:  # noqa: A002 (the word of the command line)
         """
         Return it as `to_text` does, or as a table or a tree that is not a text yet.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.pictures.fitting import cell_len, pieces_of
@@ -21,6 +21,36 @@ _STEP = 3
 _MOST_GUIDES = 12
 # The least room for what is known of a name; without it, that begins on the next line.
 _LEAST = 24
+
+
+class Tree(Protocol):
+    """An answer as a tree for people, fitted to a width."""
+
+    @property
+    def count(self) -> str:
+        """How much there is: a sentence without its full stop."""
+
+    @property
+    def hint(self) -> str:
+        """What is shown on demand, as a sentence; empty if nothing is."""
+
+    def lines(
+        self, width: int, *, all_: bool = False, clean: Callable[[str], str] = plain
+    ) -> Iterator[tuple[tuple[str, str], ...]]:
+        """
+        Return its lines as pieces that fit a width.
+
+        Args:
+            width: the width.
+            all_: whether what is shown on demand is shown too.
+            clean: makes a foreign text fit for a terminal.
+
+        Returns:
+            For each line its pieces: a text, and what it is.
+        """
+
+    def to_text(self, width: int = 120) -> str:
+        """Return it as text."""
 
 
 @attrs.frozen
