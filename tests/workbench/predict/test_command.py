@@ -387,7 +387,7 @@ def gitlab() -> tuple[str, str, str]:
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def repository(tmp_path_factory: pytest.TempPathFactory, git: str) -> Path:
     """Give a clone whose branch changes an expression, with a later file that reads it; its origin has a `main`."""
     folder = tmp_path_factory.mktemp("repository")
     for part in ("sql", "ddl"):
@@ -395,17 +395,17 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "ddl" / "tables.sql").write_text("CREATE TABLE orders (id INT, amount INT, tax INT) USING delta", "utf-8")
     (folder / "sql" / "1.sql").write_text("CREATE TABLE net AS SELECT id, amount AS value FROM orders;\n", "utf-8")
     (folder / "sql" / "2.sql").write_text("CREATE TABLE total AS SELECT sum(value) AS total FROM net;\n", "utf-8")
-    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    command = [git, "-c", "user.name=t", "-c", "user.email=t@example.com"]
     origin = str(folder.with_name(f"{folder.name}.git"))
     for arguments in (["init", "-qb", "main"], ["add", "-A"], ["commit", "-qm", "base"]):
-        subprocess.run([*git, *arguments], check=True, cwd=folder)
+        subprocess.run([*command, *arguments], check=True, cwd=folder)
     for arguments in (["clone", "-q", "--bare", ".", origin], ["remote", "add", "origin", origin]):
-        subprocess.run([*git, *arguments], check=True, cwd=folder)
+        subprocess.run([*command, *arguments], check=True, cwd=folder)
     # As the checkout of GitHub's example does with `fetch-depth: 0`.
-    subprocess.run([*git, "fetch", "-q", "origin"], check=True, cwd=folder)
-    subprocess.run([*git, "switch", "-qc", "change"], check=True, cwd=folder)
+    subprocess.run([*command, "fetch", "-q", "origin"], check=True, cwd=folder)
+    subprocess.run([*command, "switch", "-qc", "change"], check=True, cwd=folder)
     (folder / "sql" / "1.sql").write_text("CREATE TABLE net AS SELECT id, amount - tax AS value FROM orders", "utf-8")
-    subprocess.run([*git, "commit", "-qam", "change"], check=True, cwd=folder)
+    subprocess.run([*command, "commit", "-qam", "change"], check=True, cwd=folder)
     events = [
         run_event(
             "board",
@@ -597,6 +597,7 @@ def test_a_wrong_call_ends_with_2_and_says_why(tmp_path: Path, arguments: list[s
     assert said in answer.stderr
 
 
+@pytest.mark.usefixtures("git")
 def test_a_folder_that_did_not_change_has_no_difference_and_a_setting_that_spark_refuses_costs_itself_alone(
     tmp_path: Path, shared: Callable[..., Answer]
 ) -> None:

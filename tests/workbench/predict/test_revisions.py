@@ -17,6 +17,8 @@ from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswe
 from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.statements import Loop, ScriptStatement
 
+pytestmark = pytest.mark.usefixtures("git")
+
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
