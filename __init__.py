@@ -139,6 +139,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.page.formats import (
         GraphFormat,
     )
+    from openlineage_pyspark.workbench.pictures.outline import (
+        Tree,
+    )
     from openlineage_pyspark.workbench.pictures.table import (
         TableColumn,
         TextTable,
@@ -313,6 +316,7 @@ __all__ = [
     "Transport",
     "TransportConfigError",
     "TransportError",
+    "Tree",
     "UnusedRow",
     "Use",
     "Values",
@@ -356,6 +360,7 @@ _NAMES = {
     "workbench.page.formats": "GraphFormat",
     "workbench.predict.query": "lineage",
     "workbench.questions.diff": "ChangeRow Diff",
+    "workbench.pictures.outline": "Tree",
     "workbench.pictures.table": "TableColumn TextTable",
     "workbench.questions.blame": "BlameRow",
     "workbench.questions.datasets": "DatasetRow",

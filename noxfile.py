@@ -120,7 +120,8 @@ UNSET += ["PYSPARK_DRIVER_PYTHON_OPTS", *(name for name in os.environ if name.st
 QUESTIONS = (
     "show demo-output/events.ndjson",
     "ingest demo-output/events.ndjson --store demo-output/lineage.db",
-    "downstream landing/flights.parquet.dep_delay --direct --store demo-output/lineage.db",
+    "downstream landing/flights.parquet.dep_delay --store demo-output/lineage.db",
+    "downstream landing/pilots.csv.email --store demo-output/lineage.db",
     "recover default.flights_enriched --store demo-output/lineage.db",
     "view demo-output/lineage.db -o demo-output/lineage.html",
 )

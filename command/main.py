@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import nullcontext
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.command.progress import working
 from openlineage_pyspark.errors import MissingExtraError
 from openlineage_pyspark.workbench.questions import QUESTIONS
 
@@ -33,11 +35,15 @@ _COMMANDS = {
     "checkpoint": ("store.checkpoint", "set a streaming query's checkpoint back"),
     "view": ("view", "write lineage as a page for the browser"),
     "lineage": ("lineage", "the lineage of files of SQL and of PySpark scripts before they run"),
+    "completion": ("completion", "print what lets a shell complete commands"),
 }
 """Each command with the module below `command` that adds it, and with its line in the help."""
 
-_OF_THE_AGENT = frozenset({"doctor", "replay", "send", "spool"})
+_OF_THE_AGENT = frozenset({"completion", "doctor", "replay", "send", "spool"})
 """The commands that need no extra."""
+
+_WITH_A_BAR = frozenset({"ingest", "replay", "store"})
+"""The commands that say themselves how far they are."""
 
 _INTERRUPTED = 130
 _LINEAGE = "lineage"
@@ -63,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from openlineage_pyspark.workbench.extras import WORKBENCH, require
 
             require(WORKBENCH)
-        status: int = options.run(options)
+        with nullcontext() if options.command in _WITH_A_BAR else working(f"{PROGRAM}: {options.command}"):
+            status: int = options.run(options)
         sys.stdout.flush()
     except MissingExtraError as problem:
         sys.stderr.write(f"{PROGRAM}: {options.command}: {problem}\n")
@@ -81,16 +88,26 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line. Of all commands, only the one that is called is imported."""
     named = next((at for at, text in enumerate(arguments) if not text.startswith("-")), len(arguments))
     command: str = _list_of_commands().parse_args(arguments[: named + 1]).command
+    own = list(arguments[named:])
+    # What follows is for the scripts whose lineage is asked for.
+    end = own.index("--") if command == _LINEAGE and "--" in own else len(own)
+    options = parser_of(command).parse_args(own[:end])
+    options.command, options.passed_on = command, own[end + 1 :]
+    return options
+
+
+def parser_of(command: str) -> argparse.ArgumentParser:
+    """Return the parser that takes a command, with its name before it."""
     parser = _Parser(prog=PROGRAM)
     name = _COMMANDS[command][0]
     module, below = import_module(f"openlineage_pyspark.command.{name}"), parser.add_subparsers()
     module.add_question(below, command) if name == _QUESTIONS else module.add_to(below)
-    own = list(arguments[named:])
-    # What follows is for the scripts whose lineage is asked for.
-    end = own.index("--") if command == _LINEAGE and "--" in own else len(own)
-    options = parser.parse_args(own[:end])
-    options.command, options.passed_on = command, own[end + 1 :]
-    return options
+    return parser
+
+
+def commands() -> tuple[str, ...]:
+    """Return the names of the commands."""
+    return tuple(_COMMANDS)
 
 
 def _list_of_commands() -> argparse.ArgumentParser:
@@ -126,6 +143,15 @@ class _Parser(argparse.ArgumentParser):
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown)}")
         return found, []
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as problem:
+            near = get_close_matches(str(value), map(str, action.choices or ()), n=1)
+            if near:
+                problem.message += f"; did you mean {near[0]}?"
+            raise
 
     def _meant(self, unknown: Sequence[str]) -> str:
         """Return a question that names the options nearest to unknown ones; empty if none is near."""

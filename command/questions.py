@@ -11,6 +11,8 @@ from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import WRONG, add_store, asking, file_reason_of, whole_number
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.kinds import ODD_CODES
+from openlineage_pyspark.workbench.pictures.table import TextTable
+from openlineage_pyspark.workbench.questions.reach_tree import ALL
 from openlineage_pyspark.workbench.questions.registry import question_called
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store_api import Store
 
 _STANDARD_INPUT = "-"
+_TABLE = "table"
+"""The format with each edge on a line; an answer that has it is a tree by default."""
 
 
 def add_question(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str) -> None:
@@ -31,6 +35,11 @@ def add_question(commands: argparse._SubParsersAction[argparse.ArgumentParser], 
     parser.add_argument(
         "--format", choices=asked.formats, default=asked.formats[0], help=f"default: {asked.formats[0]}"
     )
+    if _TABLE in asked.formats:
+        tree = "as a tree (the default): each value once, with what makes it"
+        parser.add_argument("--tree", dest="format", action="store_const", const="text", help=tree)
+        parser.add_argument("--table", dest="format", action="store_const", const=_TABLE, help="each edge on a line")
+        parser.add_argument(ALL, action="store_true", help="in a tree, show what decides about rows too")
     add_store(parser)
     ask = asking(partial(_ask, asked))
     parser.set_defaults(run=ask if asked.of_files is None else partial(_ask_files, asked, asked.of_files, ask))
@@ -84,8 +93,10 @@ def _ask_files(
         answer = of_files(**given_to(asked, options))
         if answer is None:
             return ask(options)
-        show(answer, options.format)
+        show(answer, options.format, all_=getattr(options, "all", False))
         return asked.status(answer)
+    except BrokenPipeError:
+        raise
     except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return WRONG
@@ -95,27 +106,40 @@ def _ask(asked: Question, store: Store, options: argparse.Namespace) -> int:
     given = given_to(asked, options)
     places = [given.pop(argument.name) for argument in asked.arguments if not argument.is_option]
     answer = asked.ask(store.tables, *places, **given)
-    show(answer, options.format)
+    show(answer, options.format, all_=getattr(options, "all", False))
     return asked.status(answer)
 
 
-def show(answer: Answer[Any], format: str) -> None:  # noqa: A002 (the word of the command line)
-    """Print an answer; what it may lack goes to standard error, unless the answer itself says so."""
+def show(answer: Answer[Any], format: str, *, all_: bool = False) -> None:  # noqa: A002 (the word of the command line)
+    """
+    Print an answer; what it may lack goes to standard error, unless the answer itself says so.
+
+    Args:
+        answer: the answer.
+        format: one of its formats.
+        all_: of a tree, whether to print what is shown on demand too.
+    """
     found = answer.written(format)
-    if isinstance(found, str):
+    screen = Screen()
+    if isinstance(found, str) and format == "text":
+        screen.lines(found)
+    elif isinstance(found, str):
         sys.stdout.write(found)
-    elif found.rows:
-        Screen().table(found.columns, found.rows)
     else:
-        Screen().line(found.without_rows)
-    if format == "text" and answer.last_seen and Screen().is_terminal:
-        # Elsewhere the text is what the method of the question returns.
-        Screen().line(f"last seen: {answer.last_seen}")
+        if not isinstance(found, TextTable):
+            screen.outline(found, all_=all_)
+        elif found.rows:
+            screen.table(found.columns, found.rows)
+        screen.line(answer.last_line(found))
     if format != "json":
         sys.stdout.flush()
-        for diagnostic in answer.diagnostics:
-            if diagnostic.missing:
-                operator = f"{diagnostic.operator}: " if diagnostic.operator else ""
-                complain(f"the answer may be incomplete: {operator}{diagnostic.message}")
-            elif diagnostic.code in ODD_CODES:
-                complain(diagnostic.message)
+        _complain_of(answer)
+
+
+def _complain_of(answer: Answer[Any]) -> None:
+    for diagnostic in answer.diagnostics:
+        if diagnostic.missing:
+            operator = f"{diagnostic.operator}: " if diagnostic.operator else ""
+            complain(f"the answer may be incomplete: {operator}{diagnostic.message}")
+        elif diagnostic.code in ODD_CODES:
+            complain(diagnostic.message)

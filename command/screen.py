@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.pictures.table import cell_len
+import attrs
+from openlineage_pyspark.workbench.pictures.fitting import cell_len, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from openlineage_pyspark.workbench.pictures.outline import Tree
     from openlineage_pyspark.workbench.pictures.table import TableColumn
 
-_UNLIMITED = 1_000_000
+# Where nothing names a width, such as in a file or a pipe.
+_WIDTH = 120
 # The spaces between columns.
 _GAP = 2
 # The width of a column at the least, if its table is far too wide.
 _LEAST = 4
 # The codes of a terminal (ECMA-48, "select graphic rendition").
-_BOLD, _BOLD_RED, _GREEN, _YELLOW, _CYAN = "1", "1;31", "32", "33", "36"
+_BOLD, _FAINT, _BOLD_RED, _GREEN, _YELLOW, _CYAN = "1", "2", "1;31", "32", "33", "36"
+_ROLES: dict[str, str] = {"heading": _BOLD, "guide": _FAINT, "name": _BOLD, "mark": _YELLOW, "job": _CYAN}
+_SIGNS = {"+ ": _GREEN, "- ": _BOLD_RED, "~ ": _YELLOW}
 _STYLES = {
     "COMPLETE": _GREEN, "FAIL": _BOLD_RED, "ABORT": _YELLOW, "no end": _YELLOW,
     "ok": _GREEN, "note": _CYAN, "warning": _YELLOW, "problem": _BOLD_RED,
@@ -34,14 +38,14 @@ class Screen:
     Standard output.
 
     In a terminal, or if the variable COLUMNS sets a width, lines are wrapped between words, and tables are narrowed to
-    the width, the last column first; a column without any text is left out if that is not enough. Otherwise nothing is
-    cut, wrapped or coloured.
+    the width, the last column first; a column without any text is left out if that is not enough. Elsewhere the cells
+    of a wide table are wrapped between words, and nothing is cut or coloured: each name stands whole on a line.
     """
 
     def __init__(self) -> None:
         self.is_terminal = sys.stdout.isatty()
         self._limited = self.is_terminal or os.environ.get("COLUMNS", "").isdigit()
-        self._width = shutil.get_terminal_size().columns if self._limited else _UNLIMITED
+        self._width = shutil.get_terminal_size().columns if self._limited else _WIDTH
         plain = "NO_COLOR" in os.environ or os.environ.get("TERM", "dumb") in ("dumb", "unknown")
         self._coloured = self.is_terminal and not plain
 
@@ -54,6 +58,11 @@ class Screen:
             indent: the number of spaces before its first line; if it is wrapped, the others get two more.
         """
         self._write(text, "", indent)
+
+    def lines(self, text: str) -> None:
+        """Print lines, in a terminal in the colours of what they add, remove and change."""
+        for line in text.splitlines():
+            self._write(line, _SIGNS.get(line[:2], ""), 0)
 
     def heading(self, text: str) -> None:
         """Print a heading for what follows."""
@@ -73,7 +82,7 @@ class Screen:
             indent: the number of spaces before each line.
         """
         cells = [[printable(text) for text in row] for row in rows]
-        columns, shown = self._needed(columns, cells, indent)
+        columns, shown = self._needed(self._whole(columns, cells), cells, indent)
         titles = [column.title for column in columns]
         widths = self._widths(columns, [titles, *shown], indent)
         if any(titles):
@@ -83,6 +92,30 @@ class Screen:
         for row in shown:
             styles = [_STYLES.get(text, "") for text in row]
             self._row(columns, [*map(_cell, row, columns, widths)], widths, indent, styles)
+
+    def outline(self, outline: Tree, *, all_: bool = False) -> None:
+        """
+        Print a tree.
+
+        Args:
+            outline: the tree.
+            all_: whether to print what is shown on demand too.
+        """
+        for line in outline.lines(self._width, all_=all_, clean=printable):
+            written = "".join(self._styled(text, _ROLES.get(role, "")) for text, role in line if text)
+            sys.stdout.write(f"{written.rstrip()}\n")
+        if outline.hint and not all_:
+            self.line(outline.hint)
+
+    def _whole(self, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> Sequence[TableColumn]:
+        """Return the columns of a table whose cells are wrapped and not cut, if nothing limits the width."""
+        if self._limited:
+            return columns
+        found = []
+        for at, column in enumerate(columns):
+            words = (cell_len(word) for row in rows for word in row[at].split(" "))
+            found.append(attrs.evolve(column, wrap=True, least=max(column.least, *words)))
+        return found
 
     def _row(
         self,
@@ -106,7 +139,7 @@ class Screen:
         self, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], indent: int
     ) -> tuple[Sequence[TableColumn], Sequence[Sequence[str]]]:
         """Leave out the columns that hold no text, if the table would be too wide."""
-        if not self._limited or not rows:
+        if not rows:
             return columns, rows
         widths = [max(cell_len(text) for text in each) for each in zip([c.title for c in columns], *rows, strict=True)]
         if sum(widths) <= self._free(columns, indent):
@@ -122,10 +155,12 @@ class Screen:
         """Return the width of each column: that of its longest cell, or less if the table would be too wide."""
         widths = [max(cell_len(row[at]) for row in rows) for at in range(len(columns))]
         free = self._free(columns, indent)
-        if self._limited and sum(widths) > free:
+        if sum(widths) > free:
             leasts = [min(column.least, width) for column, width in zip(columns, widths, strict=True)]
             widths[-1] = max(leasts[-1], free - sum(widths[:-1]))
             _narrow(widths, leasts, free)
+            if not self._limited:
+                return widths
             # Cut below that rather than past the edge; a number is never cut.
             pairs = zip(columns, widths, strict=True)
             _narrow(widths, [width if column.right else min(_LEAST, width) for column, width in pairs], free)
@@ -179,43 +214,12 @@ def printable(text: str) -> str:
     )
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Return a text as lines: broken between words, and in a word that is too long after a character such as `/`."""
-    lines = [""]
-    for word in text.split(" "):
-        for place, piece in enumerate([word] if cell_len(word) <= width else _pieces(word, width)):
-            longer = f"{lines[-1]} {piece}" if lines[-1] and not place else f"{lines[-1]}{piece}"
-            if cell_len(longer) <= width:
-                lines[-1] = longer
-            else:
-                lines.append(piece)
-    return lines
-
-
-def _pieces(word: str, width: int) -> list[str]:
-    """Return the parts of a word, none wider than a line."""
-    pieces = []
-    for part in re.findall(r"[^/.,_=&?-]*[/.,_=&?-]+|[^/.,_=&?-]+", word):
-        begin = 0
-        for at in range(1, len(part)):
-            if cell_len(part[begin : at + 1]) > width:
-                pieces.append(part[begin:at])
-                begin = at
-        pieces.append(part[begin:])
-    return pieces
-
-
 def shorten(text: str, width: int, *, start: bool = False) -> str:
     """Cut a text to a width in characters, with an ellipsis at its start or in the middle, so that its end stays."""
     if len(text) <= width or width < 3:
         return text
     tail = width - 1 if start else (width - 1) // 2
     return f"{text[: width - 1 - tail]}…{text[-tail:]}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, such as `1 event` or `1,095 events`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def complain(text: str) -> None:

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.screen import Screen, complain, counted, printable
+from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import (
     VARIABLE,
     add_spark,
@@ -31,7 +31,9 @@ from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
 from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
+from openlineage_pyspark.workbench.questions.row_counts import row_counts
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, take
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
@@ -126,11 +128,12 @@ def run(options: argparse.Namespace) -> int:
         with _shown(options, problems) as store:
             answer = _asked(store, options, options.as_of)
             graph = with_diagnostics(answer)
+            rows = row_counts(store.tables, graph) if options.format == "html" and not options.as_of else {}
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
         page = options.format == "html"
         text = (
-            page_of(graph, before=before, around=options.around, unfold=options.unfold)
+            page_of(graph, before=before, around=options.around, unfold=options.unfold, rows=rows)
             if page
             else f"{answer.to_json()}\n"
             if options.format == "json"

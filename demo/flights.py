@@ -3,7 +3,8 @@
 An ordinary PySpark script: it knows nothing of lineage.
 
 Usage: spark-submit flights.py LANDING EXPORTS
-    LANDING  directory with flights.parquet, weather.parquet, planes.csv, airports.csv, airlines.csv
+    LANDING  directory with flights.parquet, weather.parquet, planes.csv, airports.csv, airlines.csv, pilots.csv and
+             the folder notices
     EXPORTS  directory for the files that other teams pick up
 """
 
@@ -38,7 +39,7 @@ def read_landing(spark: SparkSession, landing: str) -> None:
     """Register what was delivered overnight as raw_* views."""
     for table in ("flights", "weather"):
         spark.read.parquet(f"{landing}/{table}.parquet").createOrReplaceTempView(f"raw_{table}")
-    for table in ("planes", "airports", "airlines"):
+    for table in ("planes", "airports", "airlines", "pilots"):
         reference = spark.read.csv(f"{landing}/{table}.csv", header=True, inferSchema=True)
         reference.createOrReplaceTempView(f"raw_{table}")
 
@@ -174,6 +175,30 @@ def write_exports(flights: DataFrame, exports: str) -> None:
         log(f"left as it is: {str(error).partition('. ')[0]}")
 
 
+def write_pilots(spark: SparkSession, exports: str) -> None:
+    """Write how much pilots fly, for the analysts without their addresses and for the crew office with them."""
+    log("pilot_hours: whose address nobody can read, and crew_roster, where it stands as it is")
+    spark.sql("DROP TABLE IF EXISTS pilot_hours")
+    spark.sql("""
+        CREATE TABLE pilot_hours USING parquet AS
+        SELECT sha2(p.email, 256) AS pilot_key, f.month, sum(f.air_time) / 60 AS hours
+        FROM flights_enriched f JOIN raw_pilots p ON p.tailnum = f.tailnum
+        GROUP BY p.email, f.month
+    """)
+    roster = spark.table("raw_pilots").select("tailnum", "pilot", F.lower("email").alias("address"))
+    roster.write.mode("overwrite").parquet(f"{exports}/crew_roster")
+
+
+def stream_alerts(spark: SparkSession, landing: str, exports: str) -> None:
+    """Append the notices that were delivered since the last time, as a stream that ends when it has all of them."""
+    log("alerts: a stream of files")
+    schema = "origin STRING, time_hour STRING, visib DOUBLE, wind_speed DOUBLE"
+    notices = spark.readStream.schema(schema).json(f"{landing}/notices")
+    alerts = notices.select("origin", F.to_timestamp("time_hour").alias("hour"), F.expr("visib < 0.1").alias("fog"))
+    stream = alerts.writeStream.format("parquet").trigger(availableNow=True)
+    stream.option("checkpointLocation", f"{exports}/checkpoint").start(f"{exports}/alerts").awaitTermination()
+
+
 def main() -> None:
     """Run the job once."""
     if len(sys.argv) != 3:
@@ -191,6 +216,8 @@ def main() -> None:
 
     write_tables(spark, flights)
     write_exports(flights, exports)
+    write_pilots(spark, exports)
+    stream_alerts(spark, landing, exports)
     spark.sql("""
         SELECT place, airline, flights, round(100 * punctuality, 1) AS `% on time`
         FROM carrier_scorecard ORDER BY place LIMIT 5

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 _DELAY = "default.carrier_scorecard.mean_arrival_delay"
+_EMAIL = "landing/pilots.csv.email"
 _SCORECARD = "/demo/warehouse/carrier_scorecard"
 _FRAMES = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
 _OPEN = "document.querySelectorAll('#panel details').forEach((each) => { each.open = true; })"
@@ -142,12 +143,15 @@ def pictures(events: Path) -> dict[str, Shot]:
     demo = page_of(graph_of_events(events_of(events)))
     first, second = graph_of_events(shop()), graph_of_events([*shop(), *later()])
     return {
-        "demo": Shot(demo, f"#focus={_DELAY}&lit={_DELAY}&depth=all"),
-        "tables": Shot(demo, "#level=tables&lit=default.daily_operations.worst_delay", dark=True),
+        "demo": Shot(demo, f"#lit={_DELAY}"),
+        "overview": Shot(demo),
+        "masked": Shot(demo, f"#focus={_EMAIL}&lit={_EMAIL}&depth=all&indirect=1"),
+        "tables": Shot(demo, "#lit=default.daily_operations.worst_delay", dark=True),
         "states": Shot(page_of(first)),
         "compared": Shot(page_of(second, before=first)),
         "ways": Shot(page_of(statement()), "#lit=%28query%29.max_ts&parts=1", script=_OPEN),
-        "large": Shot(page_of(large_graph(2000)), "#focus=db20.table_100&depth=1"),
+        "groups": Shot(page_of(large_graph(5000))),
+        "large": Shot(page_of(large_graph(2000)), "#focus=db20.table_100&depth=1&level=tables"),
     }
 
 

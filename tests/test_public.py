@@ -127,6 +127,7 @@ NAMES = [
     "Transport",
     "TransportConfigError",
     "TransportError",
+    "Tree",
     "UnusedRow",
     "Use",
     "Values",

@@ -411,7 +411,9 @@ def test_the_demo_ends_with_answers_and_a_plan_of_recovery(start_demo: Callable[
     asked = [words[-1].split()[:2] for words in start_demo().ran[2:]]
 
     program = ".nox/demo-4.1/bin/openlineage-pyspark"
-    assert asked == [[program, question] for question in ("show", "ingest", "downstream", "recover", "view")]
+    assert asked == [
+        [program, question] for question in ("show", "ingest", "downstream", "downstream", "recover", "view")
+    ]
 
 
 def test_the_demo_installs_no_tools_for_tests_and_nothing_a_second_time(

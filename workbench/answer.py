@@ -14,15 +14,20 @@ import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import Graph
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, NodeId
+from openlineage_pyspark.workbench.pictures.plain import plain
+from openlineage_pyspark.workbench.pictures.table import TextTable
+from openlineage_pyspark.workbench.pictures.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from openlineage_pyspark.workbench.pictures.table import TextTable
+    from openlineage_pyspark.workbench.pictures.outline import Tree
+
 
 ANSWER_VERSION = "2-0-0"
 """The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
 _SCHEMA = "lineage-answer.schema.json"
+_NOUNS = {"unused": "unused name", "blame": "change"}
 
 
 def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -160,7 +165,7 @@ class Values:
         return cls(document["type"], {key: value for key, value in document.items() if key != "type"})
 
 
-Writer: TypeAlias = "Callable[[Any], str | TextTable]"
+Writer: TypeAlias = "Callable[[Any], str | TextTable | Tree]"
 """Writes an answer in one format."""
 
 
@@ -225,11 +230,34 @@ class Answer(Generic[R_co]):
             ValueError: there is no such format.
         """
         found = self.written(format or self.formats[0])
-        return found if isinstance(found, str) else found.to_text()
+        if isinstance(found, str):
+            return found
+        rows = found.to_text() if not isinstance(found, TextTable) or found.rows else ""
+        return f"{rows}{plain(self.last_line(found))}\n"
 
-    def written(self, format: str) -> str | TextTable:  # noqa: A002 (the word of the command line)
+    def last_line(self, found: TextTable | Tree) -> str:
         """
-        Return it as `to_text` does, or as a table that is not a text yet.
+        Return the last line of the answer as text: how much there is, whether that is all, and when it was last seen.
+
+        Args:
+            found: the answer as `written` gives it.
+        """
+        if not isinstance(found, TextTable):
+            count = found.count
+        elif not found.rows:
+            count = found.without_rows
+        else:
+            result: Any = self.result
+            is_rows = isinstance(result, Rows)
+            noun = _NOUNS.get(result.of, result.of) if is_rows else "edge"
+            count = counted(len(result if is_rows else found.rows), noun)
+        complete = "complete" if self.complete else "may be incomplete"
+        seen = f"last seen {self.last_seen[:19].replace('T', ' ')}" if self.last_seen else ""
+        return "; ".join(filter(None, (count, complete, seen)))
+
+    def written(self, format: str) -> str | TextTable | Tree:  # noqa: A002 (the word of the command line)
+        """
+        Return it as `to_text` does, or as a table or a tree that is not a text yet.
 
         Args:
             format: one of `formats`.

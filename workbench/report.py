@@ -21,6 +21,7 @@ from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode
 from openlineage_pyspark.workbench.model.kinds import Kind
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
 from openlineage_pyspark.workbench.pictures.unfolded import unfolded
+from openlineage_pyspark.workbench.pictures.words import together
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.page.formats import GraphFormat
@@ -358,7 +359,9 @@ def plan_text(plan: Plan) -> str:
 
 def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, str, str]]:
     """
-    Yield the rows of the table of an output: a column, where it comes from, and how; a repeated column is left out.
+    Yield the rows of the table of an output: a column, where it comes from, and how.
+
+    What comes in the same way stands in one row; a repeated column is left out.
 
     Args:
         lineage: the output's lineage.
@@ -368,12 +371,26 @@ def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, st
     for column, edges in (*((column.name, column.edges) for column in lineage.columns), *every):
         if not edges:
             yield column, "-", NO_SOURCE
-        for place, edge in enumerate(edges):
+        found: dict[str, list[tuple[str, str]]] = {}
+        for edge in edges:
             kinds = dict.fromkeys(str(Kind(t.type, t.subtype, t.masking)) for t in edge.transformations)
             if edge.certainty is not Certainty.EXACT:
                 kinds[edge.certainty.word] = None
-            found = ((t.subtype, t.masking, t.description) for t in edge.transformations)
-            yield "" if place else column, f"{names.of(edge.dataset)}.{edge.field}", how(kinds, shown_expression(found))
+            paths = ((t.subtype, t.masking, t.description) for t in edge.transformations)
+            found.setdefault(how(kinds, shown_expression(paths)), []).append((names.of(edge.dataset), edge.field))
+        yield from grouped_rows(column, found)
+
+
+def grouped_rows(column: str, sources: Mapping[str, Iterable[tuple[str, str]]]) -> Iterator[tuple[str, str, str]]:
+    """
+    Yield the rows of a column: one for each way in which it comes from others, with all that it comes from so.
+
+    Args:
+        column: the column, which stands in the first row alone.
+        sources: how it comes -> the tables and columns from which it does.
+    """
+    for place, (text, columns) in enumerate(sources.items()):
+        yield "" if place else column, together(columns), text
 
 
 def reads_lines(views: Iterable[str], others: Iterable[str]) -> list[str]:

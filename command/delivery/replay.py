@@ -12,13 +12,14 @@ from openlineage_pyspark.command.delivery.configured import add_options, read_co
 from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, close, reachable_parts
 from openlineage_pyspark.command.delivery.senders import is_of_another_sender, of_another_sender, senders
 from openlineage_pyspark.command.delivery.spool import add_spool_option, contents, root_for
-from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.listener.start.delivery import named_sender
 from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.spool.place import holds
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
+from openlineage_pyspark.workbench.pictures.words import counted
 
 if TYPE_CHECKING:
     import argparse

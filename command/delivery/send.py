@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, reachable_parts
 from openlineage_pyspark.command.events.lines import read_lines
-from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.errors import EventError
 from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.workbench.events.read import event_id_of
+from openlineage_pyspark.workbench.pictures.words import counted
 
 if TYPE_CHECKING:
     import argparse

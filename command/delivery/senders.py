@@ -6,11 +6,11 @@ import functools
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.delivery.configured import open_without_driver
-from openlineage_pyspark.command.screen import counted
 from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.listener.start.delivery import sender
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.composite import independent_parts
+from openlineage_pyspark.workbench.pictures.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

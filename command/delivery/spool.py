@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.delivery.senders import configured_senders, is_of_another_sender, of_another_sender
-from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.start.delivery import named_root
@@ -25,6 +25,7 @@ from openlineage_pyspark.transport.spool.place import (
 )
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.pictures.table import TableColumn
+from openlineage_pyspark.workbench.pictures.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

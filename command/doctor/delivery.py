@@ -16,7 +16,7 @@ from openlineage_pyspark.command.delivery.configured import needs_driver, open_w
 from openlineage_pyspark.command.delivery.senders import is_of_another_sender, of_another_sender, senders
 from openlineage_pyspark.command.delivery.spool import contents, unreadable
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
-from openlineage_pyspark.command.screen import complain, counted
+from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.errors import SpoolError, TransportConfigError, TransportError
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.settings.catalog import find_key, why_without_effect
@@ -34,6 +34,7 @@ from openlineage_pyspark.transport.file.transport import FileTransport
 from openlineage_pyspark.transport.registry import built_in_transports
 from openlineage_pyspark.transport.spool.store import DEAD_LETTER_SECONDS
 from openlineage_pyspark.transport.values import nearest
+from openlineage_pyspark.workbench.pictures.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,10 +11,11 @@ from openlineage_pyspark.command.doctor import delivery as doctor_delivery
 from openlineage_pyspark.command.doctor import runtime as doctor_runtime
 from openlineage_pyspark.command.doctor.diagnosis import PROBLEM, WARNING
 from openlineage_pyspark.command.doctor.driver import look_at_driver
-from openlineage_pyspark.command.screen import Screen, counted
+from openlineage_pyspark.command.screen import Screen
 from openlineage_pyspark.listener.settings.given import PREFIX
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.pictures.table import TableColumn
+from openlineage_pyspark.workbench.pictures.words import counted
 
 if TYPE_CHECKING:
     import argparse

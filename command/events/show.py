@@ -15,7 +15,16 @@ from openlineage_pyspark.errors import EventError, InvalidEventError
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
-from openlineage_pyspark.workbench.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines, remark_line
+from openlineage_pyspark.workbench.model.short_names import without_classes
+from openlineage_pyspark.workbench.report import (
+    EVERY_ROW,
+    HEADINGS,
+    NO_SOURCE,
+    grouped_rows,
+    how,
+    reads_lines,
+    remark_line,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +39,7 @@ _DESCRIPTION = """\
 Prints where each column of each output comes from, then the runs: how each ended, when it started, its seconds, rows,
 the end of its id, and its job. A dataset is shown as its completed runs have left it: once for each of them that made
 it in another way, since it was last replaced.
-In a terminal a row is one line, and long texts are cut; in a pipe nothing is cut, for example before `less -S`."""
+Long texts go on in the next line. Where several columns are used in the same way, the expression stands there once."""
 # So many lines that are no events are named; a file of something else has one problem in each line.
 _MOST_PROBLEMS = 3
 
@@ -213,7 +222,7 @@ def _show(
     names: ShortNames,
     column: str | None,
 ) -> None:
-    from openlineage_pyspark.command.screen import counted
+    from openlineage_pyspark.workbench.pictures.words import counted
 
     screen.heading("COLUMN LINEAGE")
     for namespace in names.used(_shown_datasets(outputs)):
@@ -262,18 +271,24 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wa
             continue
         if not edges:
             rows.append((column, "-", NO_SOURCE))
-        for place, edge in enumerate(edges):
-            source = ".".join(filter(None, (names.of(edge.dataset), edge.field)))
+        found: dict[str, list[tuple[str, str]]] = {}
+        for edge in edges:
             words = [*edge.kinds] if edge.certainty == "exact" else [*edge.kinds, edge.certainty]
-            rows.append(("" if place else column, source, how(words, edge.expression)))
+            found.setdefault(how(words, edge.expression), []).append((names.of(edge.dataset), edge.field or ""))
+        rows += grouped_rows(column, found)
     column_title, source_title, how_title = HEADINGS
-    columns = (TableColumn(column_title, 12), TableColumn(source_title, 20), TableColumn(how_title, 11, cut_end=True))
+    columns = (
+        TableColumn(column_title, 12),
+        TableColumn(source_title, 20, wrap=True),
+        TableColumn(how_title, 24, wrap=True),
+    )
     screen.table(columns, rows)
 
 
 def _show_runs(screen: Screen, runs: Sequence[RunEvents]) -> None:
     from openlineage_pyspark.workbench.pictures.table import TableColumn
 
+    jobs = without_classes(each.last.job for each in runs)
     days = {each.first.time.date() for each in runs}
     one_day = f" on {next(iter(days))}" if len(days) == 1 else ""
     rows = []
@@ -282,13 +297,13 @@ def _show_runs(screen: Screen, runs: Sequence[RunEvents]) -> None:
         seconds = "-" if each.seconds is None else f"{each.seconds:.1f}"
         pattern = "%H:%M:%S" if one_day else "%Y-%m-%d %H:%M:%S"
         started = each.first.time.strftime(pattern)
-        rows.append((each.state, started, seconds, count, _end_of(each.last.run_id), each.last.job))
+        rows.append((each.state, started, seconds, count, _end_of(each.last.run_id), jobs[each.last.job]))
         if each.last.error:
             rows.append(("", "", "", "", "", f"  {each.last.error}"))
     screen.heading(f"RUNS{one_day}, times in UTC")
     columns = (
         *(TableColumn("state"), TableColumn("started", 19), TableColumn("seconds", right=True)),
-        *(TableColumn("rows", right=True), TableColumn("run", 12), TableColumn("job", 20)),
+        *(TableColumn("rows", right=True), TableColumn("run", 12), TableColumn("job", 20, wrap=True)),
     )
     screen.table(columns, rows)
 

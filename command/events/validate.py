@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.events.lines import read_lines
-from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.errors import EventError, SchemaError
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.events.read import event_id_of
@@ -23,6 +23,7 @@ from openlineage_pyspark.workbench.events.rules import (
 )
 from openlineage_pyspark.workbench.events.schemas import Schemas, Shape
 from openlineage_pyspark.workbench.extras import WORKBENCH, install_command
+from openlineage_pyspark.workbench.pictures.words import counted
 
 if TYPE_CHECKING:
     import argparse

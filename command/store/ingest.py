@@ -97,7 +97,7 @@ def _named(paths: list[Path]) -> list[Path]:
     if not paths:
         raise StoreError("name event files, folders of them, or - for standard input")
     if not any(str(path) == STANDARD_INPUT or path.exists() for path in paths):
-        raise StoreError(f"there is no file {' and no file '.join(map(str, paths))}")
+        raise StoreError("; ".join(f"{path} can't be read: No such file or directory" for path in paths))
     return paths
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store import spark_ingest
 from openlineage_pyspark.command.store_option import (
     add_store,
@@ -22,6 +22,7 @@ from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn
+from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.forgetting import forgetting
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.spark.tables import SparkTables

@@ -97,7 +97,13 @@ def test_each_command_that_needs_the_extra_says_so_in_one_line(process) -> None:
 def test_no_command_is_left_out_here() -> None:
     from openlineage_pyspark.command.main import _COMMANDS
 
-    assert {name for name, *_ in OTHERS} | {"doctor", "send", "replay", "spool"} == set(_COMMANDS)
+    assert {name for name, *_ in OTHERS} | {"completion", "doctor", "send", "replay", "spool"} == set(_COMMANDS)
+
+
+def test_a_shell_is_completed_without_the_extra_too(alone) -> None:
+    code, shown, errors = alone("completion", "bash")
+
+    assert (code, errors, "upstream --by" in shown) == (0, "", True)
 
 
 def test_doctor_says_what_works_without_the_extra(alone) -> None:

@@ -125,7 +125,8 @@ def test_the_json_of_an_answer_is_the_graph_of_what_it_names(store, run):
 @pytest.mark.parametrize(
     ("format_", "doubt"),
     [
-        ("text", "TRANSFORMATION, guessed  TRANSFORMATION of total"),
+        ("text", "TRANSFORMATION of total  (guessed)  [guess]"),
+        ("table", "TRANSFORMATION, guessed  TRANSFORMATION of total"),
         ("csv", "TRANSFORMATION of total,shop.guess,r3,guessed\n"),
         ("mermaid", '-.->|"TRANSFORMATION (guessed) TRANSFORMATION of total"|'),
         ("dot", '[label="TRANSFORMATION (guessed) TRANSFORMATION of total", style=dashed]'),

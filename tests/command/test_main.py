@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("doctor", "show", "validate", "send", "replay", "spool", "ingest", "store", "upstream", "downstream", "between"),
     *("datasets", "jobs", "runs", "history", "unused", "blame", "sql", "diff", "recover", "checkpoint", "view"),
-    "lineage",
+    *("lineage", "completion"),
 )
 
 
@@ -49,7 +49,7 @@ def imported(process):
     return call
 
 
-_LISTED = ("command", "command.main", "errors", "workbench", "workbench.questions")
+_LISTED = ("command", "command.main", "command.progress", "errors", "workbench", "workbench.questions")
 LIST = ["openlineage_pyspark", *(f"openlineage_pyspark.{name}" for name in _LISTED)]
 
 
@@ -90,6 +90,7 @@ def test_a_command_imports_no_other_command(imported) -> None:
 
     assert [name for name in modules if name.startswith("openlineage_pyspark.command.")] == [
         "openlineage_pyspark.command.main",
+        "openlineage_pyspark.command.progress",
         "openlineage_pyspark.command.questions",
         "openlineage_pyspark.command.screen",
         "openlineage_pyspark.command.store_option",
@@ -100,6 +101,8 @@ def test_a_command_imports_no_other_command(imported) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("upstrem", "x"), "; did you mean upstream?"),
+        (("upstream", "x", "--format", "jsn"), "; did you mean json?"),
         ((), "the following arguments are required: COMMAND"),
         (("upstrem", "x"), "argument COMMAND: invalid choice: 'upstrem'"),
         (("--stor", "upstream", "x"), "unrecognized arguments: --stor"),

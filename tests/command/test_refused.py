@@ -65,8 +65,8 @@ def store(tmp_path, events, run):
             "--batch and --time each name the version: give one of them",
         ),
         ("recover daily --store {store} --expired 77", "no dataset that the recovery looks at has a version 77"),
-        ("diff {events} none.ndjson", "there is no file none.ndjson"),
-        ("diff none.json now --store {store}", "there is no file none.json"),
+        ("diff {events} none.ndjson", "none.ndjson can't be read: No such file or directory"),
+        ("diff none.json now --store {store}", "none.json can't be read: No such file or directory"),
         ("diff {events} 2d", "{events} is a file, and 2d is none: name two files, or two times of a store"),
         ("diff {events} {store}", "{store} is a store: name it with --store, and two times to compare"),
         ("checkpoint none --back-to 7", "none is no folder"),
@@ -85,7 +85,7 @@ def test_what_can_not_be_meant_is_refused_with_a_reason(events, store, run, argu
 
 
 def test_ingest_of_a_missing_file_makes_no_store(tmp_path, run):
-    said = "openlineage-pyspark: there is no file none.ndjson\n"
+    said = "openlineage-pyspark: none.ndjson can't be read: No such file or directory\n"
     assert run("ingest", "none.ndjson", "--store", str(tmp_path / "lineage.db")) == (2, "", said)
     assert not (tmp_path / "lineage.db").exists()
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.command.screen import Screen, counted, shorten, wrapped
-from openlineage_pyspark.workbench.pictures.table import TableColumn, cell_len
+from openlineage_pyspark.command.screen import Screen, shorten
+from openlineage_pyspark.workbench.pictures.fitting import cell_len, wrapped
+from openlineage_pyspark.workbench.pictures.outline import Branch, Outline, Section
+from openlineage_pyspark.workbench.pictures.table import TableColumn
+from openlineage_pyspark.workbench.pictures.words import counted
 
 
 @pytest.mark.parametrize(
@@ -64,6 +67,18 @@ def test_a_word_of_wide_signs_is_broken_before_the_edge() -> None:
     assert wrapped("表表表表表表表", 5) == ["表表", "表表", "表表", "表"]
 
 
+def test_elsewhere_a_table_is_120_wide_and_no_word_of_it_is_broken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    Screen().table([TableColumn("time", 19), TableColumn("text")], [("2026-01-01 00:00:00", "word " * 40 + "x" * 130)])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("  2026-01-01 00:00:00  word word")
+    assert lines[-1].strip() == "x" * 130
+
+
 def as_terminal(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
     """Let standard output be a terminal of 20 columns: in the test itself, whose output is not that of its fixtures."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -81,6 +96,32 @@ def test_a_terminal_shows_states_in_colours_and_cuts_what_is_too_wide(
 
     assert capsys.readouterr().out == (
         "  \x1b[1mstate\x1b[0m  \x1b[1mname\x1b[0m\n  \x1b[1;31mFAIL\x1b[0m   表表表表表…\n"
+    )
+
+
+def test_a_terminal_shows_what_was_added_and_removed_in_colours_and_wraps_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_terminal(monkeypatch, COLUMNS="24")
+
+    Screen().lines("+ column orders.total: bigint\n- table old\nthe rest\n")
+
+    assert capsys.readouterr().out == (
+        "\x1b[32m+ column orders.total:\x1b[0m\n  \x1b[32mbigint\x1b[0m\n\x1b[1;31m- table old\x1b[0m\nthe rest\n"
+    )
+
+
+def test_a_terminal_shows_a_tree_in_colours(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_terminal(monkeypatch, COLUMNS="60")
+    below = Branch("b", (("sum(x)", "text"), ("(masked)", "mark"), ("[load]", "job")), (True,))
+
+    Screen().outline(Outline((Section((Branch("a", has_more=True), below)),), "", "more: --all"))
+
+    assert capsys.readouterr().out == (
+        "\x1b[1ma\x1b[0m\n\x1b[2m└─ \x1b[0m\x1b[1mb\x1b[0m\x1b[2m  \x1b[0msum(x)"
+        "\x1b[33m  (masked)\x1b[0m\x1b[36m  [load]\x1b[0m\nmore: --all\n"
     )
 
 

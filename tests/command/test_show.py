@@ -120,7 +120,7 @@ def test_a_failed_run_is_shown_with_its_error_and_leaves_the_output_to_the_run_t
         "  state     started   seconds  rows  run  job",
         "  COMPLETE  00:00:01      0.0     5  a    first",
         "  FAIL      00:00:02      0.0     0  b    second",
-        "                                            path exists at line 1",
+        "                                          path exists at line 1",
     ]
 
 
@@ -197,14 +197,12 @@ def test_a_source_is_called_by_its_table_and_two_tables_of_one_name_by_their_pat
         "paths are relative to file:/",
         "",
         "default.daily: 1 row, COMPLETE",
-        "  column   from    how",
-        "  day      -       no source column",
-        "  flights  -       no source column",
-        "  source   -       no source column",
-        "  c        db.a.c  DIRECT, unstated",
+        "  column   from                  how",
+        "  day      -                     no source column",
+        "  flights  -                     no source column",
+        "  source   -                     no source column",
+        "  c        db.a.c, w/b.c, x/b.c  DIRECT, unstated",
     ]
-    how = ["DIRECT,", "unstated"]
-    assert [line.split() for line in lines[9:11]] == [["w/b.c", *how], ["x/b.c", *how]]
 
 
 def other(name):
@@ -258,8 +256,9 @@ def test_a_filter_that_fits_nothing_names_what_there_is(written, run):
         assert run("show", file, *arguments) == (1, "", f"openlineage-pyspark: {answer}\n")
 
 
-def test_in_a_narrow_output_a_row_is_one_line_and_loses_its_middle_or_its_end(written, run, monkeypatch):
-    """The beginning and the end of a name say most."""
+def test_in_a_narrow_output_a_long_text_goes_on_in_the_next_line_and_a_columns_name_loses_its_middle(
+    written, run, monkeypatch
+):
     long = {"a" * 80: {"inputFields": [edge("/d/" + "b" * 90, "c" * 90, **DIRECT, subtype="TRANSFORMATION",
                                             description="d + " * 90)]}}  # fmt: skip
     file = written(event("COMPLETE", 1, "a", "j" * 200, outputs=[daily(5, fields=long)]))
@@ -268,8 +267,10 @@ def test_in_a_narrow_output_a_row_is_one_line_and_loses_its_middle_or_its_end(wr
     lines = run("show", file)[1].splitlines()
 
     assert max(map(len, lines)) <= 120
-    assert [line for line in lines if "aaa…aaa" in line and "bbb…ccc" in line and line.endswith("…")]
-    assert [line for line in lines if line.startswith("  COMPLETE") and "jjj…jjj" in line]
+    assert [line for line in lines if "aaa…aaa" in line]
+    text = "".join(lines)
+    assert text.count("+") == 90
+    assert sum(line.count("j") for line in lines if "COLUMN" not in line and "job" not in line) == 200
 
 
 def test_at_80_columns_names_of_an_ordinary_length_are_whole(written, run, monkeypatch):
@@ -280,16 +281,18 @@ def test_at_80_columns_names_of_an_ordinary_length_are_whole(written, run, monke
     lines = run("show", written(event("COMPLETE", 1, "a", "app", outputs=[daily(5, **lineage)])))[1].splitlines()
 
     assert max(map(len, lines)) <= 80
-    assert [line for line in lines if "mean_departure_delay  flights.departure_delay  AGGREGATION  avg(x)" in line]
+    assert [line for line in lines if "mean_departure_delay  flights.departure_delay  AGGREGATION" in line]
+    assert "".join(lines).count("avg(x)") == 9
 
 
-def test_elsewhere_nothing_is_cut(written, run):
+def test_elsewhere_nothing_is_cut_and_no_name_is_broken(written, run):
     long = {"a" * 80: {"inputFields": [edge("/d/x", "c" * 90, **DIRECT, subtype="TRANSFORMATION",
                                             description="d + " * 900)]}}  # fmt: skip
     shown = run("show", written(event("COMPLETE", 1, "a", "j" * 2000, outputs=[daily(5, fields=long)])))[1]
 
-    assert "d + " * 899 + "d +\n" in shown
+    assert "c" * 90 in shown
     assert "j" * 2000 in shown
+    assert shown.count("+") == 900
 
 
 def test_what_a_terminal_would_act_on_is_written_as_an_escape(written, run):

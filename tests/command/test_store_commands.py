@@ -30,6 +30,8 @@ JOBS = (
     run_event("late", "START", 6, run="r3"),
 )
 
+SEEN = "complete; last seen 2026-01-01 00:06:00"
+
 
 @pytest.fixture
 def store(tmp_path, run):
@@ -43,10 +45,21 @@ def store(tmp_path, run):
 def test_downstream_shows_datasets_the_closest_first(store, run):
     assert run("downstream", "orders", "--store", store) == (
         0,
-        """\
+        f"""\
+shop.orders
+└─ clean     [clean]
+   └─ daily  [sum]
+2 tables, by 2 jobs; {SEEN}
+""",
+        "",
+    )
+    assert run("downstream", "orders", "--store", store, "--table") == (
+        0,
+        f"""\
   depth  from         to     job
       1  shop.orders  clean  clean
       2  clean        daily  sum
+2 edges; {SEEN}
 """,
         "",
     )
@@ -55,13 +68,43 @@ def test_downstream_shows_datasets_the_closest_first(store, run):
 def test_upstream_of_a_column_shows_how_it_is_made(store, run):
     assert run("upstream", "daily.total", "--store", store) == (
         0,
-        """\
-  depth  from          to                 how                                 job
-      1  clean.amount  daily.total        AGGREGATION  AGGREGATION of amount  sum
-      1  clean.day     daily (every row)  GROUP_BY  GROUP_BY of day           sum
+        f"""\
+daily.total  AGGREGATION of amount  [sum]
+└─ clean.amount
+1 more edge decides about rows: --all shows what
+1 column in 1 table, by 1 job; {SEEN}
 """,
         "",
     )
+    assert (
+        run("upstream", "daily.total", "--store", store, "--table")[1]
+        == f"""\
+  depth  from          to                 how                                 job
+      1  clean.amount  daily.total        AGGREGATION  AGGREGATION of amount  sum
+      1  clean.day     daily (every row)  GROUP_BY  GROUP_BY of day           sum
+2 edges; {SEEN}
+"""
+    )
+
+
+def test_what_decides_about_rows_is_shown_on_demand_each_condition_once(store, run):
+    assert (
+        run("upstream", "daily.total", "--store", store, "--all")[1]
+        == f"""\
+daily.total  AGGREGATION of amount  [sum]
+└─ clean.amount
+
+What decides about rows
+daily (every row)
+└─ clean.day  group by GROUP_BY of day  [sum]
+1 column in 1 table, by 1 job; {SEEN}
+"""
+    )
+
+
+def test_where_no_value_arrives_what_decides_is_the_answer(store, run):
+    shown = run("downstream", "clean.day", "--store", store)[1].splitlines()
+    assert shown[:4] == ["clean.day", "", "What decides about rows", "daily (every row)"]
 
 
 def test_direct_leaves_out_what_decides_about_rows_and_depth_ends_the_way(store, run):
@@ -72,9 +115,11 @@ def test_direct_leaves_out_what_decides_about_rows_and_depth_ends_the_way(store,
 
 
 def test_between_shows_the_way(store, run):
-    assert run("between", "orders", "daily", "--store", store)[1].splitlines()[1:] == [
-        "      1  shop.orders  clean  clean",
-        "      2  clean        daily  sum",
+    assert run("between", "orders", "daily", "--store", store)[1].splitlines() == [
+        "shop.orders",
+        "└─ clean     [clean]",
+        "   └─ daily  [sum]",
+        f"2 tables, by 2 jobs; {SEEN}",
     ]
 
 
@@ -85,17 +130,24 @@ def test_json_is_the_graph(store, run):
 
 
 def test_what_nothing_is_made_from_is_said(store, run):
-    assert run("downstream", "daily", "--store", store) == (0, "nothing in the store is downstream of daily\n", "")
-    assert run("between", "daily", "clean", "--store", store) == (0, "no way leads from daily to clean\n", "")
+    nothing = f"nothing in the store is downstream of daily; {SEEN}\n"
+    assert run("downstream", "daily", "--store", store) == (0, nothing, "")
+    assert run("between", "daily", "clean", "--store", store) == (0, f"no path leads from daily to clean; {SEEN}\n", "")
 
 
-def test_on_a_terminal_an_answer_says_when_its_facts_were_last_seen(store, run, monkeypatch):
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+def test_an_answer_ends_with_how_much_there_is_whether_it_is_all_and_when_it_was_last_seen(store, run):
     for question, *more in (("downstream", "daily"), ("upstream", "daily"), ("runs",), ("history", "daily")):
         _, text, _ = run(question, *more, "--store", store)
         _, document, _ = run(question, *more, "--store", store, "--format", "json")
-        assert text.splitlines()[-1] == f"last seen: {json.loads(document)['lastSeen']}"
-        assert "last seen: " not in run(question, *more, "--store", store, "--format", "csv")[1]
+        seen = json.loads(document)["lastSeen"].replace("T", " ").removesuffix("Z")
+        assert text.splitlines()[-1].endswith(f"; complete; last seen {seen}")
+        assert "last seen" not in run(question, *more, "--store", store, "--format", "csv")[1]
+    assert [run(each, "--store", store)[1].splitlines()[-1] for each in ("jobs", "runs", "datasets")] == [
+        f"3 jobs; {SEEN}",
+        f"3 runs; {SEEN}",
+        f"3 datasets; {SEEN}",
+    ]
+    assert run("runs", "--limit", "1", "--store", store)[1].splitlines()[-1].startswith("1 run; may be incomplete")
 
 
 def test_a_wrong_question_ends_with_a_sentence(store, run, tmp_path):
@@ -104,6 +156,7 @@ def test_a_wrong_question_ends_with_a_sentence(store, run, tmp_path):
         f"openlineage-pyspark: `openlineage-pyspark datasets` lists what the store {store} holds\n"
     )
     assert run("upstream", "order", "--store", store) == (2, "", near)
+    assert "nothing is called 'amuont'; near it: " in run("upstream", "amuont", "--store", store)[2]
     missing = tmp_path / "none.db"
     absent = (
         f"openlineage-pyspark: there is no store at {missing}. "
@@ -130,19 +183,19 @@ def test_the_store_may_be_named_by_the_environment(store, run, monkeypatch):
 
 
 def test_lists_show_jobs_runs_and_versions(store, run):
-    assert [line.split()[-1] for line in run("jobs", "--store", store)[1].splitlines()] == [
+    assert [line.split()[-1] for line in run("jobs", "--store", store)[1].splitlines()[:-1]] == [
         "job",
         "clean",
         "late",
         "sum",
     ]
-    shown = run("runs", "--store", store)[1].splitlines()
+    shown = run("runs", "--store", store)[1].splitlines()[:-1]
     assert [line.split()[2:] for line in shown[1:]] == [
         ["no", "end", "r3", "late"],
         ["COMPLETE", "120.0", "s", "r2", "sum"],
         ["COMPLETE", "60.0", "s", "r1", "clean"],
     ]
-    assert run("runs", "--state", "FAIL", "--store", store)[1] == "nothing found\n"
+    assert run("runs", "--state", "FAIL", "--store", store)[1] == f"nothing found; {SEEN}\n"
     assert run("history", "daily", "--store", store)[1].splitlines()[1].split() == [
         *("2026-01-01", "00:05:00", "r2", "sum", "<-", "clean@r1?"),
     ]
@@ -252,7 +305,7 @@ def test_sql_answers_in_each_format(store, run):
         "job": "clean",
         "database": "default",
     }
-    assert run("sql", f"{query} LIMIT 0", "--store", store)[1] == "nothing found\n"
+    assert run("sql", f"{query} LIMIT 0", "--store", store)[1] == f"nothing found; {SEEN}\n"
     assert run("sql", "DROP TABLE event", "--store", store)[0] == 2
 
 
@@ -267,10 +320,13 @@ def test_a_store_is_rebuilt_from_its_events(tmp_path, store, run):
 
 
 def test_failed_open_and_late_runs_are_listed(tmp_path, store, run):
-    assert [line.split()[-1] for line in run("runs", "--open", "--store", store)[1].splitlines()] == ["job", "late"]
-    assert run("runs", "--failed", "--store", store)[1] == "nothing found\n"
-    assert run("runs", "--late", "--store", store)[1] == "nothing found\n"
-    assert run("jobs", "--failed", "--late", "--store", store)[1] == "nothing found\n"
+    assert [line.split()[-1] for line in run("runs", "--open", "--store", store)[1].splitlines()[:-1]] == [
+        "job",
+        "late",
+    ]
+    assert run("runs", "--failed", "--store", store)[1] == f"nothing found; {SEEN}\n"
+    assert run("runs", "--late", "--store", store)[1] == f"nothing found; {SEEN}\n"
+    assert run("jobs", "--failed", "--late", "--store", store)[1] == f"nothing found; {SEEN}\n"
 
 
 def test_expire_says_what_it_drops_and_drops_it(tmp_path, run):
@@ -316,7 +372,7 @@ def test_ingest_takes_the_events_of_a_spool_and_leaves_them_there(tmp_path, run,
     running.close()
     held = [content(each) for each in directories(root)]
     assert {(each.waiting, each.dead, each.problem) for each in held} == {(3, 0, ""), (2, 1, "")}
-    assert len(run("jobs", "--store", path)[1].splitlines()) == 4
+    assert run("jobs", "--store", path)[1].splitlines()[-1] == f"3 jobs; {SEEN}"
 
 
 def test_a_spool_that_is_damaged_is_said_and_costs_nothing_else(tmp_path, run, leave, root):
@@ -365,11 +421,19 @@ def names_of_spark(tmp_path, run, monkeypatch):
 ENDS = (("START", 1), ("COMPLETE", 2))
 
 
-def test_at_80_columns_an_answer_keeps_the_ends_of_names(names_of_spark, run):
+def test_at_80_columns_an_answer_has_whole_names_and_no_class_of_sparks(names_of_spark, run):
     assert run("downstream", "customers.country", "--store", names_of_spark)[1] == (
         """\
+default.customers.country
+└─ default.revenue_by_country.country  [default_revenue]
+1 column in 1 table, by 1 job; complete; last seen 2026-01-01 00:04:00
+"""
+    )
+    assert run("downstream", "customers.country", "--store", names_of_spark, "--table")[1] == (
+        """\
   depth  from                    to                       how       job
-      1  …ult.customers.country  …nue_by_country.country  IDENTITY  shop_r…venue
+      1  …ult.customers.country  …nue_by_country.country  IDENTITY  defaul…venue
+1 edge; complete; last seen 2026-01-01 00:04:00
 """
     )
 
@@ -378,22 +442,18 @@ def test_at_80_columns_runs_and_versions_leave_room_for_the_job(names_of_spark, 
     assert run("runs", "revenue", "--store", names_of_spark)[1] == (
         """\
   began                state       took  run            job
-  2026-01-01 00:03:00  COMPLETE  60.0 s  01a206…118cd2  shop_report.execute_
-                                                        create_data_source_
-                                                        table_as_select_command.
-                                                        default_revenue
+  2026-01-01 00:03:00  COMPLETE  60.0 s  01a206…118cd2  shop_report.default_
+                                                        revenue
+1 run; complete; last seen 2026-01-01 00:04:00
 """
     )
     assert run("history", "revenue_by_country", "--store", names_of_spark)[1] == (
         """\
   time                 version                          job, and what it read
-  2026-01-01 00:04:00  01a206b6-42e5-7…61-cea437118cd2  shop_report.execute_
-                                                        create_data_source_
-                                                        table_as_select_command.
-                                                        default_revenue <-
-                                                        default.
-                                                        customers@01a206b6-42e5-
-                                                        712b-9761-cea437118cd1?
+  2026-01-01 00:04:00  01a206b6-42e5-7…61-cea437118cd2  shop_report.default_
+                                                        revenue <- default.
+                                                        customers@01a206…118cd1?
+1 version; complete; last seen 2026-01-01 00:04:00
 """
     )
 
@@ -427,11 +487,9 @@ def test_an_edge_whose_value_is_masked_says_so(tmp_path, run):
     path = str(tmp_path / "lineage.db")
     run("ingest", str(file), "--store", path)
 
-    assert run("downstream", "people.mail", "--store", path)[1].splitlines()[1].split("  ")[-3:] == [
-        "TRANSFORMATION (masked)",
-        "TRANSFORMATION of mail",
-        "job",
-    ]
+    assert run("downstream", "people.mail", "--store", path)[1].splitlines()[1] == (
+        "└─ hashed.hash  TRANSFORMATION of mail  (masked)  [job]"
+    )
     with Store.open(path) as store:
         assert [
             path.kind.masking for edge in store.downstream("people.mail").result.graph().edges for path in edge.paths

@@ -135,7 +135,7 @@ def test_a_gzipped_file_without_its_end_is_named_and_what_was_before_is_shown(ma
             ("{events}", "--compare", "soon"),
             "soon is neither a time, such as 2026-01-31 or 2d, nor a file or folder here",
         ),
-        (("{events}", "--compare", "missing.ndjson"), "there is no file missing.ndjson\n"),
+        (("{events}", "--compare", "missing.ndjson"), "missing.ndjson can't be read: No such file or directory\n"),
         ((".",), ". holds no event files"),
     ],
 )

@@ -340,4 +340,4 @@ def refuse_missing_file(text: str) -> None:
         StoreError: it looks like the name of a file.
     """
     if "/" in text or "\\" in text or text.endswith(FILE_ENDINGS):
-        raise StoreError(f"there is no file {text}")
+        raise StoreError(f"{text} can't be read: No such file or directory")

@@ -2,12 +2,19 @@
  * Which boxes are shown, and where they stand.
  *
  * @typedef {{focus: string, level: string, direction: string, depth: number, indirect: boolean, uncertain: boolean,
- *   parts: boolean, from: string, to: string, folded: Set<string>, opened: Set<string>}} Asked
+ *   parts: boolean, jobs: boolean, open: Set<string> | null, grown: Set<string>, only: string, lit: string, from: string,
+ *   to: string, folded: Set<string>, opened: Set<string>}} Asked
+ *   `open`: the unfolded groups; null without groups. `grown`: boxes whose neighbours are shown too, each with the side.
+ *   `folded`: tables whose columns are folded where others are not, or the other way round.
  * @typedef {{id: string, isJob: boolean, x: number, y: number, w: number, h: number, rows: Column[], more: number,
- *   fewer: boolean}} Box `fewer`: it was opened, and can show fewer columns again.
- * @typedef {{d: string, top: number, bottom: number, left: number, right: number}} Curve
+ *   fewer: boolean, size: number, up: number, down: number}} Box
+ *   `fewer`: it was opened, and can show fewer columns again. `size`: of a group, how many tables it has. `up`, `down`: how
+ *   many of its neighbours are not shown.
+ * @typedef {{d: string, top: number, bottom: number, left: number, right: number, middle: number[]}} Curve
  * @typedef {{edge: Edge, curve: Curve}} Route
- * @typedef {{key: string, ends: string[], change: Change, told?: boolean}} Link `told`: edges between columns say it too.
+ * @typedef {{key: string, ends: string[], change: Change, told?: boolean, count: number, isWeak?: boolean}} Link
+ *   `told`: edges between columns say it too. `count`: how many links between tables it stands for. `isWeak`: of too many
+ *   links, not one of the strongest of its ends: it is drawn on demand.
  * @typedef {Link & {curve: Curve}} Flow
  * @typedef {Map<string, number[][]>} Bends For the ends of each link, the points by which it passes between other boxes.
  * @typedef {{boxes: Map<string, Box>, bends: Bends, routes: Route[], flows: Flow[], width: number, height: number,
@@ -19,6 +26,9 @@ const MOST_ROUTES = 4000;
 const MOST_LINES = 12;
 const FEW_ROWS = 12;
 const HEAD = 26;
+const GROUP = 44;
+/** Of so many links of a group at least, the picture shows the strongest ones first. */
+const STRONGEST = 3;
 const ROW = 18;
 const TURN = 24;
 const WIDTHS = { box: [150, 340], job: [110, 300] };
@@ -71,11 +81,80 @@ function chosen(lineage, asked) {
   if (asked.from && asked.to) ids = onPath(lineage, asked);
   else if (asked.focus) ids = nearby(lineage, asked);
   else {
-    ids = lineage.connected();
-    if (ids.length > MOST_BOXES) ids = foremost(lineage, asked, ids);
+    ids = asked.only === "changes" ? changed(lineage) : lineage.connected();
+    if (isGrouped(asked)) ids = grouped(lineage, asked, ids);
+    else if (shownOf(asked, lineage, ids).length > MOST_BOXES) ids = foremost(lineage, asked, ids);
   }
-  if (asked.level === "jobs") ids = ids.filter((id) => lineage.jobs.has(id));
+  ids = shownOf(asked, lineage, [...new Set([...ids, ...neighboursOf(lineage, asked, ids)])]);
   return { ids: ids.slice(0, MOST_BOXES), all: ids.length };
+}
+
+/** Return whether groups stand for their tables: around one thing, and on a path, they do not. @param {Asked} asked */
+function isGrouped(asked) {
+  return Boolean(asked.open && !asked.focus && !(asked.from && asked.to) && asked.level !== "jobs");
+}
+
+/**
+ * Leave out jobs where they are hidden, and all else where they are shown alone.
+ * @param {Asked} asked
+ * @param {Lineage} lineage
+ * @param {string[]} ids
+ */
+function shownOf(asked, lineage, ids) {
+  if (asked.level === "jobs") return ids.filter((id) => lineage.jobs.has(id));
+  return asked.jobs ? ids : ids.filter((id) => !lineage.jobs.has(id) || id === asked.focus);
+}
+
+/**
+ * Return groups and the tables of unfolded ones, groups and what has most around it first, then jobs of such tables.
+ * @param {Lineage} lineage
+ * @param {Asked} asked
+ * @param {string[]} ids
+ */
+function grouped(lineage, asked, ids) {
+  const tables = ids.filter((id) => lineage.datasets.has(id));
+  const found = [...new Set(tables.map((id) => lineage.shownAs(id, asked.open)))];
+  const weight = (/** @type {string} */ id) => {
+    const dataset = lineage.datasets.get(id);
+    return dataset ? degree(dataset) : Infinity;
+  };
+  found.sort((a, b) => (weight(a) === weight(b) ? 0 : weight(b) - weight(a)));
+  const whole = new Set(found);
+  const isWhole = (/** @type {Set<string>} */ of) => [...of].some((id) => whole.has(id));
+  const jobs = ids.map((id) => lineage.jobs.get(id)).filter((job) => job && (isWhole(job.reads) || isWhole(job.writes)));
+  return [...found, ...jobs.map((job) => job?.id || "")];
+}
+
+/**
+ * Return the neighbours of boxes that somebody asked for, as far as they are not shown.
+ * @param {Lineage} lineage
+ * @param {Asked} asked
+ * @param {string[]} ids
+ */
+function neighboursOf(lineage, asked, ids) {
+  /** @type {Set<string>} */
+  const found = new Set();
+  for (const key of asked.grown) {
+    const down = key[0] === ">";
+    for (const id of lineage.around(key.slice(1), down, 1).keys()) found.add(id);
+  }
+  for (const id of ids) found.delete(id);
+  return found;
+}
+
+/**
+ * Return what was added, removed or changed, and what lies next to it.
+ * @param {Lineage} lineage
+ */
+function changed(lineage) {
+  /** @type {Set<string>} */
+  const found = new Set();
+  for (const [id, node] of [...lineage.datasets, ...lineage.jobs]) if (node.change) found.add(id);
+  for (const column of lineage.columns.values()) if (column.change) found.add(column.dataset);
+  for (const edge of lineage.edges) if (edge.change) for (const id of boxesOf(lineage, [edge])) found.add(id);
+  for (const [key, change] of lineage.flows) if (change) for (const id of key.split("\n")) found.add(id);
+  for (const id of [...found]) for (const down of [false, true]) for (const next of lineage.around(id, down, 1).keys()) found.add(next);
+  return [...found];
 }
 
 /**
@@ -154,10 +233,11 @@ function onPath(lineage, asked) {
 function arrange(lineage, asked, wanted) {
   const { ids, all } = chosen(lineage, asked);
   const jobsOnly = asked.level === "jobs";
-  const kept = new Set(jobsOnly ? ids.filter((id) => lineage.jobs.has(id)) : ids);
+  const kept = new Set(ids);
   const way = wayOf(lineage, asked);
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: 22, ranksep: 70, edgesep: 14, marginx: 20, marginy: 20, ranker: "tight-tree" });
+  const [ranksep, nodesep] = asked.level === "columns" ? [70, 22] : [50, 30];
+  graph.setGraph({ rankdir: "LR", nodesep, ranksep, edgesep: 14, marginx: 26, marginy: 20, ranker: "tight-tree" });
   graph.setDefaultEdgeLabel(() => ({}));
   /** @type {Map<string, Box>} */
   const boxes = new Map();
@@ -167,7 +247,7 @@ function arrange(lineage, asked, wanted) {
     graph.setNode(id, { width: box.w, height: box.h });
   }
   /** @type {Link[]} */
-  const links = jobsOnly ? jobLinks(lineage, kept) : flowLinks(lineage, kept);
+  const links = jobsOnly ? jobLinks(lineage, kept) : flowLinks(lineage, asked, kept);
   if (asked.parts && !jobsOnly) {
     for (const link of partLinks(lineage, asked, kept)) {
       links.push(link);
@@ -180,24 +260,75 @@ function arrange(lineage, asked, wanted) {
     }
   }
   for (const { ends } of links) if (ends[0] !== ends[1]) graph.setEdge(ends[0], ends[1]);
-  dagre.layout(graph);
-  widen(graph, boxes);
+  // Where each group leads to each other one, ranks would tell nothing, and make the picture as wide as it has groups.
+  const isGrid = isGrouped(asked) && boxes.size > 12 && graph.edgeCount() > 2 * boxes.size;
+  if (isGrid) layInGrid(lineage, graph, boxes);
+  else dagre.layout(graph);
+  if (!isGrid) widen(graph, boxes);
   let [width, height] = [0, 0];
   for (const box of boxes.values()) {
     const node = graph.node(box.id);
     box.x = node.x - box.w / 2;
     box.y = node.y - box.h / 2;
-    width = Math.max(width, box.x + box.w + 20);
+    width = Math.max(width, box.x + box.w + 26);
     height = Math.max(height, box.y + box.h + 20);
   }
-  const bends = bendsOf(graph, links, boxes);
+  if (isGrid) markWeak(links);
+  const bends = isGrid ? new Map() : bendsOf(graph, links, boxes);
   for (const [, y] of [...bends.values()].flat()) height = Math.max(height, y + 20);
   const flows = links.map((link) => {
     const [from, to] = link.ends;
     return { ...link, curve: curveOf([right(boxes.get(from)), ...passing(bends, from, to), left(boxes.get(to))]) };
   });
-  const routes = asked.level === "columns" ? routesOf(lineage, asked, boxes, bends) : [];
+  countHidden(lineage, asked, boxes);
+  const routes = jobsOnly ? [] : routesOf(lineage, asked, boxes, bends);
   return { boxes, bends, routes, flows, width, height, hidden: all - ids.length };
+}
+
+/** Mark the links that are none of the strongest of their ends. @param {Link[]} links */
+function markWeak(links) {
+  /** @type {Map<string, number>} */
+  const drawn = new Map();
+  for (const link of [...links].sort((a, b) => b.count - a.count)) {
+    const often = link.ends.map((id) => drawn.get(id) || 0);
+    link.isWeak = Math.min(...often) >= STRONGEST;
+    if (!link.isWeak) link.ends.forEach((id, place) => drawn.set(id, often[place] + 1));
+  }
+}
+
+/**
+ * Place boxes in a grid: what is made from little on the left, what is made from much on the right.
+ * @param {Lineage} lineage
+ * @param {any} graph
+ * @param {Map<string, Box>} boxes
+ */
+function layInGrid(lineage, graph, boxes) {
+  const far = (/** @type {string} */ id) => graph.inEdges(id).length - graph.outEdges(id).length;
+  const every = [...boxes.values()].sort((a, b) => far(a.id) - far(b.id) || lineage.label(a.id).localeCompare(lineage.label(b.id), "en", { numeric: true }));
+  const w = Math.max(...every.map((box) => box.w));
+  const h = Math.max(...every.map((box) => box.h));
+  const rows = Math.max(1, Math.ceil(Math.sqrt((every.length * (w + 60)) / (h + 26) / 1.6)));
+  every.forEach((box, place) => {
+    box.w = w;
+    Object.assign(graph.node(box.id), { x: 20 + w / 2 + Math.floor(place / rows) * (w + 60), y: 20 + h / 2 + (place % rows) * (h + 26) });
+  });
+}
+
+/**
+ * Count the neighbours of tables that are not shown.
+ * @param {Lineage} lineage
+ * @param {Asked} asked
+ * @param {Map<string, Box>} boxes
+ */
+function countHidden(lineage, asked, boxes) {
+  if (isGrouped(asked) || asked.level === "jobs") return;
+  for (const box of boxes.values()) {
+    if (!lineage.datasets.has(box.id)) continue;
+    for (const down of [false, true]) {
+      const beyond = [...lineage.around(box.id, down, 1).keys()].filter((id) => lineage.datasets.has(id) && !boxes.has(id));
+      box[down ? "down" : "up"] = beyond.length;
+    }
+  }
 }
 
 /**
@@ -215,7 +346,7 @@ function refilled(lineage, asked, picture, wanted) {
     const columns = (lineage.datasets.get(id) || lineage.parts.get(id))?.columns || [];
     boxes.set(id, { ...box, rows: rowsOf(columns, wanted, box.rows.length, box.rows) });
   }
-  return { ...picture, boxes, routes: asked.level === "columns" ? routesOf(lineage, asked, boxes, picture.bends) : [] };
+  return { ...picture, boxes, routes: asked.level === "jobs" ? [] : routesOf(lineage, asked, boxes, picture.bends) };
 }
 
 /**
@@ -226,11 +357,13 @@ function refilled(lineage, asked, picture, wanted) {
 function wayOf(lineage, asked) {
   const path = lineage.path(asked.from, asked.to, asked.indirect);
   if (path) return new Set([...path].flatMap((edge) => [edge.from, edge.to]));
-  if (!lineage.columns.has(asked.focus) || (asked.from && asked.to)) return null;
-  const found = new Set(lineage.family(asked.focus));
+  // Where tables stand without their columns, those on the way of the lit one are shown.
+  const start = asked.level === "tables" ? asked.lit : asked.focus;
+  if (!lineage.columns.has(start) || (asked.from && asked.to)) return null;
+  const found = new Set(lineage.family(start));
   for (const down of [false, true]) {
     if (asked.direction === (down ? "up" : "down")) continue;
-    for (const edge of lineage.way(asked.focus, down, asked.indirect)) found.add(edge.from).add(edge.to);
+    for (const edge of lineage.way(start, down, asked.indirect)) found.add(edge.from).add(edge.to);
   }
   return found;
 }
@@ -259,23 +392,30 @@ function rowsOf(columns, wanted, most, then = []) {
  * @returns {Box}
  */
 function sized(lineage, asked, id, wanted, way) {
+  const group = lineage.groups.get(id);
+  const bare = { id, x: 0, y: 0, rows: [], more: 0, fewer: false, size: 0, up: 0, down: 0 };
+  if (group) {
+    const room = widthOf(shownEnd(group.name, LONGEST_NAME), BOLD) + 40;
+    return { ...bare, isJob: false, w: between(room, WIDTHS.box), h: GROUP, size: group.size };
+  }
   const part = lineage.parts.get(id);
   const dataset = part?.columns.length ? part : lineage.datasets.get(id);
   if (!dataset) {
     const room = widthOf(lineage.headOf(id), FONT) + (lineage.jobs.get(id)?.diagnostics.length ? 50 : 36);
-    return { id, isJob: true, x: 0, y: 0, w: between(room, WIDTHS.job), h: HEAD, rows: [], more: 0, fewer: false };
+    return { ...bare, isJob: true, w: between(room, WIDTHS.job), h: HEAD };
   }
   const { columns } = dataset;
-  const folded = asked.level !== "columns" || asked.folded.has(id);
+  const isBare = asked.level === "tables";
+  const folded = asked.level === "jobs" || (isBare ? !asked.folded.has(id) && !way : asked.folded.has(id));
   const few = way && !part ? Math.min(FEW_ROWS, columns.filter((each) => way.has(each.id)).length) : FEW_ROWS;
   const opened = asked.opened.has(id);
   const rows = folded ? [] : rowsOf(columns, (part ? null : way) || wanted, opened ? Infinity : few);
-  const more = folded ? 0 : columns.length - rows.length;
+  const more = folded || (isBare && !rows.length) ? 0 : columns.length - rows.length;
   const fewer = !folded && opened && columns.length > few;
   const inner = (rows.length + (more || fewer ? 1 : 0)) * ROW;
   let room = widthOf(lineage.headOf(id), BOLD) + 34;
-  for (const row of rows) room = Math.max(room, widthOf(shown(row.name, LONGEST_NAME), BOLD) + widthOf(shown(row.dataType, LONGEST_TYPE), SMALL) + 36);
-  return { id, isJob: false, x: 0, y: 0, w: between(room, WIDTHS.box), h: HEAD + inner + (inner ? 4 : 0), rows, more, fewer };
+  for (const row of rows) room = Math.max(room, widthOf(shown(row.name, LONGEST_NAME), BOLD) + widthOf(lineage.typeOf(row), SMALL) + 36);
+  return { ...bare, isJob: false, w: between(room, WIDTHS.box), h: HEAD + inner + (inner ? 4 : 0), rows, more, fewer };
 }
 
 /** @param {number} value @param {number[]} limits */
@@ -352,18 +492,48 @@ function passing(bends, from, to, shift = 0) {
 }
 
 /**
+ * Return the links between boxes: from a table to its job and from a job to its table; where a job is not shown, from
+ * what it reads to what it writes. Those of a group are one link with their number.
  * @param {Lineage} lineage
+ * @param {Asked} asked
  * @param {Set<string>} kept
  */
-function flowLinks(lineage, kept) {
-  /** @type {Link[]} */
-  const found = [];
+function flowLinks(lineage, asked, kept) {
+  /** @type {Map<string, Link>} */
+  const found = new Map();
+  const open = isGrouped(asked) ? asked.open : null;
+  /** @type {Map<string, string>} */
+  const known = new Map();
+  const shownAs = (/** @type {string} */ id) => {
+    let box = known.get(id);
+    if (box === undefined) known.set(id, (box = lineage.shownAs(id, open)));
+    return box;
+  };
+  const add = (/** @type {string} */ from, /** @type {string} */ to, /** @type {Change} */ change, /** @type {boolean} */ told) => {
+    if (!kept.has(from) || !kept.has(to) || (from === to && lineage.groups.has(from))) return;
+    const key = `${from}\n${to}`;
+    const link = found.get(key);
+    if (link) {
+      link.count++;
+      if (link.change !== change) link.change = link.change || change ? "changed" : "";
+    } else found.set(key, { key, ends: [from, to], change, told, count: 1 });
+  };
   for (const [key, change] of lineage.flows) {
     const ends = key.split("\n");
-    const told = ends.every((end) => lineage.datasets.has(end));
-    if (kept.has(ends[0]) && kept.has(ends[1])) found.push({ key, ends, change, told });
+    const [from, to] = ends.map((id) => (lineage.jobs.has(id) ? id : shownAs(id)));
+    const isDirect = ends.every((end) => lineage.datasets.has(end));
+    if (isDirect || kept.has(lineage.jobs.has(from) ? from : to)) add(from, to, change, isDirect);
   }
-  return found;
+  for (const job of lineage.jobs.values()) {
+    if (kept.has(job.id)) continue;
+    for (const read of job.reads) {
+      for (const written of job.writes) {
+        const change = lineage.flows.get(`${read}\n${job.id}`) || lineage.flows.get(`${job.id}\n${written}`) || "";
+        add(shownAs(read), shownAs(written), change, true);
+      }
+    }
+  }
+  return [...found.values()];
 }
 
 /**
@@ -382,7 +552,7 @@ function partLinks(lineage, asked, kept) {
     [from, ...parts].forEach((id, place, all) => {
       const ends = [id, all[place + 1] || to];
       const key = ends.join("\n");
-      found.set(key, { key, ends, change: "", told: true });
+      found.set(key, { key, ends, change: "", told: true, count: 1 });
     });
   }
   return [...found.values()];
@@ -400,7 +570,7 @@ function jobLinks(lineage, kept) {
     for (const dataset of lineage.jobs.get(id)?.writes || []) {
       for (const reader of lineage.datasets.get(dataset)?.readers || []) {
         const key = `${id}\n${reader}`;
-        if (reader !== id && kept.has(reader)) found.set(key, { key, ends: [id, reader], change: "" });
+        if (reader !== id && kept.has(reader)) found.set(key, { key, ends: [id, reader], change: "", count: 1 });
       }
     }
   }
@@ -422,17 +592,20 @@ function routesOf(lineage, asked, boxes, bends) {
     if (!dataset) continue;
     const inner = box.y + HEAD + box.rows.length * ROW + (box.more ? ROW / 2 : 0);
     const end = box.x + box.w;
-    for (const column of dataset.columns) places.set(column.id, [box.x, box.rows.length || box.more ? inner : box.y + HEAD / 2, end]);
+    // A fourth number marks what no row shows.
+    for (const column of dataset.columns) places.set(column.id, [box.x, box.rows.length || box.more ? inner : box.y + HEAD / 2, end, ...(asked.level === "tables" ? [0] : [])]);
     box.rows.forEach((column, place) => places.set(column.id, [box.x, box.y + HEAD + (place + 0.5) * ROW, end]));
     places.set(box.id, [box.x, box.y + HEAD / 2, end]);
   }
+  const shownIn = (/** @type {number[]} */ place) => place.length === 3;
   const routes = [];
   for (const edge of lineage.path(asked.from, asked.to, asked.indirect) || lineage.edges) {
     if (!lineage.counts(edge, asked.indirect)) continue;
     const [from, to] = [places.get(edge.from), places.get(edge.to)];
     if (!from || !to) continue;
     const job = boxes.get(edge.job || "");
-    if (edge.job && !job) continue;
+    // Where tables stand without their columns, a line between tables says it.
+    if ((edge.job && !job && asked.jobs) || !(shownIn(from) || shownIn(to))) continue;
     const parts = asked.parts ? lineage.partsOf(edge).flatMap((id) => boxes.get(id) || []) : [];
     const start = lineage.datasetOf(edge.from);
     const middle = boxes.get(start);
@@ -509,5 +682,7 @@ function curveOf(points) {
   }
   const xs = points.map((point) => point[0]);
   const ys = points.map((point) => point[1]);
-  return { d, left: Math.min(...xs) - 60, right: Math.max(...xs) + 60, top: Math.min(...ys), bottom: Math.max(...ys) };
+  const [before, after] = [points[(points.length >> 1) - 1], points[points.length >> 1]];
+  const middle = [(before[0] + after[0]) / 2, (before[1] + after[1]) / 2];
+  return { d, middle, left: Math.min(...xs) - 60, right: Math.max(...xs) + 60, top: Math.min(...ys), bottom: Math.max(...ys) };
 }

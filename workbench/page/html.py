@@ -11,22 +11,34 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.answer import answer_of_graph
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from openlineage_pyspark.workbench.model.graph import Graph
+    from openlineage_pyspark.workbench.model.kinds import NodeId
 
 LIBRARY = "vendor/dagre.min.js"
 """The library that places the boxes; the build of the wheel brings it from npm."""
 
 _LICENSE = "vendor/dagre-LICENSE.txt"
+_COMMENT = re.compile(r"^[ \t]*/\*\*.*?\*/[ \t]*\n|^[ \t]*//[^\n]*\n", re.DOTALL | re.MULTILINE)
 _SCRIPTS = ("model.js", "arrange.js", "scene.js", "panel.js", "search.js", "export.js", "main.js")
 
 
-def page_of(graph: Graph, *, before: Graph | None = None, around: str = "", unfold: bool = False) -> str:
+def page_of(
+    graph: Graph,
+    *,
+    before: Graph | None = None,
+    around: str = "",
+    unfold: bool = False,
+    rows: Mapping[NodeId, int] | None = None,
+) -> str:
     """
     Return the page of a graph, as HTML.
 
@@ -35,6 +47,7 @@ def page_of(graph: Graph, *, before: Graph | None = None, around: str = "", unfo
         before: the graph at an earlier time, to be compared.
         around: the dataset or the column that the page shows first, unless its address names another one.
         unfold: whether it shows CTEs, views and subqueries first, unless its address says what it shows.
+        rows: how many rows were last written to datasets, by the ids of their nodes; None if that is not known.
     """
     style, library, script = _read("page.css"), _library(), _script()
     policy = "; ".join(
@@ -52,6 +65,8 @@ def page_of(graph: Graph, *, before: Graph | None = None, around: str = "", unfo
         data += _data("before", answer_of_graph(before).to_json())
     if around:
         data += _data("around", json.dumps(around))
+    if rows:
+        data += _data("rows", json.dumps(dict(rows), ensure_ascii=False))
     if unfold:
         data += _data("unfold", "true")
     return (
@@ -73,7 +88,8 @@ def _library() -> str:
 
 
 def _script() -> str:
-    return '"use strict";\n' + "".join(_read(name) for name in _SCRIPTS)
+    """Return the scripts as one, without the comments that stand on lines of their own: they are for who reads them."""
+    return '"use strict";\n' + _COMMENT.sub("", "".join(_read(name) for name in _SCRIPTS))
 
 
 def _digest(text: str) -> str:

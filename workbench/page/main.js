@@ -3,13 +3,20 @@
  */
 
 // A smaller scale leaves names that nobody can read.
-const UNREADABLE = 0.35;
+const UNREADABLE = 0.5;
+// At this scale, all names of the first picture can be read.
+const READABLE = 0.62;
+// An address with one of these says which boxes to show.
+const EXPLICIT = ["level", "jobs", "groups", "focus", "from", "to", "parts", "only"];
+// So many boxes at most the first picture has, in one try after the other.
+const CUTS = [80, 50, 30, 18, 8];
 
 class Page {
   constructor() {
     const now = flattened(/** @type {AnswerJson} */ (dataOf("graph")));
     const before = dataOf("before");
     this.lineage = new Lineage(before ? united(flattened(before), now) : now);
+    for (const [id, rows] of Object.entries(dataOf("rows") || {})) Object.assign(this.lineage.datasets.get(id) || {}, { rows });
     this.compared = Boolean(before);
     this.view = { x: 0, y: 0, scale: 1 };
     /** What is to be said of names in the address: that nothing here has one, or several things. @type {string[]} */
@@ -26,7 +33,9 @@ class Page {
     /** @type {Picture} */
     this.picture = { boxes: new Map(), bends: new Map(), routes: [], flows: [], width: 0, height: 0, hidden: 0 };
     /** @type {Lit} */
-    this.lit = { edges: new Set(), ids: new Set(), start: "" };
+    this.lit = NOTHING_LIT;
+    this.application = shown(this.lineage.application(), 120);
+    byId("heading").textContent = this.application ? `${this.application}: lineage` : "Lineage";
     const canvas = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (byId("canvas")));
     const left = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (byId("left")));
     this.scene = new Scene(canvas, this.lineage, (change) => this.isShown(change));
@@ -41,11 +50,52 @@ class Page {
     this.listenToMap();
     byId("times").hidden = !this.compared;
     byId("parts").closest("label")?.toggleAttribute("hidden", !this.lineage.parts.size);
+    byId("groups").closest("label")?.toggleAttribute("hidden", this.lineage.groups.size < 4);
+    /** What is asked for without any address: the first picture. @type {Partial<Asked>} */
+    this.first = this.overview();
+    this.beginWhereNothingIsAsked();
     this.ask();
     this.begin();
   }
 
   // --- what is asked for ---------------------------------------------------------------------------------------
+
+  /**
+   * Return how much to show of everything: as much as can be read at once.
+   * @returns {Partial<Asked>}
+   */
+  overview() {
+    const { lineage } = this;
+    const { width, height } = byId("canvas").getBoundingClientRect();
+    const plain = { jobs: true, open: null };
+    /** @type {Partial<Asked>[]} */
+    const tries = [{ ...plain, level: "columns" }, { ...plain, level: "tables" }, { ...plain, level: "tables", jobs: false }];
+    for (const most of CUTS) if (lineage.groups.size > 3) tries.push({ level: "tables", jobs: false, open: lineage.cut(most) });
+    let [best, found] = [0, tries[0]];
+    for (const each of tries) {
+      const asked = { ...this.asked, focus: "", lit: "", from: "", to: "", only: "", parts: this.asked.parts, grown: new Set(), ...each };
+      const { ids, all } = chosen(lineage, asked);
+      if (all > ids.length) continue;
+      const picture = arrange(lineage, asked, new Set());
+      const scale = Math.min(width / picture.width, height / picture.height);
+      if (scale > best) [best, found] = [scale, each];
+      if (best >= READABLE) break;
+    }
+    return found;
+  }
+
+  /** Show the overview, unless the address says what to show. */
+  beginWhereNothingIsAsked() {
+    const said = new URLSearchParams(location.hash.slice(1));
+    if (this.asked.focus || EXPLICIT.some((key) => said.has(key)) || dataOf("unfold")) return;
+    Object.assign(this.asked, this.first, said.size ? {} : this.onlyChanges());
+  }
+
+  /** Return what a comparison shows first: what changed, if anything did. @returns {Partial<Asked>} */
+  onlyChanges() {
+    if (!this.compared || !changed(this.lineage).length) return {};
+    return { only: "changes", level: "columns", jobs: true, open: null };
+  }
 
   /** @returns {Asked & {lit: string, time: string}} */
   fromAddress() {
@@ -68,7 +118,11 @@ class Page {
       level: oneOf(said.get("level"), ["columns", "tables", "jobs"]),
       direction: oneOf(said.get("direction"), ["both", "up", "down"]),
       depth: depth === "all" || (!depth && first) ? Infinity : Math.max(1, Number(depth) || 2),
-      indirect: said.get("indirect") !== "0",
+      indirect: said.get("indirect") === "1",
+      jobs: said.get("jobs") !== "0",
+      open: said.get("groups") === "1" ? new Set(said.getAll("open").map((id) => `group|${id}`).filter((id) => this.lineage.groups.has(id))) : null,
+      grown: new Set(said.getAll("grown").flatMap((text) => this.lineage.find(text.slice(1)).slice(0, 1).map((id) => text[0] + id))),
+      only: oneOf(said.get("only"), ["", "changes"]),
       uncertain: said.get("uncertain") !== "0",
       parts: said.get("parts") === "1" || this.isPart(lit) || (location.hash.length < 2 && Boolean(dataOf("unfold"))),
       from: named("from"),
@@ -84,15 +138,28 @@ class Page {
     const said = new URLSearchParams();
     for (const key of /** @type {const} */ (["focus", "lit", "from", "to"])) if (asked[key]) said.set(key, this.short(asked[key]));
     if (asked.focus) said.set("depth", asked.depth === Infinity ? "all" : String(asked.depth));
-    if (asked.level !== "columns") said.set("level", asked.level);
+    const isFirst = this.isFirst();
+    if (!isFirst && (asked.level !== "columns" || this.first.level !== "columns")) said.set("level", asked.level);
     if (asked.direction !== "both") said.set("direction", asked.direction);
-    if (!asked.indirect) said.set("indirect", "0");
+    if (asked.indirect) said.set("indirect", "1");
+    if (!isFirst && !asked.jobs) said.set("jobs", "0");
+    if (!isFirst && asked.open) said.set("groups", "1");
+    for (const id of (!isFirst && asked.open) || []) said.append("open", id.slice("group|".length));
+    for (const key of asked.grown) said.append("grown", key[0] + this.short(key.slice(1)));
+    if (asked.only && (!isFirst || said.size)) said.set("only", asked.only);
     if (!asked.uncertain) said.set("uncertain", "0");
     if (asked.parts) said.set("parts", "1");
     else if (dataOf("unfold")) said.set("parts", "0");
     if (this.compared && asked.time !== "changes") said.set("time", asked.time);
     const text = said.toString();
     if (text !== location.hash.slice(1)) history.pushState(null, "", text ? `#${text}` : location.pathname + location.search);
+  }
+
+  /** Return whether the boxes that are asked for are those with which the page begins. */
+  isFirst() {
+    const { asked } = this;
+    const first = { ...this.first, ...(asked.only ? this.onlyChanges() : {}) };
+    return Object.entries(first).every(([key, value]) => asked[key] === value) && !asked.focus && !asked.from && !asked.to;
   }
 
   /** Return the name of a node if it leads back to it, else its id. @param {string} id */
@@ -110,6 +177,9 @@ class Page {
   go(id, how) {
     const { asked } = this;
     if (how && this.isPart(id)) return;
+    if (this.lineage.groups.has(id)) return this.goToGroup(id, how);
+    const was = asked.lit;
+    if (how === "around") asked.grown = new Set();
     if (how === "around") Object.assign(asked, { focus: id, from: "", to: "", lit: this.lineage.columns.has(id) ? id : "" });
     else if (how === "from" || how === "to") Object.assign(asked, { [how]: id });
     else asked.lit = asked.lit === id ? "" : id;
@@ -120,9 +190,39 @@ class Page {
     this.scene.current = id;
     this.missed = [];
     const before = this.scene.placeOf(id);
-    this.ask(Boolean(needed));
+    // Where tables stand without their columns, those on the way come and go with the light.
+    const isBare = asked.level === "tables" && [was, asked.lit].some((each) => this.lineage.columns.has(each));
+    this.ask(Boolean(needed || isBare));
     if (needed) this.begin();
     else this.anchor(id, before);
+  }
+
+  /**
+   * Show what is known of a group, or unfold or fold it.
+   * @param {string} id
+   * @param {string} [how] `open` to unfold or fold it.
+   */
+  goToGroup(id, how) {
+    const { asked } = this;
+    if (how === "open") {
+      Object.assign(asked, { focus: "", from: "", to: "" });
+      asked.open = new Set(asked.open || this.lineage.cut(MOST_BOXES));
+      if (!asked.open.delete(id)) for (let each = id; each; each = this.lineage.groups.get(each)?.parent || "") asked.open.add(each);
+    }
+    asked.lit = how === "open" ? "" : id;
+    this.ask();
+    this.begin();
+    this.panel.show(id, asked.indirect, asked.direction, null);
+  }
+
+  /** Show what lies next to a table too. @param {string} key The side and the table. */
+  grow(key) {
+    const { asked } = this;
+    const id = key.slice(1);
+    const before = this.scene.placeOf(id);
+    asked.grown.add(key);
+    this.ask();
+    this.anchor(id, before);
   }
 
   /** Return whether a node is a CTE, a view or a subquery, or a column of one. @param {string} id */
@@ -153,12 +253,14 @@ class Page {
     const { asked, lineage } = this;
     lineage.uncertain = asked.uncertain;
     this.lit = this.litBy(asked.lit);
-    if (anew || !this.picture.boxes.size) this.picture = arrange(lineage, asked, this.lit.ids);
-    else this.picture = refilled(lineage, asked, this.picture, this.lit.ids);
+    const wanted = new Set([...this.lit.ids, ...this.lit.decide]);
+    if (anew || !this.picture.boxes.size) this.picture = arrange(lineage, asked, wanted);
+    else this.picture = refilled(lineage, asked, this.picture, wanted);
     // A link may lead to what there is no room for.
-    if (anew && asked.lit && !asked.focus && !asked.from && !asked.to && !this.picture.boxes.has(lineage.boxOf(asked.lit))) {
+    const shownAs = lineage.shownAs(lineage.boxOf(asked.lit), asked.open);
+    if (anew && asked.lit && !lineage.groups.has(asked.lit) && !asked.focus && !asked.from && !asked.to && !this.picture.boxes.has(shownAs) && !(lineage.jobs.has(asked.lit) && !asked.jobs)) {
       asked.focus = asked.lit;
-      this.picture = arrange(lineage, asked, this.lit.ids);
+      this.picture = arrange(lineage, asked, wanted);
     }
     if (!this.scene.placeOf(this.scene.current)) this.scene.current = asked.lit || asked.focus || [...this.picture.boxes.keys()][0] || "";
     this.past.current = this.scene.current;
@@ -167,7 +269,8 @@ class Page {
     this.toAddress();
     this.control();
     this.panel.show(asked.lit || asked.focus, asked.indirect, asked.direction, lineage.path(asked.from, asked.to, asked.indirect));
-    document.title = asked.lit || asked.focus ? `${shown(lineage.label(asked.lit || asked.focus), 80)} - Lineage` : "Lineage";
+    const title = this.application ? `${this.application}, lineage` : "Lineage";
+    document.title = asked.lit || asked.focus ? `${shown(lineage.label(asked.lit || asked.focus), 80)} - ${title}` : title;
   }
 
   show() {
@@ -186,26 +289,75 @@ class Page {
   /** @param {string} id @returns {Lit} */
   litBy(id) {
     const { lineage, asked } = this;
-    if (!id) return { edges: new Set(), ids: new Set(), start: "" };
-    /** @type {Set<Edge>} */
-    const edges = new Set();
+    if (!id) return NOTHING_LIT;
+    const edges = this.wayOf(id, false);
     /** @type {Set<string>} */
     const ids = new Set([id]);
-    if (this.isPart(id)) for (const edge of lineage.wayThrough(id, asked.direction, asked.indirect)) edges.add(edge);
-    else for (const down of [false, true]) {
-      if (asked.direction === (down ? "up" : "down")) continue;
-      if (lineage.columns.has(id)) for (const edge of lineage.way(id, down, asked.indirect)) edges.add(edge);
-      else for (const each of lineage.around(id, down, Infinity).keys()) ids.add(each);
+    if (!this.isPart(id) && !lineage.columns.has(id)) {
+      for (const down of [false, true]) {
+        if (asked.direction === (down ? "up" : "down") || lineage.groups.has(id)) continue;
+        for (const each of lineage.around(id, down, Infinity).keys()) ids.add(each);
+      }
+    }
+    this.addEnds(ids, edges);
+    ids.add(lineage.boxOf(id));
+    const links = isGrouped(asked) ? this.linksOn(ids) : new Set();
+    for (const each of [...ids]) if (lineage.datasets.has(each)) ids.add(lineage.shownAs(each, isGrouped(asked) ? asked.open : null));
+    ids.delete("");
+    const deciding = asked.indirect ? this.wayOf(id, true) : new Set();
+    for (const edge of edges) deciding.delete(edge);
+    /** @type {Set<string>} */
+    const decide = new Set();
+    this.addEnds(decide, deciding);
+    for (const each of ids) decide.delete(each);
+    return { edges, ids, start: id, deciding, decide, links };
+  }
+
+  /**
+   * Return the edges on the way of a column, or through a CTE, a view or a subquery.
+   * @param {string} id
+   * @param {boolean} indirect Whether what decides about rows counts.
+   */
+  wayOf(id, indirect) {
+    const { lineage, asked } = this;
+    /** @type {Set<Edge>} */
+    const edges = new Set();
+    if (this.isPart(id)) for (const edge of lineage.wayThrough(id, asked.direction, indirect)) edges.add(edge);
+    else if (lineage.columns.has(id)) {
+      for (const down of [false, true]) {
+        if (asked.direction === (down ? "up" : "down")) continue;
+        for (const edge of lineage.way(id, down, indirect)) edges.add(edge);
+      }
     }
     const path = lineage.path(asked.from, asked.to, asked.indirect);
     if (path) for (const edge of edges) if (!path.has(edge)) edges.delete(edge);
+    return edges;
+  }
+
+  /** Add the ends of edges, their boxes and their jobs. @param {Set<string>} ids @param {Iterable<Edge>} edges */
+  addEnds(ids, edges) {
+    const { lineage } = this;
     for (const edge of edges) {
       for (const each of [edge.from, edge.to, lineage.datasetOf(edge.from), lineage.datasetOf(edge.to), edge.job || ""]) ids.add(each);
       for (const each of [...lineage.partsOf(edge), ...lineage.passagesOf(edge)]) ids.add(each);
     }
-    ids.add(lineage.boxOf(id));
     ids.delete("");
-    return { edges, ids, start: id };
+  }
+
+  /** Return the keys of the links between boxes by which jobs lead from some tables to others. @param {Set<string>} ids */
+  linksOn(ids) {
+    const { lineage, asked } = this;
+    /** @type {Set<string>} */
+    const found = new Set(["\n"]);
+    for (const id of ids) {
+      const job = lineage.jobs.get(id);
+      if (!job) continue;
+      const [reads, writes] = [job.reads, job.writes].map((side) => [...side].filter((each) => ids.has(each)).map((each) => lineage.shownAs(each, asked.open)));
+      for (const read of reads) found.add(`${read}\n${id}`);
+      for (const written of writes) found.add(`${id}\n${written}`);
+      for (const read of reads) for (const written of writes) found.add(`${read}\n${written}`);
+    }
+    return found;
   }
 
   /** @param {Change} change */
@@ -222,7 +374,10 @@ class Page {
     if (![...select("depth").options].some((option) => option.value === depth)) select("depth").add(new Option(depth, depth));
     select("depth").value = depth;
     select("depth").disabled = !asked.focus;
-    for (const key of /** @type {const} */ (["indirect", "uncertain", "parts"])) input(key).checked = asked[key];
+    for (const key of /** @type {const} */ (["indirect", "uncertain", "parts", "jobs"])) input(key).checked = asked[key];
+    input("groups").checked = Boolean(asked.open);
+    input("groups").disabled = Boolean(asked.focus);
+    input("jobs").disabled = asked.level === "jobs";
     const ends = [asked.from && `from ${shown(lineage.label(asked.from), 120)}`, asked.to && `to ${shown(lineage.label(asked.to), 120)}`].filter(Boolean);
     const rest = asked.from && asked.to ? (picture.boxes.size ? "" : ": there is none") : ": choose the other end";
     const leave = el("button", { type: "button" }, "Leave the path");
@@ -231,10 +386,15 @@ class Page {
     byId("path").replaceChildren(...(ends.length ? [`Only the path ${ends.join(" ")}${rest} `, leave] : []));
     const instead = asked.focus ? "Search for one, or choose a depth or a direction." : "Search for one.";
     const notes = [...this.missed];
-    if (picture.hidden) notes.push(`${picture.boxes.size} boxes are shown, the closest ones; ${picture.hidden} more are not. ${instead}`);
+    if (asked.only) notes.push("Only what changed is shown, and what lies next to it. Overview shows all.");
+    if (picture.hidden) notes.push(`${picture.boxes.size} boxes are shown, the ${isGrouped(asked) ? "busiest" : "closest"} ones; ${picture.hidden} more are not. ${instead}`);
     byId("note").hidden = !notes.length;
     byId("note").textContent = notes.join(" ");
     const { edges, start } = this.lit;
+    for (const scene of this.scenes()) {
+      scene.root.classList.toggle("few", picture.boxes.size <= 12);
+      scene.root.classList.toggle("dense", picture.flows.some((flow) => flow.isWeak));
+    }
     byId("live").textContent = start ? `${shown(lineage.label(start), 120)}: ${count(edges.size, "edge")} lit` : "";
   }
 
@@ -360,6 +520,8 @@ class Page {
     });
     pane.addEventListener("pointermove", (event) => this.drag(pane, event));
     for (const end of /** @type {const} */ (["pointerup", "pointercancel"])) pane.addEventListener(end, (event) => this.pointers.delete(event.pointerId));
+    pane.addEventListener("pointerover", (event) => this.near(event.target));
+    pane.addEventListener("focusin", (event) => this.near(event.target));
     pane.addEventListener("click", (event) => this.click(event));
   }
 
@@ -392,14 +554,37 @@ class Page {
       return;
     }
     const target = /** @type {Element} */ (event.target);
+    const grown = target.closest("[data-grow]")?.getAttribute("data-grow");
+    if (grown) return this.grow(grown);
+    const line = target.closest(".line");
+    if (line) return this.choose(line);
     const fold = target.getAttribute("data-fold");
     const more = target.getAttribute("data-more");
     const id = target.closest("[data-id]")?.getAttribute("data-id");
     if (fold) this.toggle(this.asked.folded, fold);
     else if (more) this.toggle(this.asked.opened, more);
     else if (id && event.shiftKey && this.asked.lit && id !== this.asked.lit) this.pathTo(id);
-    else if (id) this.go(id);
+    else if (id) this.go(id, this.lineage.groups.has(id) ? "open" : undefined);
     else if (this.asked.lit) this.go(this.asked.lit);
+  }
+
+  /** Let the lines stand out that begin or end at a group. @param {EventTarget | null} target */
+  near(target) {
+    const id = target instanceof Element ? target.closest(".group")?.getAttribute("data-id") || "" : "";
+    if (id === this.scene.nearTo) return;
+    for (const scene of this.scenes()) {
+      scene.nearTo = id;
+      scene.draw(this.view);
+      for (const [line, g] of scene.paths) g.classList.toggle("near", Boolean(id) && "ends" in line && line.ends.includes(id));
+    }
+  }
+
+  /** Show what is known of a line. @param {Element} element */
+  choose(element) {
+    const line = this.scene.lineOf.get(element) || this.past.lineOf.get(element);
+    for (const other of document.querySelectorAll(".line.chosen")) other.classList.remove("chosen");
+    element.classList.add("chosen");
+    if (line) this.panel.showLine(line, isGrouped(this.asked) ? this.asked.open : null);
   }
 
   /** Show only the path between the lit thing and another, whichever way it leads. @param {string} id */
@@ -439,10 +624,11 @@ class Page {
       "0": () => this.fit(),
       "?": () => this.toggleKeys(),
       Escape: () => this.escape(),
-      Enter: () => current && (this.go(current), this.take(current)),
-      " ": () => current && (this.go(current), this.take(current)),
+      Enter: () => this.press(current),
+      " ": () => this.press(current),
       c: () => current && (this.go(current, "around"), this.take(current)),
-      f: () => current && (this.toggle(this.asked.folded, this.lineage.boxOf(current)), this.take(this.lineage.boxOf(current))),
+      x: () => this.lineage.datasetOf(current) && (this.grow(`<${this.lineage.datasetOf(current)}`), this.grow(`>${this.lineage.datasetOf(current)}`), this.take(current)),
+      f: () => current && !this.lineage.groups.has(current) && (this.toggle(this.asked.folded, this.lineage.boxOf(current)), this.take(this.lineage.boxOf(current))),
       ArrowUp: () => this.take(this.beside(current, -1)),
       ArrowDown: () => this.take(this.beside(current, 1)),
       ArrowLeft: () => this.take(this.across(current, false)),
@@ -452,6 +638,14 @@ class Page {
     if (!action) return;
     event.preventDefault();
     action();
+  }
+
+  /** Light what the keyboard stands on, or unfold a group. @param {string} current */
+  press(current) {
+    if (!current) return;
+    const group = this.lineage.groups.get(current);
+    this.go(current, group ? "open" : undefined);
+    this.take(group ? this.scene.current : current);
   }
 
   escape() {
@@ -504,7 +698,10 @@ class Page {
     const edge = columns && this.lineage.step(id, down, this.asked.indirect).find((each) => this.scene.placeOf(down ? each.to : each.from));
     if (edge) return down ? edge.to : edge.from;
     const box = this.lineage.datasetOf(id) || id;
-    return [...this.lineage.neighbours(box, down)].find((each) => this.picture.boxes.has(each)) || "";
+    const next = [...this.lineage.neighbours(box, down)].find((each) => this.picture.boxes.has(each));
+    if (next) return next;
+    const link = this.picture.flows.find(({ ends }) => ends[down ? 0 : 1] === box && ends[0] !== ends[1]);
+    return link ? link.ends[down ? 1 : 0] : "";
   }
 
   // --- the small map -------------------------------------------------------------------------------------------
@@ -560,17 +757,24 @@ class Page {
     changed("direction", (value) => Object.assign(this.asked, { direction: value }));
     changed("depth", (value) => Object.assign(this.asked, { depth: value === "all" ? Infinity : Number(value) }));
     changed("time", (value) => Object.assign(this.asked, { time: value }));
-    for (const key of ["indirect", "uncertain", "parts"]) changed(key, () => Object.assign(this.asked, { [key]: input(key).checked }));
+    changed("groups", () => Object.assign(this.asked, { open: input("groups").checked ? this.lineage.cut(CUTS[2]) : null, lit: "" }));
+    for (const key of ["indirect", "uncertain", "parts", "jobs"]) changed(key, () => Object.assign(this.asked, { [key]: input(key).checked }));
     const pressed = (/** @type {string} */ id, /** @type {() => void} */ act) => byId(id).addEventListener("click", act);
     pressed("nearer", () => this.zoom(1.25));
     pressed("further", () => this.zoom(0.8));
     pressed("fit", () => this.fit());
     pressed("help", () => this.toggleKeys());
+    pressed("side", () => {
+      byId("panel").hidden = !byId("panel").hidden;
+      byId("side").setAttribute("aria-expanded", String(!byId("panel").hidden));
+      if (this.place) this.place();
+      else this.draw();
+    });
     pressed("print", () => window.print());
     pressed("svg", () => downloadSvg(this.exported()));
     pressed("png", () => downloadPng(this.exported(), this.picture));
     pressed("all", () => {
-      Object.assign(this.asked, { focus: "", lit: "", from: "", to: "" });
+      Object.assign(this.asked, { focus: "", lit: "", from: "", to: "", only: "", grown: new Set(), folded: new Set() }, this.first);
       this.ask();
       this.begin();
     });
@@ -578,6 +782,7 @@ class Page {
     window.addEventListener("resize", () => (this.place ? this.place() : this.draw()));
     window.addEventListener("popstate", () => {
       this.asked = { ...this.fromAddress(), folded: asked.folded, opened: asked.opened };
+      this.beginWhereNothingIsAsked();
       this.ask();
       this.begin();
     });
@@ -624,7 +829,7 @@ function dataOf(id) {
 
 /** @param {string | null} value @param {string[]} allowed */
 function oneOf(value, allowed) {
-  return allowed.includes(value || "") ? String(value) : allowed[0];
+  return allowed.includes(value || "") ? value || "" : allowed[0];
 }
 
 const page = new Page();

@@ -3,7 +3,7 @@
  *
  * @typedef {"added" | "removed" | "changed" | ""} Change
  * @typedef {{id: string, label: string, namespace: string, name: string, otherNames: string[], format: string,
- *   columns: Column[], change: Change, writers: Set<string>, readers: Set<string>, sources: Set<string>,
+ *   rows?: number, columns: Column[], change: Change, writers: Set<string>, readers: Set<string>, sources: Set<string>,
  *   targets: Set<string>}} Dataset
  * @typedef {{id: string, name: string, dataset: string, dataType: string, change: Change}} Column
  * @typedef {{id: string, job: string, runId: string, state: string, started: string, ended: string, error: string,
@@ -18,6 +18,8 @@
  * @typedef {{source: string, target: string, job?: string, run?: string, certainty: string, paths?: Path[]}} EdgeJson
  * @typedef {Path & {from: string, to: string, job: string, change?: Change, was?: string, wasSure?: string}} Edge
  *   One path of an edge of the JSON. Between a dataset and a job, its type is READ or WRITE.
+ * @typedef {{id: string, name: string, parent: string, groups: string[], datasets: string[], size: number}} Group
+ *   A catalog, a schema or a folder: `size` is how many datasets it has, those of the groups in it among them.
  * @typedef {{nodes: any[], edges: EdgeJson[], time?: string}} GraphJson
  * @typedef {{result: GraphJson, diagnostics: Diagnostic[]}} AnswerJson
  * @typedef {{nodes: any[], edges: Edge[], diagnostics: Diagnostic[], time?: string}} FlatGraph
@@ -83,6 +85,14 @@ function outcome(run) {
 /** @param {Edge} edge */
 function isInfluence(edge) {
   return edge.type === "INDIRECT";
+}
+
+/** What decides which value a column gets makes this column, as an expression does. */
+const OF_VALUES = new Set(["CONDITIONAL", "WINDOW"]);
+
+/** Return whether an edge decides about rows, and no value arrives by it. @param {Edge} edge */
+function decidesRows(edge) {
+  return isInfluence(edge) && !OF_VALUES.has(edge.subtype);
 }
 
 /** @param {Edge} edge */
@@ -212,6 +222,11 @@ class Lineage {
     for (const edge of graph.edges) this.addEdge(edge);
     for (const each of graph.diagnostics) this.jobs.get(each.node || "")?.diagnostics.push(each);
     this.heads = headsOf(this.jobs.values());
+    /** @type {Map<string, Group>} */
+    this.groups = new Map();
+    /** The innermost group of each dataset. @type {Map<string, string>} */
+    this.groupOf = new Map();
+    this.makeGroups();
     /** @type {{asked: string, edges: Set<Edge> | null}} */
     this.lastPath = { asked: "", edges: null };
   }
@@ -322,6 +337,13 @@ class Lineage {
     return this.datasetOf(id) || this.partColumns.get(id)?.dataset || id;
   }
 
+  /** Return the type of a column, and whether its values are masked on each path into it. @param {Column} column */
+  typeOf(column) {
+    const into = (this.into.get(column.id) || []).filter((edge) => !isInfluence(edge));
+    const masked = into.length && into.every((edge) => edge.masking) ? "masked" : "";
+    return [shown(column.dataType, LONGEST_TYPE), masked].filter(Boolean).join(", ");
+  }
+
   /**
    * Return the dataset that an id belongs to: itself, or that of a column; empty for others.
    * @param {string} id
@@ -341,7 +363,7 @@ class Lineage {
     if (passed) return `${this.label(passed.dataset)}.${passed.name}`;
     const part = this.parts.get(id);
     if (part) return part.label || `${part.name}#${part.index}`;
-    return this.datasets.get(id)?.label ?? this.jobs.get(id)?.name ?? id;
+    return this.datasets.get(id)?.label ?? this.jobs.get(id)?.name ?? this.groups.get(id)?.name ?? id;
   }
 
   /**
@@ -374,6 +396,7 @@ class Lineage {
    * @param {string} text
    */
   find(text) {
+    if (this.groups.has(text) && text) return [text];
     for (const each of [this.datasets, this.columns, this.jobs, this.parts, this.partColumns]) if (each.has(text)) return [text];
     const lower = text.toLowerCase();
     /** @type {string[][]} */
@@ -427,7 +450,7 @@ class Lineage {
    * @param {boolean} indirect
    */
   counts(edge, indirect) {
-    return (indirect || !isInfluence(edge)) && (this.uncertain || !isDoubtful(edge));
+    return (indirect || !decidesRows(edge)) && (this.uncertain || !isDoubtful(edge));
   }
 
   /**
@@ -539,6 +562,103 @@ class Lineage {
     return [...found];
   }
 
+  // --- groups --------------------------------------------------------------------------------------------------
+
+  /** Make a group of each catalog, schema and folder. One that holds another one alone is no group of its own. */
+  makeGroups() {
+    /** @type {Group} */
+    const root = { id: "", name: "", parent: "", groups: [], datasets: [], size: 0 };
+    this.groups.set("", root);
+    for (const dataset of this.datasets.values()) {
+      let above = root;
+      root.size++;
+      for (const [place, part] of placeOf(dataset).entries()) {
+        const id = place ? `${above.id}\n${part}` : `group|${part}`;
+        let group = this.groups.get(id);
+        if (!group) {
+          group = { id, name: part, parent: above.id, groups: [], datasets: [], size: 0 };
+          this.groups.set(id, group);
+          above.groups.push(id);
+        }
+        group.size++;
+        above = group;
+      }
+      above.datasets.push(dataset.id);
+    }
+    for (const id of [...root.groups]) this.foldChain(id);
+    for (const group of this.groups.values()) for (const id of group.datasets) this.groupOf.set(id, group.id);
+  }
+
+  /** Let a group and the only one in it be one, and so on below it. @param {string} id */
+  foldChain(id) {
+    const waiting = [id];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const group = /** @type {Group} */ (this.groups.get(next));
+      while (group.groups.length === 1 && !group.datasets.length) {
+        const only = /** @type {Group} */ (this.groups.get(group.groups[0]));
+        group.name = `${group.name}${group.name.endsWith("/") ? "" : only.name.endsWith("/") ? "/" : "."}${only.name}`;
+        Object.assign(group, { groups: only.groups, datasets: only.datasets });
+        for (const each of only.groups) Object.assign(/** @type {Group} */ (this.groups.get(each)), { parent: group.id });
+        this.groups.delete(only.id);
+      }
+      waiting.push(...group.groups);
+    }
+  }
+
+  /**
+   * Return what stands for a dataset if only some groups are unfolded: itself, or the outermost group that is folded.
+   * @param {string} id
+   * @param {Set<string> | null} open The unfolded groups; null if there are no groups.
+   */
+  shownAs(id, open) {
+    if (!open) return id;
+    let found = id;
+    for (let group = this.groupOf.get(id) || ""; group; group = this.groups.get(group)?.parent || "") {
+      if (!open.has(group)) found = group;
+    }
+    return found;
+  }
+
+  /**
+   * Return which groups to unfold so that at most so many boxes are shown: the smallest ones first.
+   * @param {number} most
+   * @returns {Set<string>}
+   */
+  cut(most) {
+    /** @type {Set<string>} */
+    const open = new Set();
+    const root = /** @type {Group} */ (this.groups.get(""));
+    let count = root.groups.length + root.datasets.length;
+    const waiting = [...root.groups];
+    const inner = (/** @type {string} */ id) => {
+      const group = this.groups.get(id);
+      return group ? group.groups.length + group.datasets.length : 0;
+    };
+    while (waiting.length) {
+      waiting.sort((a, b) => inner(b) - inner(a));
+      const id = /** @type {string} */ (waiting.pop());
+      if (count + inner(id) - 1 > most) break;
+      count += inner(id) - 1;
+      open.add(id);
+      waiting.push(...(this.groups.get(id)?.groups || []));
+    }
+    return open;
+  }
+
+  /** Return the name of the application, or of what all jobs have in common; empty without one. */
+  application() {
+    const jobs = [...this.jobs.values()];
+    const applications = new Set(jobs.filter((job) => job.kind === "APPLICATION").map((job) => job.name));
+    const [only] = applications;
+    if (applications.size === 1) return only;
+    const firsts = new Set(jobs.map((job) => job.name.split(".")[0]));
+    const [first] = firsts;
+    if (firsts.size === 1 && jobs.some((job) => job.name !== first)) return first;
+    const namespaces = new Set(jobs.map((job) => job.namespace).filter(Boolean));
+    const [namespace] = namespaces;
+    return namespaces.size === 1 ? namespace : "";
+  }
+
   /** Return the boxes that are connected to anything, or all if none is. */
   connected() {
     const datasets = [...this.datasets.values()].filter((each) => degree(each));
@@ -564,6 +684,17 @@ class Lineage {
   state(job) {
     return job.runs.length ? outcome(job.runs[0]) : "";
   }
+}
+
+/**
+ * Return the catalog and the schema of a table, or the folders of a path, the outermost first.
+ * @param {Dataset} dataset
+ */
+function placeOf({ label, namespace, name }) {
+  const isPath = label.includes("/");
+  const parts = (isPath ? name : label).split(isPath ? "/" : ".").slice(0, -1).filter(Boolean);
+  if (isPath) return [...(namespace && namespace !== "file" ? [namespace] : []), ...parts.map((part) => `${part}/`)];
+  return parts.length ? parts : [namespace || "(no namespace)"];
 }
 
 /**
@@ -601,6 +732,16 @@ function push(map, key, value) {
   else map.set(key, [value]);
 }
 
+/** The classes of Spark in names of jobs. */
+const SPARKS_CLASS = /^(execute_\w+|adaptive_spark_plan|streaming_query|\w+_(command|exec|plan)|(append|overwrite|replace|create|delete|update|merge|write|insert|alter|drop|truncate|atomic)_\w+)$/;
+
+/** Return the name of a job without the class of Spark's in it. @param {string} name */
+function withoutClass(name) {
+  const parts = name.split(".");
+  if (parts.length > 2 && SPARKS_CLASS.test(parts[parts.length - 2])) parts.splice(-2, 1);
+  return parts.join(".");
+}
+
 /**
  * Return what stands in the box of each job: the last part of its name, and behind it as many of those before as it takes
  * to tell it from the others: `default_daily (insert_into)`.
@@ -616,7 +757,7 @@ function headsOf(jobs) {
     for (const job of open) {
       const parts = job.name.split(".");
       const last = parts.pop() || job.name;
-      const rest = before ? parts.slice(-before).join(".").replace(/^execute_/, "") : "";
+      const rest = before ? parts.slice(-before).map((part) => (SPARKS_CLASS.test(part) ? part.replace(/^execute_/, "").split("_")[0] : part)).join(".") : "";
       push(byHead, rest ? `${last} (${rest})` : last, job);
     }
     for (const [head, same] of byHead) for (const { id } of same) found.set(id, head);

@@ -4,10 +4,10 @@ const MOST_EDGES = 60;
 const MOST_LISTED = 40;
 const LONG_CODE = 400;
 const MANY_LINES = 11;
-/** @type {Record<string, string>} */
+/** What people call the kinds of edges. @type {Record<string, string>} */
 const HOW = {
-  IDENTITY: "as it is",
-  TRANSFORMATION: "computed from it",
+  IDENTITY: "copied",
+  TRANSFORMATION: "computed",
   AGGREGATION: "computed from several rows",
   CONDITIONAL: "decides which value is taken",
   JOIN: "decides which rows are joined",
@@ -16,6 +16,12 @@ const HOW = {
   SORT: "decides the order",
   WINDOW: "decides about a window's rows",
 };
+
+/** Return in a few words how an edge leads to its target. @param {Edge} edge */
+function wordOf(edge) {
+  const known = (Object.hasOwn(HOW, edge.subtype) && HOW[edge.subtype]) || (edge.subtype || edge.type).toLowerCase().replaceAll("_", " ");
+  return shown(known || "not stated", 60) + (edge.masking ? ", masked" : "");
+}
 
 /**
  * @param {string} tag
@@ -68,7 +74,9 @@ class Panel {
     const job = lineage.jobs.get(id);
     const wasInside = this.place.querySelector(":focus-visible");
     this.place.scrollTop = 0;
-    if (job) this.place.replaceChildren(...this.ofJob(job));
+    const group = lineage.groups.get(id);
+    if (group && id) this.place.replaceChildren(...this.ofGroup(group));
+    else if (job) this.place.replaceChildren(...this.ofJob(job));
     else if (lineage.parts.has(id) || lineage.partColumns.has(id)) this.place.replaceChildren(...this.ofPart(id, indirect, direction));
     else if (lineage.datasetOf(id)) this.place.replaceChildren(...this.ofData(id, indirect, direction));
     else this.place.replaceChildren(...this.ofAll());
@@ -78,7 +86,9 @@ class Panel {
 
   /** @param {string} id @param {string} [text] */
   link(id, text) {
-    const button = el("button", { type: "button", class: "link", "data-go": id }, el("bdi", {}, shown(text ?? this.lineage.label(id), 300)));
+    const job = this.lineage.jobs.get(id);
+    const name = text ?? (job ? withoutClass(job.name) : this.lineage.label(id));
+    const button = el("button", { type: "button", class: "link", "data-go": id }, el("bdi", {}, shown(name, 300)));
     button.addEventListener("click", () => this.go(id));
     return button;
   }
@@ -103,19 +113,80 @@ class Panel {
     const open = runs.filter((run) => outcome(run) === "open");
     const doubtful = lineage.edges.filter(isDoubtful);
     const counts = `${count(lineage.datasets.size, "table")}, ${count(lineage.columns.size, "column")}, ${count(lineage.jobs.size, "job")}`;
+    const root = lineage.groups.get("");
+    const groups = (root?.groups || []).map((id) => lineage.groups.get(id)).filter((group) => group !== undefined).sort((a, b) => b.size - a.size);
     return [
       el("h2", {}, "All lineage"),
-      el("p", {}, counts),
+      el("p", { class: "sentence" }, counts),
       ...(lineage.time ? [el("p", {}, `As of ${lineage.time}`)] : []),
       ...this.changes(),
       ...this.runList(bad, "bad", "Failed runs"),
       ...this.runList(open, "open", "Runs without an end"),
+      ...(groups.length > 1 ? this.listed("Groups", groups, (group) => el("li", {}, this.link(group.id), " ", el("small", {}, count(group.size, "table")))) : []),
+      ...this.legend(),
       ...this.diagnostics(lineage.diagnostics),
       ...this.listed(`Uncertain edges (${doubtful.length})`, doubtful, (edge) => this.edgeItem([edge]), "doubt"),
+    ];
+  }
+
+  legend() {
+    const line = (/** @type {string} */ kind) => {
+      const made = svg("svg", { width: 34, height: 10, "aria-hidden": "true" }, null);
+      svg("path", { class: kind, d: "M1,5H33" }, made);
+      return made;
+    };
+    const lines = [["edge lit", "a value arrives"], ["edge influence", "it decides which value, or which rows"], ["edge decides influence", "of what is lit: it decides about rows"], ["edge doubt", "it is uncertain"]];
+    return [
       el("h3", {}, "Legend"),
-      el("p", {}, "A line is a value that arrives; a dashed one decides about rows; a dotted violet one is uncertain."),
+      el("ul", { class: "legend" }, ...lines.map(([kind, text]) => el("li", {}, line(kind), ` ${text}`))),
       el("p", {}, el("span", { class: "good" }, "✓"), " complete, ", el("span", { class: "bad" }, "✕"), " failed or aborted, ", el("span", { class: "open" }, "…"), " not finished, ", el("span", { class: "doubt" }, "!"), " not all understood"),
     ];
+  }
+
+  /** @param {Group} group */
+  ofGroup(group) {
+    const { lineage } = this;
+    const above = lineage.groups.get(group.parent);
+    const sub = group.groups.map((id) => lineage.groups.get(id)).filter((each) => each !== undefined);
+    return [
+      ...this.title("Group", group.name),
+      el("p", { class: "sentence" }, `${count(group.size, "table")}${sub.length ? ` in ${count(sub.length, "group")}` : ""}.`),
+      el("p", {}, this.action("Unfold or fold", group.id, "open")),
+      ...(above?.id ? [el("p", {}, "in ", this.link(above.id))] : []),
+      ...this.listed("Groups", sub, (each) => el("li", {}, this.link(each.id, each.name), " ", el("small", {}, count(each.size, "table")))),
+      ...this.listed("Tables", group.datasets, (id) => el("li", {}, this.link(id))),
+    ];
+  }
+
+  /**
+   * Show what is known of a line: of one between columns its edges, of one between boxes the links that it stands for.
+   * @param {Route | Flow} line
+   * @param {Set<string> | null} open The unfolded groups.
+   */
+  showLine(line, open) {
+    const { lineage } = this;
+    this.place.scrollTop = 0;
+    if ("edge" in line) {
+      const { edge } = line;
+      const same = lineage.edges.filter((each) => each.from === edge.from && each.to === edge.to && each.job === edge.job);
+      this.place.replaceChildren(el("h2", {}, "Edge"), el("p", { class: "sentence" }, ...this.sentenceOfEdge(edge)), el("ul", {}, this.edgeItem(surestFirst(same))));
+      return;
+    }
+    const [from, to] = line.ends;
+    const pairs = [];
+    for (const job of lineage.jobs.values()) {
+      const reads = from === job.id ? [""] : [...job.reads].filter((id) => lineage.shownAs(id, open) === from);
+      const writes = to === job.id ? [""] : [...job.writes].filter((id) => lineage.shownAs(id, open) === to);
+      for (const read of reads) for (const written of writes) pairs.push([read, written, job.id]);
+    }
+    const item = (/** @type {string[]} */ [read, written, job]) => el("li", {}, ...(read ? [this.link(read)] : []), ...(read && written ? [" → "] : []), ...(written ? [this.link(written)] : []), el("div", { class: "by" }, "by ", this.link(job), ...this.lastRun(job)));
+    this.place.replaceChildren(el("h2", {}, "Link"), el("p", { class: "sentence" }, this.link(from), " → ", this.link(to), `: ${count(line.count, "link")}.`), ...this.listed("What it stands for", pairs, item));
+  }
+
+  /** @param {Edge} edge */
+  sentenceOfEdge(edge) {
+    const job = edge.job && this.lineage.jobs.has(edge.job) ? [" by ", this.link(edge.job)] : [];
+    return [this.link(edge.to), ` is ${isInfluence(edge) ? "influenced by" : `${wordOf(edge)} from`} `, this.link(edge.from), ...job, isInfluence(edge) ? `: it ${wordOf(edge)}.` : "."];
   }
 
   changes() {
@@ -175,6 +246,7 @@ class Panel {
     return [
       ...this.title("Job", job.name),
       el("small", {}, [job.namespace, job.processing, job.kind].filter(Boolean).map((text) => shown(text, 200)).join(", ")),
+      el("p", { class: "sentence" }, `Reads ${count(job.reads.size, "table")} and writes ${count(job.writes.size, "table")}.`, ...this.lastRun(job.id).map((part) => (part === " " ? " Last run: " : part))),
       el("p", {}, this.action("What lies around it", job.id, "around")),
       ...this.listed("Last runs", job.runs, (run) => el("li", {}, this.runLine(run), el("br", {}), el("small", {}, shown(run.runId, 80)))),
       ...this.diagnostics(job.diagnostics),
@@ -191,16 +263,47 @@ class Panel {
     const dataset = lineage.datasets.get(lineage.datasetOf(id));
     if (!dataset) return [];
     const about = column
-      ? [el("small", {}, shown(column.dataType, 300)), el("p", {}, "in ", this.link(dataset.id))]
-      : [el("small", {}, shown(`${dataset.namespace} ${dataset.name}`, 2000)), ...this.ofDataset(dataset)];
+      ? [el("small", {}, shown(column.dataType, 300)), el("p", {}, "in ", this.link(dataset.id)), el("p", { class: "sentence" }, ...this.sentenceOfColumn(id, indirect))]
+      : [el("small", {}, shown(`${dataset.namespace} ${dataset.name}`, 2000)), el("p", { class: "sentence" }, ...this.sentenceOfTable(dataset))];
     return [
       ...this.title(column ? "Column" : "Table", lineage.label(id)),
       ...about,
       el("p", {}, this.action("What lies around it", id, "around"), " ", this.action("Path from here", id, "from"), " ", this.action("Path to here", id, "to")),
-      // Of a table, `ofDataset` names the tables; the edges are those of its columns.
+      // Of a table, its own lists name the tables; the edges are those of its columns.
+      ...(column ? [] : this.ofDataset(dataset)),
       ...(!column || direction === "down" ? [] : this.edgeList("Comes from", lineage.way(id, false, indirect))),
       ...(!column || direction === "up" ? [] : this.edgeList("Goes to", lineage.way(id, true, indirect))),
     ];
+  }
+
+  /** Return by which jobs a table is made, when, from how much, and how much is made from it. @param {Dataset} dataset */
+  sentenceOfTable(dataset) {
+    const { lineage } = this;
+    const writers = [...dataset.writers];
+    const sources = new Set([...dataset.sources, ...writers.flatMap((job) => [...(lineage.jobs.get(job)?.reads || [])])]);
+    const targets = new Set([...dataset.targets, ...[...dataset.readers].flatMap((job) => [...(lineage.jobs.get(job)?.writes || [])])]);
+    const named = writers.slice(0, 2).flatMap((job, place) => [place ? " and " : "", this.link(job), ...this.lastRun(job).map((part) => (part === " " ? ", " : part))]);
+    const more = writers.length > 2 ? [` and ${writers.length - 2} more`] : [];
+    const from = sources.size ? ` from ${count(sources.size, "table")}` : "";
+    const made = writers.length ? ["Made by ", ...named, ...more, `${from}`] : sources.size ? [`Made${from}`] : ["No job here writes it"];
+    const read = dataset.readers.size || targets.size ? `; read by ${count(dataset.readers.size, "job")}${targets.size ? `, ${count(targets.size, "table")} made from it` : ""}.` : "; nothing reads it.";
+    const rows = dataset.rows === undefined ? [] : [` Last written: ${count(dataset.rows, "row")}.`];
+    return [...made, read, ...rows];
+  }
+
+  /** Return from how many columns a column comes, and to how many it goes. @param {string} id @param {boolean} indirect */
+  sentenceOfColumn(id, indirect) {
+    const { lineage } = this;
+    const [up, down] = [false, true].map((isDown) => {
+      const edges = lineage.way(id, isDown, false);
+      const ends = new Set(edges.map((edge) => (isDown ? edge.to : edge.from)));
+      ends.delete(id);
+      const tables = new Set([...ends].map((end) => lineage.datasetOf(end)));
+      return ends.size ? `${count(ends.size, "column")} in ${count(tables.size, "table")}` : "no column";
+    });
+    const deciding = lineage.way(id, false, true).filter(decidesRows).length;
+    const rows = deciding ? ` ${count(deciding, "edge")} decide${deciding === 1 ? "s" : ""} about its rows${indirect ? "" : " (not shown)"}.` : "";
+    return [`Comes from ${up}; goes into ${down}.${rows}`];
   }
 
   /**
@@ -289,13 +392,11 @@ class Panel {
    */
   edgeLines(edge) {
     const tone = isDoubtful(edge) ? "tag doubt" : "tag";
-    const kind = edge.subtype || edge.type || (edge.certainty === "unstated" ? "unstated" : "made from it");
-    const line = el("div", {}, el("span", { class: tone, title: HOW[kind] || "" }, shown(kind, 60)));
+    const line = el("div", {}, el("span", { class: tone, title: shown([edge.type, edge.subtype].filter(Boolean).join(" "), 60) }, wordOf(edge)));
     if (edge.change) line.append(el("span", { class: `tag ${edge.change}` }, edge.change));
-    line.append(el("small", {}, shown(edge.type, 60) + (edge.masking ? ", masked" : "")));
     const lines = [line];
     if (edge.was) lines.push(code(shownLines(edge.was, 4000), "removed"));
-    if (edge.expression) lines.push(code(shownLines(edge.expression, 4000)));
+    if (edge.expression) lines.push(code(shownLines(edge.expression, 4000), edge.was ? "added" : ""));
     const passed = this.lineage.passagesOf(edge).slice(0, MOST_LISTED);
     if (passed.length) lines.push(el("div", { class: "through" }, el("small", {}, "through "), ...passed.flatMap((id, place) => [place ? ", " : "", this.link(id)])));
     const sure = `${edge.certainty}: ${shown(reasonOf(edge), 500)}`;

@@ -2,7 +2,9 @@
  * Draws a picture as SVG, and only what the window shows of it.
  *
  * @typedef {{x: number, y: number, scale: number}} View
- * @typedef {{edges: Set<Edge>, ids: Set<string>, start: string}} Lit
+ * @typedef {{edges: Set<Edge>, ids: Set<string>, start: string, deciding: Set<Edge>, decide: Set<string>, links: Set<string>}} Lit
+ *   `edges` and `ids`: by which values come; `deciding` and `decide`: what only decides about their rows. `links`: the keys
+ *   of the links between boxes on the way.
  * @typedef {{g: SVGElement, first: number, last: number}} Drawn
  */
 
@@ -12,6 +14,11 @@ const MARKS = { good: "✓", bad: "✕", open: "…" };
 const PARTS = { CTE: "CTE", VIEW: "View", SUBQUERY: "Subquery" };
 const SIGNS = { added: "+", removed: "−", changed: "~" };
 const STATES = { good: "complete", bad: "failed", open: "not finished" };
+
+/** @type {Lit} */
+const NOTHING_LIT = { edges: new Set(), ids: new Set(), start: "", deciding: new Set(), decide: new Set(), links: new Set() };
+/** More lines than these can't be hit by the pointer. */
+const MOST_HIT = 600;
 
 /**
  * @param {string} tag
@@ -50,10 +57,18 @@ class Scene {
     this.drawn = new Map();
     /** @type {Map<Route | Flow, SVGElement>} */
     this.paths = new Map();
+    /** @type {WeakMap<Element, Route | Flow>} */
+    this.lineOf = new WeakMap();
+    /** @type {Route[] | null} */
+    this.routedOf = null;
+    /** @type {Set<string>} */
+    this.routed = new Set();
+    /** The group whose lines stand out. */
+    this.nearTo = "";
     /** @type {Picture} */
     this.picture = { boxes: new Map(), bends: new Map(), routes: [], flows: [], width: 0, height: 0, hidden: 0 };
     /** @type {Lit} */
-    this.lit = { edges: new Set(), ids: new Set(), start: "" };
+    this.lit = NOTHING_LIT;
     this.current = "";
     this.focus = "";
   }
@@ -127,10 +142,12 @@ class Scene {
     const job = this.lineage.jobs.get(box.id);
     const dataset = this.lineage.datasets.get(box.id);
     const part = this.lineage.parts.get(box.id);
+    const group = this.lineage.groups.get(box.id);
     const thing = job || dataset;
-    if (!part && (!thing || !this.isShown(thing.change))) return;
+    if (!part && !group && (!thing || !this.isShown(thing.change))) return;
     const g = svg("g", { transform: `translate(${box.x},${box.y})` });
-    if (job) this.drawJob(g, box, job);
+    if (group) this.drawGroup(g, box, group);
+    else if (job) this.drawJob(g, box, job);
     else if (part) this.drawPart(g, box, part);
     else if (dataset) this.drawDataset(g, box, dataset, box.rows.length <= 60 ? 0 : first, box.rows.length <= 60 ? box.rows.length : last);
     this.boxes.appendChild(g);
@@ -155,6 +172,56 @@ class Scene {
     svg("text", { x: 24, y: 17, "clip-path": this.clip(box.w) }, g, fitted(this.lineage.headOf(job.id), room, FONT));
     if (job.diagnostics.length) svg("text", { x: box.w - 14, y: 17, class: "doubt" }, g, "!");
     svg("title", {}, g, shown(job.name, 300) + said + warned);
+  }
+
+  /**
+   * Draw a group: its name, and how many tables it has.
+   * @param {SVGElement} g
+   * @param {Box} box
+   * @param {Group} group
+   */
+  drawGroup(g, box, group) {
+    const tables = count(group.size, "table");
+    g.setAttribute("class", this.classes("group", group.id, ""));
+    this.nameIt(g, group.id, `Group ${shown(group.name, 200)}, ${tables}`);
+    g.removeAttribute("aria-pressed");
+    g.setAttribute("aria-expanded", "false");
+    svg("rect", { class: "behind", x: 4, y: -4, width: box.w, height: box.h, rx: 5 }, g);
+    svg("rect", { class: "paper", width: box.w, height: box.h, rx: 5 }, g);
+    svg("text", { class: "name", x: 10, y: 18, "clip-path": this.clip(box.w) }, g, fitted(shownEnd(group.name, LONGEST_NAME), box.w - 36, BOLD, true));
+    svg("text", { class: "type", x: 10, y: 34 }, g, tables);
+    svg("text", { class: "fold", x: box.w - 16, y: 18, "data-open": group.id }, g, "▸");
+    svg("title", {}, g, `${shown(group.name, 300)}: ${tables}. Click to see them`);
+    this.drawLarge(g, box, group.name);
+  }
+
+  /**
+   * Write a name as large as its box allows, which is shown where all else would be too small to be read.
+   * @param {SVGElement} g
+   * @param {Box} box
+   * @param {string} name
+   */
+  drawLarge(g, box, name) {
+    const text = fitted(shownEnd(name.split(".").pop() || name, LONGEST_NAME), 220, BOLD, true);
+    const size = Math.min(40, box.h * 0.7, ((box.w - 12) / Math.max(widthOf(text, BOLD), 1)) * 12);
+    const place = `translate(${box.w / 2},${box.h / 2 + size * 0.35}) scale(${Math.max(size, 8) / 12})`;
+    svg("text", { class: "large", transform: place, "text-anchor": "middle", "aria-hidden": "true" }, g, text);
+  }
+
+  /**
+   * Draw what shows the neighbours of a table that are not shown.
+   * @param {SVGElement} g
+   * @param {Box} box
+   */
+  drawHops(g, box) {
+    for (const [number, down] of /** @type {[number, boolean][]} */ ([[box.up, false], [box.down, true]])) {
+      if (!number) continue;
+      const side = down ? "downstream" : "upstream";
+      const hop = svg("g", { class: "hop", transform: `translate(${down ? box.w + 10 : -10},${HEAD / 2})`, "data-grow": `${down ? ">" : "<"}${box.id}` }, g);
+      svg("circle", { r: 9 }, hop);
+      svg("text", { y: 4, "text-anchor": "middle" }, hop, number > 99 ? "…" : `+${number}`);
+      svg("title", {}, hop, `Show ${count(number, "table")} more ${side}`);
+    }
   }
 
   /**
@@ -200,6 +267,8 @@ class Scene {
     svg("text", { class: "name", x: 8, y: 17, "clip-path": this.clip(box.w) }, head, fitted(this.lineage.headOf(dataset.id), room, BOLD, true));
     svg("title", {}, head, shown(dataset.label, 300));
     this.drawRows(g, box, dataset, first, last);
+    this.drawHops(g, box);
+    this.drawLarge(g, box, dataset.label);
   }
 
   /**
@@ -213,6 +282,7 @@ class Scene {
   drawRows(g, box, thing, first, last) {
     if (thing.columns.length) {
       const sign = box.rows.length || box.more ? "▾" : "▸";
+      svg("rect", { class: "fold area", x: box.w - 22, y: 1, width: 20, height: HEAD - 2, "data-fold": thing.id }, g);
       svg("text", { class: "fold", x: box.w - 16, y: 17, "data-fold": thing.id }, g, sign);
     }
     for (let place = first; place < last; place++) this.drawRow(g, box, box.rows[place], HEAD + place * ROW);
@@ -236,7 +306,7 @@ class Scene {
     svg("rect", { x: 1, width: box.w - 2, height: ROW }, row);
     // A colour alone says nothing to those who do not see it.
     if (column.change) svg("text", { x: 4, y: 13 }, row, SIGNS[column.change]);
-    const type = shown(column.dataType, LONGEST_TYPE);
+    const type = this.lineage.typeOf(column);
     const name = fitted(shown(column.name, LONGEST_NAME), box.w - 14 - 8 - (type ? widthOf(type, SMALL) + 10 : 0), BOLD);
     svg("text", { x: 14, y: 13, "clip-path": this.clip(box.w) }, row, name);
     if (type) svg("text", { class: "type", x: box.w - 8, y: 13, "text-anchor": "end" }, row, type);
@@ -264,7 +334,7 @@ class Scene {
    * @param {string} [state]
    */
   classes(kind, id, change, state) {
-    const lit = this.lit.start === id ? "start lit" : this.lit.ids.has(id) ? "lit" : "";
+    const lit = this.lit.start === id ? "start lit" : this.lit.ids.has(id) ? "lit" : this.lit.decide.has(id) ? "decides" : "";
     return [kind, change, state, lit].filter(Boolean).join(" ");
   }
 
@@ -277,21 +347,45 @@ class Scene {
     const { routes, flows } = this.picture;
     const byColumns = routes.length > 0 && routes.length <= MOST_ROUTES && (view.scale >= FAR || all);
     const bare = new Set(routes.map(({ edge }) => edge.job));
+    const isHit = !all && flows.length + routes.length <= MOST_HIT;
     for (const flow of flows) {
-      const hasRoutes = byColumns && (flow.told || flow.ends.some((end) => bare.has(end)));
+      const hasRoutes = byColumns && !this.lineage.groups.has(flow.ends[0]) && !this.lineage.groups.has(flow.ends[1]) && (flow.told ? this.isRouted(flow) : flow.ends.some((end) => bare.has(end)));
       const lit = this.isLit(flow);
-      this.drawPath(flow, !hasRoutes && (all || crosses(flow.curve, frame)), () => this.flowClasses(flow, lit), lit ? this.litLines : this.lines);
+      const isAsked = !flow.isWeak || lit || flow.ends.includes(this.nearTo);
+      const isIn = !hasRoutes && isAsked && (all || crosses(flow.curve, frame));
+      this.drawPath(flow, isIn, () => this.flowClasses(flow, lit), lit ? this.litLines : this.lines, isHit, () => this.flowTitle(flow));
     }
     for (const route of routes) {
-      const lit = this.lit.edges.has(route.edge);
+      const lit = this.lit.edges.has(route.edge) || this.lit.deciding.has(route.edge);
       const isIn = (lit || byColumns) && (all || crosses(route.curve, frame));
-      this.drawPath(route, isIn, () => this.routeClasses(route.edge, lit), lit ? this.litLines : this.lines);
+      this.drawPath(route, isIn, () => this.routeClasses(route.edge, lit), lit ? this.litLines : this.lines, isHit, () => this.edgeTitle(route.edge));
     }
+  }
+
+  /** Return whether lines between columns are drawn between two tables. @param {Flow} flow */
+  isRouted(flow) {
+    if (this.routedOf !== this.picture.routes) {
+      this.routedOf = this.picture.routes;
+      this.routed = new Set(this.picture.routes.map(({ edge }) => `${this.lineage.datasetOf(edge.from)}\n${this.lineage.datasetOf(edge.to)}`));
+    }
+    return this.routed.has(flow.key);
   }
 
   /** @param {Flow} flow */
   isLit(flow) {
-    return Boolean(this.lit.start) && flow.ends.every((id) => this.lit.ids.has(id) || this.lit.start === id);
+    return Boolean(this.lit.start) && (this.lit.links.size ? this.lit.links.has(flow.key) : flow.ends.every((id) => this.lit.ids.has(id) || this.lit.start === id));
+  }
+
+  /** @param {Flow} flow */
+  flowTitle(flow) {
+    const [from, to] = flow.ends.map((id) => shown(this.lineage.label(id), 120));
+    return `${from} → ${to}${flow.count > 1 ? `: ${flow.count.toLocaleString("en")} links` : ""}`;
+  }
+
+  /** @param {Edge} edge */
+  edgeTitle(edge) {
+    const [from, to] = [edge.from, edge.to].map((id) => shown(this.lineage.label(id), 120));
+    return `${from} → ${to}\n${wordOf(edge)}${edge.expression ? `: ${shown(edge.expression, 300)}` : ""}`;
   }
 
   /**
@@ -300,7 +394,7 @@ class Scene {
    */
   flowClasses(flow, lit) {
     if (!this.isShown(flow.change)) return "";
-    return ["flow", flow.change, lit ? "lit" : ""].filter(Boolean).join(" ");
+    return ["flow", flow.change, flow.count > 1 ? "many" : "", lit ? "lit" : ""].filter(Boolean).join(" ");
   }
 
   /**
@@ -309,7 +403,7 @@ class Scene {
    */
   routeClasses(edge, lit) {
     if (!this.isShown(edge.change || "")) return "";
-    const words = ["edge", edge.change, isInfluence(edge) ? "influence" : "", isDoubtful(edge) ? "doubt" : "", lit ? "lit" : ""];
+    const words = ["edge", edge.change, isInfluence(edge) ? "influence" : "", isDoubtful(edge) ? "doubt" : "", lit ? "lit" : "", this.lit.deciding.has(edge) ? "decides" : ""];
     return words.filter(Boolean).join(" ");
   }
 
@@ -318,12 +412,22 @@ class Scene {
    * @param {boolean} isIn
    * @param {() => string} classes
    * @param {SVGElement} layer
+   * @param {boolean} isHit Whether the pointer finds it.
+   * @param {() => string} title
    */
-  drawPath(line, isIn, classes, layer) {
+  drawPath(line, isIn, classes, layer, isHit, title) {
     const known = this.paths.get(line);
     if (isIn && !known) {
       const named = classes();
-      if (named) this.paths.set(line, svg("path", { class: named, d: line.curve.d }, layer));
+      if (!named) return;
+      const g = svg("g", { class: "line" }, layer);
+      this.paths.set(line, g);
+      this.lineOf.set(g, line);
+      const number = "count" in line && line.count > 1 ? line.count : 0;
+      svg("path", { class: named, d: line.curve.d, ...(number ? { "stroke-width": Math.min(8, 1.5 + Math.log2(number)) } : {}) }, g);
+      if (isHit) svg("path", { class: "hit", d: line.curve.d }, g);
+      if (isHit) svg("title", {}, g, title());
+      if (number) svg("text", { class: "number", x: line.curve.middle[0], y: line.curve.middle[1] + 4, "text-anchor": "middle" }, g, number.toLocaleString("en"));
     } else if (!isIn && known) {
       known.remove();
       this.paths.delete(line);

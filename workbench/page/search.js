@@ -40,9 +40,11 @@ class Search {
     for (const thing of this.things) {
       if (!words.every((word) => thing.lower.includes(word) || thing.path.includes(word))) continue;
       const [word] = words;
-      const at = thing.lower.indexOf(word);
-      const begins = at === 0 || ".:/_".includes(thing.lower[at - 1]);
-      hits.push({ thing, rank: (thing.lower.endsWith(text.toLowerCase()) ? 0 : 2) + (begins ? 0 : 1) });
+      // What is called so comes before what is part of something that is.
+      const own = Math.max(thing.lower.lastIndexOf("."), thing.lower.lastIndexOf("/")) + 1;
+      const at = thing.lower.indexOf(word, own);
+      const begins = at >= 0 && (at === own || thing.lower[at - 1] === "_");
+      hits.push({ thing, rank: (thing.lower.endsWith(text.toLowerCase()) ? 0 : 4) + (begins ? 0 : at >= 0 ? 1 : 2) });
     }
     hits.sort((a, b) => a.rank - b.rank || a.thing.name.length - b.thing.name.length);
     return hits;

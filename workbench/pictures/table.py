@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.pictures.fitting import cell_len
 from openlineage_pyspark.workbench.pictures.plain import plain
 
 if TYPE_CHECKING:
@@ -75,16 +75,6 @@ def _line(cells: Sequence[str], columns: Sequence[TableColumn], widths: Iterable
         gap = " " * (width - cell_len(cell))
         padded.append(gap + cell if column.right else cell + gap)
     return f"{' ' * _INDENT}{(' ' * _GAP).join(padded)}".rstrip()
-
-
-def cell_len(text: str) -> int:
-    """Return how many columns of a terminal a text takes: signs of East Asia take two, and combining signs none."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.category(sign) in ("Mn", "Me") else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-        for sign in text
-    )
 
 
 def code_of(text: str) -> str:

@@ -37,3 +37,24 @@ def reason_of(certainty: Certainty, steps: Iterable[Step] = ()) -> str:
     if certainty in _REASONS and (operators or certainty not in _WITHOUT_STEPS):
         return f"{_REASONS[certainty]}: {operators}." if operators else f"{_REASONS[certainty]}."
     return _WITHOUT_STEPS[certainty]
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 event` or `1,095 events`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def together(columns: Iterable[tuple[str, str]]) -> str:
+    """
+    Return columns in a line, the name of each table once: `shop.orders.id, .amount, shop.days.day`.
+
+    Args:
+        columns: a table and a column each; an empty column for the table alone.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for table, column in columns:
+        found.setdefault(table, {})[column] = None
+    texts = (
+        table + ", ".join(f".{each}" if each else "" for each in columns_of) for table, columns_of in found.items()
+    )
+    return ", ".join(texts)

@@ -46,7 +46,7 @@ def _table(answer: Answer[Rows[DatasetRow]]) -> TextTable:
         rows.append((each.label, f"{each.readers:,}", f"{each.writers:,}", shown_time(each.last_written), own))
     columns = (
         *(TableColumn("dataset"), TableColumn("readers", right=True), TableColumn("writers", right=True)),
-        *(TableColumn("last written", TIME_WIDTH), TableColumn("own name")),
+        *(TableColumn("last written", TIME_WIDTH), TableColumn("own name", cut_start=True)),
     )
     return TextTable(columns, rows)
 

@@ -9,6 +9,7 @@ import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, Graph, JobNode, VersionNode, node_id
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.short_names import short_id, without_classes
 from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph, figure
@@ -130,11 +131,12 @@ class History(Rows[VersionRow]):
 
 def _table(answer: Answer[History]) -> TextTable:
     rows = []
+    names = without_classes(each.job for each in answer.result)
     for each in answer.result:
         schema = [*(f"+{name}" for name in each.columns_added), *(f"-{name}" for name in each.columns_removed)]
         schema += [f"{name}:{old}->{new}" for name, old, new in each.columns_changed]
-        inputs = ", ".join(read.label for read in each.inputs)
-        job = f"{each.job} <- {inputs}" if inputs else each.job
+        inputs = ", ".join(short_id(read.label) for read in each.inputs)
+        job = f"{names[each.job]} <- {inputs}" if inputs else names[each.job]
         count = "" if each.rows is None else f"{each.rows:,}"
         rows.append((shown_time(each.time), each.version, each.change, count, " ".join(schema), job))
     columns = (

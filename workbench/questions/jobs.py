@@ -9,6 +9,7 @@ from typing import Annotated
 
 import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows
+from openlineage_pyspark.workbench.model.short_names import without_classes
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import LateAt, time_or_now
@@ -54,13 +55,14 @@ class JobRow:
 
 
 def _table(answer: Answer[Rows[JobRow]]) -> TextTable:
+    names = without_classes(each.name for each in answer.result)
     rows = [
-        (each.namespace, f"{each.runs:,}", each.last_state, shown_time(each.last_started), each.name)
+        (each.namespace, f"{each.runs:,}", each.last_state, shown_time(each.last_started), names[each.name])
         for each in answer.result
     ]
     columns = (
         *(TableColumn("namespace"), TableColumn("runs", right=True), TableColumn("last")),
-        *(TableColumn("began", TIME_WIDTH), TableColumn("job")),
+        *(TableColumn("began", TIME_WIDTH), TableColumn("job", wrap=True)),
     )
     return TextTable(columns, rows)
 

@@ -1,5 +1,5 @@
 """
-What is reached, as text: a table, CSV, and pictures.
+What is reached, as text: a tree, a table, CSV, and pictures.
 
 Mermaid, which GitHub draws in Markdown, and DOT show versions and jobs as they were asked for; all else is drawn as a
 graph.
@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.model.short_names import shortest
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.diagrams import Arrow, Box, Picture, dot, mermaid, picture_of_graph
 from openlineage_pyspark.workbench.pictures.plain import csv_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
+from openlineage_pyspark.workbench.questions.reach_tree import nothing_of, outline_of_reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +28,7 @@ def table_of_reach(answer: Answer[LinkedNodes]) -> TextTable:
     found = answer.result
     kinds = {node.kind for node in found.all_nodes}
     how = _HOWS["version" if "version" in kinds else "column" if "column" in kinds else "dataset"]
-    jobs = found.job_labels
+    jobs = shortest((link.job_namespace, link.job) for link in found.links)
     rows = [
         (
             str(link.depth),
@@ -41,13 +43,7 @@ def table_of_reach(answer: Answer[LinkedNodes]) -> TextTable:
     columns = [TableColumn("depth", right=True), *names, TableColumn("job", 12)]
     if how is not _HOWS["dataset"]:
         columns.insert(3, TableColumn("how", 12, cut_end=True))
-    return TextTable(columns, rows, _nothing(answer))
-
-
-def _nothing(answer: Answer[LinkedNodes]) -> str:
-    if answer.question == "between":
-        return f"no way leads from {answer.arguments['source']} to {answer.arguments['target']}"
-    return f"nothing in the store is {answer.question} of {answer.result.start.label}"
+    return TextTable(columns, rows, nothing_of(answer))
 
 
 def _label(node: AnswerNode, kinds: set[str]) -> str:
@@ -106,7 +102,8 @@ def picture_of_answer(answer: LinkedNodes) -> Picture:
 
 
 REACH_WRITERS: dict[str, Writer] = {
-    "text": table_of_reach,
+    "text": outline_of_reach,
+    "table": table_of_reach,
     "csv": csv_of_reach,
     "markdown": lambda answer: table_of_reach(answer).to_markdown(),
     "mermaid": lambda answer: mermaid(picture_of_reach(answer)),

@@ -11,6 +11,7 @@ import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.events.read import ENDS
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.short_names import without_classes
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
@@ -67,10 +68,11 @@ class RunRow:
 
 def _table(answer: Answer[Rows[RunRow]]) -> TextTable:
     rows = []
+    names = without_classes(each.job for each in answer.result)
     for each in answer.result:
         took = "" if each.seconds is None else f"{each.seconds:,.1f} s"
         state = each.state if each.state in ENDS else _NO_END
-        rows.append((shown_time(each.started), state, took, each.run_id, each.job))
+        rows.append((shown_time(each.started), state, took, each.run_id, names[each.job]))
         if each.error:
             rows.append(("", "", "", "", each.error.splitlines()[0]))
     columns = (

@@ -319,16 +319,25 @@ def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:
 def _near(tables: QueriedTables, text: str) -> tuple[str, ...]:
     """Return the columns that have this name, and names that come near."""
     every = datasets(tables, (row[0] for row in tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")))
-    having = tables.query(
-        "SELECT DISTINCT i.dataset_id, c.column_name FROM told_column c "
-        "JOIN dataset_identity i ON i.name_id = c.name_id WHERE lower(c.column_name) = lower(?)",
-        (text,),
-    )
-    columns = sorted(f"{every[id_].label}.{column}" for id_, column in having if id_ in every)
+    columns = _columns_called(tables, every, text)
     labels = [each.label for each in every.values()]
     # What comes after a dot may be a column of one that comes near.
     table, _, column = text.rpartition(".")
     found = dict.fromkeys([*columns[:_SHOWN], *nearest(text, labels)])
     if not found and table and column:
         found = dict.fromkeys(nearest(table, labels))
+    if not found:
+        # Nothing is called nearly so but perhaps a column.
+        names = nearest(text, (row[0] for row in tables.query("SELECT DISTINCT column_name FROM told_column")))
+        found = dict.fromkeys(each for name in names for each in _columns_called(tables, every, name)[:1])
     return tuple(found)
+
+
+def _columns_called(tables: QueriedTables, every: dict[int, DatasetName], name: str) -> list[str]:
+    """Return the columns that have a name, with their datasets."""
+    having = tables.query(
+        "SELECT DISTINCT i.dataset_id, c.column_name FROM told_column c "
+        "JOIN dataset_identity i ON i.name_id = c.name_id WHERE lower(c.column_name) = lower(?)",
+        (name,),
+    )
+    return sorted(f"{every[id_].label}.{column}" for id_, column in having if id_ in every)

@@ -139,4 +139,5 @@ def test_a_table_for_people_names_the_use_and_the_writers(filled: Fill) -> None:
         "  counts.n        unused    2026-01-01 00:03:00  2026-01-01 00:03:00  count",
         "  orders.name     unused    2026-01-01 00:02:00  2026-01-01 00:02:00  clean",
         "  orders-out.key  exported  2026-01-01 00:04:00  2026-01-01 00:04:00  export",
+        "3 unused names; complete; last seen 2026-01-01 00:04:00",
     ]

@@ -1,0 +1,264 @@
+"""The page as an explorer: the first picture, groups, hops, edges, and panels that say what the store answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from openlineage_pyspark.command.main import main
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, Edge, Graph, JobNode
+from openlineage_pyspark.workbench.model.kinds import Kind
+from openlineage_pyspark.workbench.questions.graph import with_diagnostics
+from openlineage_pyspark.workbench.store_api import Store
+from selenium.webdriver.common.keys import Keys
+from support.large_graph import large_graph
+from support.lineage_events import taken
+from support.lineage_paths import path
+from support.shop import shop
+from workbench.page.test_browser import press
+
+pytestmark = pytest.mark.browser
+PAGE = Path(__file__).parents[3] / "workbench" / "page"
+
+_BOXES = "return [...page.picture.boxes.values()].map((box) => page.lineage.label(box.id)).sort()"
+_LINKS = """
+return page.picture.flows.map(({ends, count}) => [...ends.map((id) => page.lineage.label(id)), count]).sort()
+"""
+_ITEMS = "return [...document.querySelectorAll('#panel .edge-item')].map((each) => each.innerText.split('\\n')[0])"
+_CLICK_ON = """
+const all = document.querySelectorAll("#canvas [data-id]");
+all[arguments[0]]?.dispatchEvent(new MouseEvent('click', {bubbles: true}))
+"""
+_AXE = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
+  .then(({violations, passes}) =>
+    done([violations.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((each) => each.html)}`), passes.length]));
+"""
+
+
+def tables(names: list[str], *links: tuple[str, str]) -> Graph:
+    """Return tables of a column each, and a job for each link between them."""
+    nodes = {name: DatasetNode("lake", name, name) for name in names}
+    columns = {name: ColumnNode(node.id, "x") for name, node in nodes.items()}
+    jobs, edges = [], []
+    for source, target in links:
+        job = JobNode("n", f"app.{source}_{target}")
+        jobs.append(job)
+        edges += [Edge(nodes[source].id, job.id, job=job.id), Edge(job.id, nodes[target].id, job=job.id)]
+        edges.append(Edge(columns[source].id, columns[target].id, (path("IDENTITY"),), job.id))
+    return Graph((*nodes.values(), *columns.values(), *jobs), tuple(edges))
+
+
+LAYERS = tables(
+    ["raw.a", "raw.b", "gold.fact.c", "gold.fact.d", "gold.dim.e"],
+    ("raw.a", "gold.fact.c"),
+    ("raw.b", "gold.fact.c"),
+    ("raw.b", "gold.fact.d"),
+    ("gold.fact.d", "gold.dim.e"),
+)
+
+
+def test_the_first_picture_is_whole_and_can_be_read(seen) -> None:
+    for graph in (LAYERS, large_graph(300), large_graph(2000)):
+        seen.open(graph)
+        assert seen.script("return page.view.scale >= 0.62")
+        note = seen.script("return document.getElementById('note').hidden")
+        width, height = seen.rectangle("#canvas")[2:]
+        assert note
+        right, bottom = seen.script(
+            "const {x, y, scale} = page.view; return [x + page.picture.width * scale, y + page.picture.height * scale]"
+        )
+        assert (right <= width + 1, bottom <= height + 1) == (True, True)
+
+
+def test_groups_sum_their_links_and_unfold_and_fold(seen) -> None:
+    seen.open(LAYERS, "#level=tables&jobs=0&groups=1")
+    assert seen.script(_BOXES) == ["gold", "raw"]
+    assert seen.script(_LINKS) == [["raw", "gold", 3]]
+
+    seen.click('#canvas .group[aria-label^="Group gold"]')
+    assert seen.script(_BOXES) == ["dim", "fact", "raw"]
+    assert seen.script(_LINKS) == [["fact", "dim", 1], ["raw", "fact", 3]]
+    assert seen.panel.startswith("Group gold\n\n3 tables in 2 groups.")
+    seen.click('#panel button[data-how="open"]')
+    assert seen.script(_BOXES) == ["gold", "raw"]
+
+    seen.click('#canvas .group[aria-label^="Group raw"]')
+    assert seen.script(_BOXES) == ["gold", "raw.a", "raw.b"]
+    assert seen.address == "#level=tables&jobs=0&groups=1&open=raw"
+
+
+def test_a_group_is_unfolded_by_keys_and_says_so(seen) -> None:
+    seen.open(LAYERS, "#level=tables&jobs=0&groups=1")
+    assert seen.script("return document.querySelector('#canvas .group').getAttribute('aria-expanded')") == "false"
+    seen.script("page.take([...page.picture.boxes.keys()].find((id) => page.lineage.label(id) === 'raw'))")
+    press(seen, Keys.ENTER)
+    assert seen.script(_BOXES) == ["gold", "raw.a", "raw.b"]
+
+
+def test_jobs_can_be_hidden_and_lines_between_columns_stay(seen) -> None:
+    seen.open(LAYERS, "#level=columns&jobs=0")
+    assert (seen.jobs, len(seen.tables)) == ([], 5)
+    assert seen.script("return document.querySelectorAll('#canvas .edge').length") == 4
+
+
+def test_a_click_shows_what_lies_one_hop_further(seen) -> None:
+    seen.open(LAYERS, "#focus=raw.a&depth=1&level=tables")
+    assert seen.tables == ["gold.fact.c", "raw.a"]
+    seen.click("#canvas .hop[data-grow^='<'] circle")
+    assert seen.tables == ["gold.fact.c", "raw.a", "raw.b"]
+    seen.click("#canvas .hop[data-grow^='>'] circle")
+    assert seen.tables == ["gold.fact.c", "gold.fact.d", "raw.a", "raw.b"]
+    address = seen.address
+    assert seen.open(LAYERS, address).tables == ["gold.fact.c", "gold.fact.d", "raw.a", "raw.b"]
+
+
+def test_a_line_says_what_it_is_when_it_is_pointed_at_and_clicked(seen) -> None:
+    seen.open(LAYERS, "#level=columns&jobs=0")
+    titles = "return [...document.querySelectorAll('#canvas .line title')].map((each) => each.textContent).sort()"
+    assert seen.script(titles)[0] == "gold.fact.d.x → gold.dim.e.x\ncopied"
+    seen.click("#canvas .line .hit")
+    assert seen.panel.startswith("Edge\n")
+    seen.open(LAYERS, "#level=tables&jobs=0&groups=1").click("#canvas .line .hit")
+    assert seen.panel.splitlines()[0] == "Link"
+    assert "3 links" in seen.panel
+    assert seen.panel.count("by app.") == 3
+
+
+def test_title_and_heading_name_the_application(seen, first) -> None:
+    seen.open(LAYERS)
+    heading = "return [document.title, document.querySelector('h1').textContent]"
+    assert seen.script(heading) == ["app, lineage", "app: lineage"]
+    seen.open(first).click_on("Column", "daily.total")
+    assert seen.script(heading) == ["daily.total - shop, lineage", "shop: lineage"]
+
+
+def test_a_comparison_opens_at_its_changes(seen, first, second) -> None:
+    seen.open(second, before=first)
+    assert seen.tables == ["clean", "daily", "guessed", "new", "report", "shop.orders", "slow", "wide"]
+    before = tables(["a", "b", "c", "d"], ("a", "b"), ("c", "d"))
+    after = tables(["a", "b", "c", "d", "e"], ("a", "b"), ("c", "d"), ("d", "e"))
+    seen.open(after, before=before)
+    assert seen.tables == ["c", "d", "e"]
+    seen.click("#all")
+    assert seen.tables == ["a", "b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize("column", ["daily.total", "clean.amount", "guessed.score", "shop.orders.id", "clean.day"])
+def test_the_panel_of_a_column_says_what_the_store_answers(seen, tmp_path: Path, column: str) -> None:
+    taken(tmp_path / "s.db", shop())
+    with Store.open(tmp_path / "s.db") as store:
+        graph = with_diagnostics(store.graph())
+        answers = {way: getattr(store, way)(column).result for way in ("upstream", "downstream")}
+    told = {
+        (link.source.label, link.target.label + (" (every row)" if link.target.kind == "dataset" else ""))
+        for answer in answers.values()
+        for link in answer.links
+    }
+
+    seen.open(graph, "#indirect=1").script(f"page.go(page.lineage.find('{column}')[0])")
+
+    while seen.script(
+        "const more = [...document.querySelectorAll('#panel button')].find((each) => "
+        "each.textContent === 'more' && !each.hidden); more?.click(); return Boolean(more)"
+    ):
+        pass
+    items = seen.script(_ITEMS)
+    assert {tuple(item.split(" → ")) for item in items} == told
+
+
+def test_a_table_says_by_what_it_is_made_and_how_many_rows_it_has(seen, tmp_path: Path) -> None:
+    events = shop()
+    events[3]["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": 1234}}
+    file, page = tmp_path / "e.ndjson", tmp_path / "p.html"
+    file.write_text("".join(json.dumps(each) + "\n" for each in events), encoding="utf-8")
+    assert main(["view", str(file), "-o", str(page)]) == 0
+    seen.chrome.get(f"{page.as_uri()}#lit=daily")
+    assert seen.settled().script("return document.querySelector('#panel .sentence').textContent") == (
+        "Made by shop.daily, ✓ COMPLETE 2026-01-01 00:04:00Z (60.0 s) from 1 table; "
+        "read by 3 jobs, 3 tables made from it. Last written: 1,234 rows."
+    )
+
+
+def test_a_column_says_that_its_values_are_masked_on_each_path_into_it(seen) -> None:
+    node = [DatasetNode("lake", name, name) for name in ("people", "hashed", "plain")]
+    mail, key, both = (ColumnNode(each.id, "mail", "string") for each in node)
+    hidden = attrs.evolve(path("TRANSFORMATION"), kind=Kind("DIRECT", "TRANSFORMATION", masking=True))
+    edges = (Edge(mail.id, key.id, (hidden,)), Edge(mail.id, both.id, (hidden, path("IDENTITY"))))
+    seen.open(Graph((*node, mail, key, both), edges))
+    types = "return [...document.querySelectorAll('#canvas .row .type')].map((each) => each.textContent).sort()"
+    assert seen.script(types) == ["string", "string", "string, masked"]
+    seen.click_on("Column", "people.mail")
+    assert "computed, masked" in seen.panel
+
+
+def test_what_is_called_so_is_found_before_what_is_part_of_it(seen) -> None:
+    node = DatasetNode("lake", "bronze.rates", "bronze.rates")
+    columns = [ColumnNode(node.id, name) for name in ("product", "ratio", "rated")]
+    seen.open(Graph((node, *columns), ()))
+    press(seen, "/", "rat")
+    found = "return [...document.querySelectorAll('#results bdi')].map((each) => each.textContent)"
+    assert seen.script(found) == ["bronze.rates", *("bronze.rates.ratio", "bronze.rates.rated"), "bronze.rates.product"]
+
+
+HARD = {
+    "one table": tables(["t"]),
+    "cycle": tables(["a", "b", "c"], ("a", "b"), ("b", "c"), ("c", "a"), ("a", "a")),
+    "two thousand columns": Graph(
+        (DatasetNode("lake", "t", "t"), *(ColumnNode("dataset|lake|t", f"c{number}") for number in range(2000))), ()
+    ),
+    "right to left": tables(["שלום.עולם", "مرحبا.العالم\u202e"], ("שלום.עולם", "مرحبا.العالم\u202e")),
+    "long": tables(["s." + "n" * 400, "x" * 400 + ".t"], ("s." + "n" * 400, "x" * 400 + ".t")),
+    "markup": tables(["<b>.<i>x</i>", "__proto__.constructor", "a\nb.c\nd"], ("<b>.<i>x</i>", "__proto__.constructor")),
+    "dots alone": tables(["...", ".", "/", "a//b/"], ("...", ".")),
+}
+
+
+@pytest.mark.parametrize("graph", HARD.values(), ids=HARD.keys())
+@pytest.mark.parametrize("address", ["", "#groups=1&level=tables&jobs=0", "#level=columns"])
+def test_hard_graphs_are_shown_and_all_that_is_in_them_can_be_clicked(seen, graph: Graph, address: str) -> None:
+    seen.open(graph, address)
+    assert seen.script("return page.picture.boxes.size") > 0
+    for number in range(min(8, seen.script("return document.querySelectorAll('#canvas [data-id]').length"))):
+        seen.script(_CLICK_ON, number)
+        seen.settled()
+    assert seen.script("return document.querySelectorAll('#canvas b, #canvas i, #panel b, #panel i').length") == 0
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Give the script of axe-core, which npm brings."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("there is no npm, which brings axe-core")
+    folder = tmp_path_factory.mktemp("axe")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(PAGE / name, folder)
+    install = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent", "--prefer-offline"]
+    done = subprocess.run(install, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ})
+    if done.returncode:
+        pytest.skip(f"npm can't install axe-core: {done.stderr.strip()[:300]}")
+    return (folder / "node_modules/axe-core/axe.min.js").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing(seen, first, second, axe: str) -> None:
+    def found(graph: Graph, address: str = "", **more: Any) -> list[str]:
+        seen.open(graph, address, **more)
+        seen.script(axe)
+        violations, passed = seen.chrome.execute_async_script(_AXE)
+        assert passed > 15
+        return list(violations)
+
+    assert found(first) == []
+    assert found(first, "#lit=daily.total&indirect=1") == []
+    assert found(LAYERS, "#groups=1&level=tables&jobs=0") == []
+    assert found(LAYERS, "#focus=raw.a&depth=1") == []
+    assert found(second, before=first) == []
