@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Kind, compose
+from openlineage_pyspark.facets.sql_names import field_name, quoted_name
 from openlineage_pyspark.facets.trace.composed import Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
-from openlineage_pyspark.facets.trace.texts import quoted_name, readable_names
+from openlineage_pyspark.facets.trace.texts import readable_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -138,7 +139,7 @@ class PartColumns:
     @functools.cached_property
     def _trace(self) -> Trace:
         # Most lineage is never asked for its graph, and to prepare a trace takes a walk through the whole plan.
-        return Trace(self._plan, stops=self._parts)
+        return Trace(self._plan, stops=self._parts, fields=self._found.fields)
 
     @functools.cached_property
     def _composer(self) -> Composer:
@@ -246,7 +247,7 @@ class PartColumns:
         """Return a column of a CTE, a view or a subquery; None for one of a leaf."""
         if origin.operator not in self._parts:
             return None
-        return self._trace.label(origin.operator), self._name(origin)
+        return self._trace.label(origin.operator), self._name(origin.column)
 
     def _passing(self, origin: Origin, last: Step | None, target: Place | None) -> tuple[str, ...]:
         """Return the CTEs, views and subqueries between a column and the next one, or the top of the plan."""
@@ -268,7 +269,7 @@ class PartColumns:
 
     def _name(self, origin: Origin) -> str:
         known = self._plan.attributes.get(origin.id)
-        return known.name if known is not None else ""
+        return field_name(known.name, origin.path) if known is not None else ""
 
 
 def _states(sources: Sources) -> Iterator[tuple[_State, Kind, Paths]]:

@@ -7,7 +7,7 @@ Compute the lineage of a plan: inputs, outputs and the edges between their colum
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 from openlineage_pyspark.facets.commands import inserts
@@ -15,9 +15,10 @@ from openlineage_pyspark.facets.commands.registry import is_command, job_word, s
 from openlineage_pyspark.facets.commands.target import Scoped, Target, UnnamedTarget, Write, trimmed
 from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.built_in import SOURCES, relation_of
-from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Relation, Session
+from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Column, Relation, Session
 from openlineage_pyspark.facets.datasets.tables import infers_schema, permanent_view
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, schema_fields
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, inner_fields
+from openlineage_pyspark.facets.model.dataset import field as field_of_type
 from openlineage_pyspark.facets.model.lineage import (
     MOST_PATHS,
     Certainty,
@@ -44,11 +45,12 @@ from openlineage_pyspark.facets.model.plan import (
 )
 from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.model.variables import VariableName, VariableWrite, variable_of, variable_writes
+from openlineage_pyspark.facets.sql_names import field_name, quoted_name
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, called_codes, known_type
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Paths, Sources, Trace
-from openlineage_pyspark.facets.trace.texts import quoted_name, readable_names, whole_text
+from openlineage_pyspark.facets.trace.texts import readable_names, whole_text
 
 SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
@@ -116,6 +118,7 @@ class PlanLineage:
         streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or
             generates its rows, or has no new data in this micro-batch.
         variables: the variables of SQL that it sets, declares or drops, with what they now hold.
+        fields: whether fields of stored structs are sources of their own.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -133,6 +136,7 @@ class PlanLineage:
     code: Mapping[str, int] = attrs.Factory(dict)
     streamed: tuple[tuple[Identifier, ...], ...] = ()
     variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
+    fields: bool = False
 
 
 @attrs.frozen
@@ -147,6 +151,7 @@ class EarlierPlans:
         texts: exprId -> its composed text.
         wordings: exprId -> what the expressions of its plan say.
         variables: variable of SQL -> what an earlier statement has set it to.
+        columns: the exprIds that are a column as it is: a field of them is that field of the column.
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
@@ -155,6 +160,7 @@ class EarlierPlans:
     texts: Mapping[int, str] = attrs.Factory(dict)
     wordings: Mapping[int, Wording] = attrs.Factory(dict)
     variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
+    columns: frozenset[int] = frozenset()
 
 
 def lineage_of_plan(
@@ -165,6 +171,7 @@ def lineage_of_plan(
     is_command: bool = False,
     paths: bool = False,
     composed: bool = True,
+    fields: bool = False,
 ) -> PlanLineage:
     """
     Return what a plan reads, what it writes, and the lineage between them.
@@ -177,11 +184,12 @@ def lineage_of_plan(
         paths: whether each influence says which operators it passes (`Way.operators`), and not only those that are not
             certain.
         composed: whether descriptions are in terms of the columns of sources, and not of the last step.
+        fields: whether a field of a stored struct is a source of its own, as `address.city`, and not its column.
 
     Returns:
         The lineage; `gaps` names everything without a rule, and what was assumed instead.
     """
-    analysis = _Analysis(plan, session, memory or EarlierPlans(), paths=paths, composed=composed)
+    analysis = _Analysis(plan, session, memory or EarlierPlans(), paths=paths, composed=composed, fields=fields)
     return analysis.plan_lineage(is_command=is_command)
 
 
@@ -200,6 +208,8 @@ class _Leaves:
         self.remembered_rows: dict[int, RememberedKinds] = {}
         self.remembered_wording = Wording()
         self._remembered_texts: dict[int, str] = {}
+        self._as_columns: set[int] = set()
+        self._names_of_columns: dict[int, frozenset[str]] = {}
         rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.class_name == LOGICAL_RDD)
         self._by_rdd: dict[Value, list[int]] = {
             rdd: ids for rdd, ids in rdds if rdd is not None and self._are_remembered(ids)
@@ -230,10 +240,44 @@ class _Leaves:
         self.relations[at] = found
         rows: dict[SourceField, dict[Kind, list[Way]]] = {}
         for column in found.rows:
-            rows.setdefault((column.dataset, column.name), {})[column.kind] = [Way()]
+            rows.setdefault((column.dataset, column.name), {})[column.kind] = [Way(certainty=found.certainty)]
         if rows:
             self.remembered_rows[at] = rows
         return found
+
+    def field(self, column: Column, origin: Origin) -> tuple[str, Kind]:
+        """
+        Return the name of a source, and how it is taken from what a leaf reads there.
+
+        A field is told apart from its column only if its name can't be that of another column of the table.
+
+        Args:
+            column: the column of a dataset that a leaf's attribute is read from.
+            origin: the attribute, or a field of it.
+        """
+        if not origin.path:
+            return column.name, column.kind
+        name = field_name(column.name, origin.path)
+        if column.kind is Kind.IDENTITY and name.casefold() not in self._column_names(origin.operator):
+            return name, column.kind
+        return column.name, compose(Kind.TRANSFORMATION, column.kind)
+
+    def remembered_field(self, field: SourceField, origin: Origin) -> tuple[SourceField, Kind]:
+        """Return the source that an earlier plan had for an attribute, or for a field of it, and how it is taken."""
+        if not origin.path:
+            return field, Kind.IDENTITY
+        if origin.id not in self._as_columns:
+            return field, Kind.TRANSFORMATION
+        name, kind = self.field(Column(*field), origin)
+        return (field[0], name), kind
+
+    def _column_names(self, at: int) -> frozenset[str]:
+        """Return the names of the columns of all datasets that a leaf reads, in lower case."""
+        known = self._names_of_columns.get(at)
+        if known is None:
+            names = (field.name.casefold() for each in self.relation(at).datasets for field in each.fields)
+            known = self._names_of_columns[at] = frozenset(names)
+        return known
 
     def add(self, dataset: Dataset) -> None:
         """Add a dataset that the plan reads, or what else is known of one."""
@@ -256,8 +300,9 @@ class _Leaves:
     def source_name(self, origin: Origin) -> str:
         """Return the text for a column of a leaf: the name of its table and its own name."""
         relation = self.relation(origin.operator)
-        if origin.id in self._remembered_texts:
-            return self._remembered_texts[origin.id]
+        made = self._remembered_texts.get(origin.id) or relation.texts.get(origin.id)
+        if made:
+            return made
         columns = relation.columns.get(origin.id, ())
         if len(columns) != 1 or columns[0].kind is not Kind.IDENTITY:
             known = self._plan.attributes.get(origin.id)
@@ -281,6 +326,8 @@ class _Leaves:
         datasets = {d.identifier: d for i in ids for d in self._memory.datasets[i]}
         for output, id_ in zip(operator.output, ids, strict=True):
             self.remembered[output.id] = self._memory.sources.get(id_, {})
+            if id_ in self._memory.columns:
+                self._as_columns.add(output.id)
             if id_ in self._memory.texts:
                 self._remembered_texts[output.id] = self._memory.texts[id_]
             rows = self._memory.rows.get(id_, {})
@@ -315,11 +362,14 @@ class _Leaves:
 
 
 class _Analysis:
-    def __init__(self, plan: Plan, session: Session, memory: EarlierPlans, *, paths: bool, composed: bool) -> None:
+    def __init__(
+        self, plan: Plan, session: Session, memory: EarlierPlans, *, paths: bool, composed: bool, fields: bool
+    ) -> None:
         self.plan = plan
         self.paths = paths
         self.session = session
-        self.trace = Trace(plan)
+        self.trace = Trace(plan, fields=fields)
+        self._tells_fields = fields
         self.leaves = _Leaves(plan, session, memory)
         # Nothing that it calls refers to it: in a cycle, the plan would wait for a full collection of the garbage.
         self._composer = Composer(self.trace, self.leaves.source_name)
@@ -374,6 +424,7 @@ class _Analysis:
             code=self._code(reached),
             streamed=self._streamed(streamed) if streamed is not None else (),
             variables={each.name: self._variable(each) for each in variables},
+            fields=self._tells_fields,
         )
 
     def _remark_targets(self, sinks: Sequence[int], found: Sequence[Target]) -> bool:
@@ -480,7 +531,10 @@ class _Analysis:
         _leave_out_generated(rows, sources)
         for part in write.influences:
             self._join(rows, self.trace.expression(part.scope, part.value, part.kind, command))
-        columns += [n for c in write.columns for n in self._nested(c.name, c.values, command)]
+        taken = {column.name.casefold() for column in write.columns}
+        nested = (each for column in write.columns for each in self._nested(column.name, column.values, command))
+        # A column may have the dotted name of a field.
+        columns += [each for each in nested if each.name.casefold() not in taken]
         return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows), self._wording))
 
     def _changed(self, write: Write) -> dict[str, dict[Origin, None]]:
@@ -510,38 +564,35 @@ class _Analysis:
         return rows
 
     def _nested(self, name: str, values: tuple[Scoped, ...], command: int) -> list[OutputColumn]:
-        """Return an output column for each field of a struct that the plan itself builds."""
+        """Return an output column for each field of a struct: one that the plan builds, or any if all are told."""
         if len(values) != 1 or len(values[0].scope) != 1:
             return []
-        struct = known_type(self.plan, values[0].value)
-        fields = schema_fields(struct) if isinstance(struct, str) and struct.startswith('{"type":"struct"') else ()
-        return self._fields(name, fields, functools.partial(self._found_in, values[0], command), ())
+        type_ = known_type(self.plan, values[0].value)
+        if not isinstance(type_, str) or not type_.startswith("{"):
+            return []
+        return list(self._fields(field_of_type(name, type_), functools.partial(self._found_in, values[0], command), ()))
 
     def _fields(
-        self, name: str, fields: tuple[Field, ...], found_in: Callable[[Path], SourceKinds], path: Path
-    ) -> list[OutputColumn]:
+        self, column: Field, found_in: Callable[[Path], SourceKinds], path: Path, at: Field | None = None
+    ) -> Iterator[OutputColumn]:
         """
-        Return an output column for each field of a struct; none if a source stores the struct as it is.
+        Yield an output column for each field of a struct.
 
         Args:
-            name: the name of the struct.
-            fields: its fields.
+            column: the column.
             found_in: returns the sources of what lies behind a path in the column.
             path: the path of the struct.
+            at: the struct, unless it is the column itself.
         """
-        if not fields:
-            return []
-        whole = found_in(path)
-        parts = [found_in((*path, field.name)) for field in fields]
-        # A field that is read from a stored struct has the whole struct as its source, and never as IDENTITY.
-        if all(part.keys() == whole.keys() and not any(Kind.IDENTITY in k for k in part.values()) for part in parts):
-            return []
-        columns: list[OutputColumn] = []
-        for field, part in zip(fields, parts, strict=True):
-            columns.append(OutputColumn(f"{name}.{field.name}", _edges(part)))
-            if field.type == "struct":
-                columns += self._fields(f"{name}.{field.name}", field.fields, found_in, (*path, field.name))
-        return columns
+        at = column if at is None else at
+        # Without sources of fields, those of structs in an array are not told apart either.
+        fields = inner_fields(at) if self._tells_fields or at.type == "struct" else ()
+        parts = [found_in((*path, each.name)) for each in fields]
+        if not self._tells_fields and _is_stored(found_in(path), parts):
+            return
+        for each, part in zip(fields, parts, strict=True):
+            yield OutputColumn(field_name(column.name, (*path, each.name)), _edges(part))
+            yield from self._fields(column, found_in, (*path, each.name), each)
 
     def _found_in(self, part: Scoped, command: int, path: Path) -> SourceKinds:
         """Return the sources of a field of what a command sets a column to."""
@@ -629,27 +680,29 @@ class _Analysis:
             columns = relation.columns.get(origin.id, ())
             remembered = leaves.remembered.get(origin.id, {})
             for kind, paths in kinds.items():
-                ways = self._ways(kind, paths, origin, opaque=bool(relation.opaque))
+                ways = self._ways(kind, paths, origin, relation)
                 for column in columns:
-                    here = compose(kind, column.kind)
-                    self._add(found, (column.dataset, column.name), here, ways)
+                    name, inner = leaves.field(column, origin) if origin.path else (column.name, column.kind)
+                    self._add(found, (column.dataset, name), compose(kind, inner), ways)
                 for field, earlier in remembered.items():
+                    source, taken = leaves.remembered_field(field, origin)
                     for inner, before in earlier.items():
                         both = (first.then(way) for first in before for way in ways)
-                        self._add(found, field, compose(kind, inner), both)
+                        self._add(found, source, compose(compose(kind, taken), inner), both)
                 if len(paths) > MOST_PATHS and (self.paths or kind is not Kind.IDENTITY):
                     self._left_out |= dict.fromkeys((column.dataset, column.name) for column in columns)
                     self._left_out |= dict.fromkeys(remembered)
 
-    def _ways(self, kind: Kind, paths: Paths, origin: Origin, *, opaque: bool) -> list[Way]:
-        """Return the ways of some paths, as far as they are kept."""
+    def _ways(self, kind: Kind, paths: Paths, origin: Origin, relation: Relation) -> list[Way]:
+        """Return the ways of some paths from a column of a relation, as far as they are kept."""
         found = []
+        least = min(relation.certainty, Certainty.OPAQUE) if relation.opaque else relation.certainty
         for last in paths[:MOST_PATHS]:
-            certainty = last.least if last is not None else Certainty.EXACT
-            if opaque:
-                certainty = min(certainty, Certainty.OPAQUE)
+            certainty = min(last.least, least) if last is not None else least
             wanted = self.paths or certainty is not Certainty.EXACT
             text = self._text(kind, last, origin)
+            if text == "":
+                text = relation.texts.get(origin.id, "")
             operators = self.trace.path(origin, last) if wanted else ()
             found.append(Way(operators, last, certainty, text))
         return found
@@ -701,12 +754,19 @@ def _rdd_id(operator: Operator) -> Value:
     return None if rdd is None else rdd.values.get("id")
 
 
+def _is_stored(whole: SourceKinds, fields: Sequence[SourceKinds]) -> bool:
+    """Return whether a source stores a struct as it is: each field has the whole as its source, never as IDENTITY."""
+    return all(each.keys() == whole.keys() and not any(Kind.IDENTITY in k for k in each.values()) for each in fields)
+
+
 def _without_copies(sources: Sources, own: set[int]) -> Sources:
     """Return sources without the values that are copies of the attributes with some exprIds."""
-    if not any(origin.id in own and Kind.IDENTITY in kinds for origin, kinds in sources.items()):
+    copied = {origin for origin, kinds in sources.items() if origin.id in own and not origin.path}
+    copied = {origin for origin in copied if Kind.IDENTITY in sources[origin]}
+    if not copied:
         return sources
     return {
-        origin: {kind: paths for kind, paths in kinds.items() if kind is not Kind.IDENTITY or origin.id not in own}
+        origin: {kind: paths for kind, paths in kinds.items() if kind is not Kind.IDENTITY or origin not in copied}
         for origin, kinds in sources.items()
     }
 

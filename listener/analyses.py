@@ -67,6 +67,7 @@ class Analyses:
         paths: bool = False,
         place: Callable[[str], str] = lambda _site: "",
         composed: bool = True,
+        fields: bool = False,
     ) -> None:
         """
         Start with nothing remembered.
@@ -79,7 +80,9 @@ class Analyses:
             paths: whether each influence says which operators it passes.
             place: shortens the line of Python that made an expression; by default it is left out.
             composed: whether descriptions are in terms of the columns of sources.
+            fields: whether fields of stored structs are sources of their own.
         """
+        self._fields = fields
         self._place = place
         self._metastore = metastore
         self._paths = paths
@@ -147,7 +150,15 @@ class Analyses:
         memory = EarlierPlans(self._datasets, self._sources, self._rows, self._texts, self._wordings, self._variables)
         session = session_settings_of(plan, self._metastore, self._trimming, views=self._views)
         session = attrs.evolve(session, tables=self._tables)
-        return lineage_of_plan(plan, session, memory, is_command=is_command, paths=self._paths, composed=self._composed)
+        return lineage_of_plan(
+            plan,
+            session,
+            memory,
+            is_command=is_command,
+            paths=self._paths,
+            composed=self._composed,
+            fields=self._fields,
+        )
 
     def _learn(self, plan_lineage: PlanLineage) -> None:
         """

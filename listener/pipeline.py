@@ -105,6 +105,7 @@ class Pipeline:
             paths=options.steps == "all",
             place=self._place,
             composed=options.descriptions == "composed",
+            fields=options.struct_fields,
         )
         self._runs = Runs(application)
 

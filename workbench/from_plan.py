@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.facets.model.dataset import fields_of
+from openlineage_pyspark.facets.model.dataset import fields_of, inner_fields
 from openlineage_pyspark.facets.model.plan import (
     CTE_DEFINITION,
     SUBQUERY_ALIAS,
@@ -14,6 +14,7 @@ from openlineage_pyspark.facets.model.plan import (
     OperatorRef,
 )
 from openlineage_pyspark.facets.part_columns import PassingEdge
+from openlineage_pyspark.facets.sql_names import field_name
 from openlineage_pyspark.workbench.model.chains import Segment, paths_of
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
@@ -159,7 +160,10 @@ def _dataset(dataset: Dataset, label: Callable[[Identifier], str]) -> DatasetNod
 def _columns(datasets: Iterable[Dataset], outputs: Outputs) -> Iterator[ColumnNode]:
     """Yield the columns of the schemas in their order, then those that edges alone name."""
     for dataset in datasets:
-        yield from _fields(_id(dataset.identifier), "", dataset.fields)
+        for field in dataset.fields:
+            if field.name:
+                yield ColumnNode(_id(dataset.identifier), field.name, field.type)
+            yield from _fields(_id(dataset.identifier), field.name, (), field)
     for output, lineage in outputs:
         # Without a name, a column would have the id of its dataset.
         for column in lineage.columns:
@@ -170,12 +174,10 @@ def _columns(datasets: Iterable[Dataset], outputs: Outputs) -> Iterator[ColumnNo
                 yield ColumnNode(_id(edge.dataset), edge.field)
 
 
-def _fields(dataset: str, prefix: str, fields: Iterable[Field]) -> Iterator[ColumnNode]:
-    for field in fields:
-        if prefix or field.name:
-            yield ColumnNode(dataset, prefix + field.name, field.type)
-        if field.type == "struct":
-            yield from _fields(dataset, f"{prefix}{field.name}.", field.fields)
+def _fields(dataset: str, column: str, path: tuple[str, ...], at: Field) -> Iterator[ColumnNode]:
+    for field in inner_fields(at):
+        yield ColumnNode(dataset, field_name(column, (*path, field.name)), field.type)
+        yield from _fields(dataset, column, (*path, field.name), field)
 
 
 def _edges(output: str, lineage: ColumnLineage, maker: _PathMaker) -> Iterator[Edge]:

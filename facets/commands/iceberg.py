@@ -21,6 +21,7 @@ from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.tables import at_location, known_table, table_key
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Identifier, Symlink
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Sql
+from openlineage_pyspark.facets.sql_names import name_parts
 
 _PROCEDURES = "org.apache.iceberg.spark.procedures."
 _CHANGING = frozenset(
@@ -34,8 +35,6 @@ _CHANGING = frozenset(
 _COPYING = {"AddFiles": "source_table", "SnapshotTable": "source_table", "MigrateTable": "table"}
 """Procedure -> the parameter with the table whose files the other table gets."""
 _READING = frozenset(("CreateChangelogView", "AncestorsOf"))
-
-_PARTS = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
 @command({LOGICAL: "Call"}, reads={"called": "#calledTable"})
@@ -101,11 +100,6 @@ def _text(sql: str | Sql | None) -> str | None:
     return re.sub(r"\\(.)", r"\1", whole[1:-1])
 
 
-def _name_parts(name: str) -> tuple[str, ...]:
-    """Return the parts of the name of a table, without backticks."""
-    return tuple(quoted.replace("``", "`") or plain for quoted, plain in _PARTS.findall(name))
-
-
 def _table(name: str, catalog: str, session: Session, location: str | None = None) -> Dataset:
     """
     Return the table with a name, as the application has used it.
@@ -116,7 +110,7 @@ def _table(name: str, catalog: str, session: Session, location: str | None = Non
         session: the session's settings.
         location: where it is, if that is known.
     """
-    parts = _name_parts(name)
+    parts = name_parts(name)
     if len(parts) > 1 and parts[0].casefold() == catalog.casefold():
         parts = parts[1:]
     return _known(catalog, ".".join(parts), session, location)
@@ -136,7 +130,7 @@ def _known(catalog: str, name: str, session: Session, location: str | None = Non
 
 def _copied(name: str, catalog: str, session: Session) -> Dataset:
     """Return the table or the files that another table gets: `parquet`.`/path`, or the name of a table."""
-    parts = _name_parts(name)
+    parts = name_parts(name)
     if len(parts) == 2 and naming.is_absolute(parts[1]):
         return at_location(parts[1], file_format=parts[0])
     if parts and parts[0].casefold() in (catalog.casefold(), "spark_catalog"):

@@ -15,6 +15,7 @@ import attrs
 import sqlglot
 from openlineage_pyspark.facets.datasets.sql_tables import NO_TABLES
 from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.sql_names import quoted_name
 from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -30,6 +31,9 @@ SourceColumns: TypeAlias = Mapping[SourceColumn, bool]
 """Source column -> whether its value arrives unchanged."""
 SourceKinds: TypeAlias = Mapping[SourceColumn, frozenset[Kind]]
 """Source column -> how it arrives."""
+_LONGEST_TEXT = 2_000
+_ODD_STRINGS = frozenset("ByteString Heredoc HexString National RawString UnicodeString".split())
+"""The classes of strings that are written in other ways than in quotes alone."""
 _SAME = frozenset((Kind.IDENTITY,))
 _MADE = frozenset((Kind.TRANSFORMATION,))
 _OF_ROWS = frozenset((Kind.FILTER, Kind.JOIN, Kind.GROUP_BY, Kind.SORT))
@@ -106,11 +110,13 @@ class ResultColumn:
         name: the name of the column, as the database spells it; None for all columns of `table`.
         kinds: the source columns, and how they arrive; None if they are not known.
         table: the table whose columns these are, under their own names; None if this is one column.
+        text: the expression, in terms of the columns of tables; empty for a column as it is, or if it is not known.
     """
 
     name: str | None
     kinds: SourceKinds | None = None
     table: str | None = None
+    text: str = ""
 
     @property
     def sources(self) -> SourceColumns | None:
@@ -149,20 +155,27 @@ class Query:
         Returns:
             For each name its sources, none for a constant; None if they are not known.
         """
+        return [item.kinds if item is not None else None for item in self._items(names)]
+
+    def texts(self, names: tuple[str, ...]) -> list[str]:
+        """Return the expression of each column of the result; empty for a column as it is, or if it is not known."""
+        return [item.text if item is not None else "" for item in self._items(names)]
+
+    def _items(self, names: tuple[str, ...]) -> list[ResultColumn | None]:
         items = self.items
         wild = [at for at, item in enumerate(items) if item.table is not None]
         fits = len(names) >= len(items) - 1 if wild else len(names) == len(items)
         if not self.whole or len(wild) > 1 or not fits:
-            by_name = {item.name.lower(): item.kinds for item in items if item.name is not None}
+            by_name = {item.name.lower(): item for item in items if item.name is not None}
             return [by_name.get(name.lower()) for name in names]
         before = wild[0] if wild else len(items)
         after = len(items) - before - len(wild)
-        found = []
+        found: list[ResultColumn | None] = []
         for at, name in enumerate(names):
             if at < before or at >= len(names) - after:
-                found.append(items[at if at < before else at - len(names)].kinds)
+                found.append(items[at if at < before else at - len(names)])
             else:
-                found.append({(str(items[before].table), name): _SAME})
+                found.append(ResultColumn(name, {(str(items[before].table), name): _SAME}))
         return found
 
 
@@ -514,7 +527,7 @@ class _NameResolver:
             return rows
         if rows.tables or rows.every is not _ABSENT or len(names) > len(rows.items):
             return _Rows([], None, rows.rows)
-        items = [ResultColumn(name, item.kinds) for name, item in zip(names, rows.items, strict=False)]
+        items = [attrs.evolve(item, name=name) for name, item in zip(names, rows.items, strict=False)]
         return _Rows([*items, *rows.items[len(names) :]], rows=rows.rows)
 
     def _select(self, select: Any, scope: _Scope) -> _Rows:
@@ -548,10 +561,64 @@ class _NameResolver:
                 sources = self._value(value.this, scope)
                 found.items += [ResultColumn(self._spelled(alias), sources) for alias in value.expressions]
             else:
-                found.items.append(ResultColumn(name or "", self._value(value, scope)))
+                found.items.append(ResultColumn(name or "", self._value(value, scope), text=self._text(value, scope)))
             if is_spark and name and not self._reads(value, name):
                 scope.earlier[self._key(name)] = value
         return found
+
+    def _text(self, value: Any, scope: _Scope) -> str:
+        """
+        Return the text of an expression, with tables before their columns, and subqueries' columns as these make them.
+
+        It is empty for a column as it is, for what is too long, and for what has a string in a form of its own: Spark's
+        rules would not find its end.
+        """
+        if isinstance(value, exp.Column):
+            named = self._item_of(value, scope)
+            return named.text if named is not None else ""
+        if any(isinstance(node, _QUERIES) or type(node).__name__ in _ODD_STRINGS for node in self._walk([value])):
+            return ""
+        copied = value.copy()
+        pairs = zip(list(self._walk([value])), list(self._walk([copied])), strict=True)
+        shown = [(other, self._shown(node, scope)) for node, other in pairs]
+        for node, text in shown:
+            if text:
+                put = exp.Var(this=text)
+                copied = put if node is copied else copied
+                node.replace(put)
+        try:
+            text = str(copied.sql(dialect=sqlglot.Dialect.get(self._dialect) or None, comments=False))
+        except SqlglotError:
+            return ""
+        if len(text) > _LONGEST_TEXT:
+            return ""
+        return f"({text})" if isinstance(value, (exp.Binary, exp.Unary)) and not isinstance(value, exp.Paren) else text
+
+    def _shown(self, node: Any, scope: _Scope) -> str:
+        """Return what stands in the place of a node of an expression; empty for most, which stay as they are."""
+        if isinstance(node, exp.Literal) and node.is_string:
+            escaped = node.name.replace("\\", "\\\\").replace("'", "\\'")
+            return f"'{escaped}'"
+        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+            return ""
+        named = self._item_of(node, scope)
+        if named is not None and named.text:
+            return named.text
+        sources = self._column(node, scope)
+        if sources is None or len(sources) != 1:
+            return ""
+        (((table, name), kinds),) = sources.items()
+        return f"{'.'.join(map(quoted_name, table.split('.')))}.{quoted_name(name)}" if kinds == _SAME else ""
+
+    def _item_of(self, column: Any, scope: _Scope) -> ResultColumn | None:
+        """Return the column of a subquery that a name stands for; None for all other names."""
+        if not isinstance(column.this, exp.Identifier) or column.args.get("db") is not None:
+            return None
+        key = self._key(self._spelled(column.this))
+        qualifier = self._key(column.table)
+        chosen = [scope.named[qualifier]] if qualifier in scope.named else scope.rows if not qualifier else []
+        found = [item for rows in chosen for item in rows.columns(key, self._key)]
+        return found[0] if len(found) == 1 else None
 
     def _reads(self, value: Any, name: str) -> bool:
         """Return whether an expression reads a column of this name, which then is one of a table."""

@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.datasets.source import Column, Relation, Session
 from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
 from openlineage_pyspark.facets.datasets.tables import catalog_table, in_session_catalog
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import Certainty, Kind
 from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Plan
 
 if TYPE_CHECKING:
@@ -186,7 +186,16 @@ def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, .
     opaque = f"the SQL text of the JDBC source does not name the columns of {_listed(unknown)}" if unknown else None
     if opaque is None and not query.rows_known:
         opaque = "the SQL text of the JDBC source does not name all columns that decide about its rows"
-    return Relation(typed, {id_: found for id_, found in columns.items() if found}, opaque, _columns(url, query.rows))
+    texts = zip(operator.output, query.texts(tuple(output.name for output in operator.output)), strict=True)
+    return Relation(
+        typed,
+        {id_: found for id_, found in columns.items() if found},
+        opaque,
+        _columns(url, query.rows),
+        {output.id: text for output, text in texts if text},
+        # What its names stand for follows from the text alone.
+        Certainty.UNKNOWN,
+    )
 
 
 def _columns(url: str, sources: SourceKinds) -> tuple[Column, ...]:

@@ -39,7 +39,7 @@ from openlineage_pyspark.facets.model.dataset import (
     TableVersions,
     Trimming,
 )
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import Certainty, Kind
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 
 
@@ -92,12 +92,16 @@ class Relation:
         columns: exprId -> the columns that the attribute is read from; attributes without columns are left out.
         opaque: why the columns are not known; None if they are known.
         rows: the columns that decide about its rows, each with how it does.
+        texts: exprId -> the expression by which another system makes the attribute, in terms of the columns.
+        certainty: how sure the columns are.
     """
 
     datasets: tuple[Dataset, ...] = ()
     columns: Mapping[int, tuple[Column, ...]] = attrs.Factory(dict)
     opaque: str | None = None
     rows: tuple[Column, ...] = ()
+    texts: Mapping[int, str] = attrs.Factory(dict)
+    certainty: Certainty = Certainty.EXACT
 
     def trimmed(self, trimming: Trimming) -> Relation:
         """Return the relation with trimmed names; datasets that have the same name then become one."""
@@ -115,7 +119,7 @@ class Relation:
             for id_, columns in self.columns.items()
         }
         rows = tuple(dict.fromkeys(c._replace(dataset=names.get(c.dataset, c.dataset)) for c in self.rows))
-        return Relation(tuple(datasets.values()), columns, self.opaque, rows)
+        return attrs.evolve(self, datasets=tuple(datasets.values()), columns=columns, rows=rows)
 
 
 NO_DATASETS = Relation()

@@ -47,6 +47,7 @@ class EventOptions:
             not, they are repeated in every column, as older readers expect.
         descriptions_enabled: whether transformations carry the SQL text of their expression.
         descriptions: whether that text is `composed`, in terms of the columns of sources, or that of the `last` step.
+        struct_fields: whether a field of a stored struct is a source of its own, and not its column.
         steps: of which edges the operators and steps are told (`pyspark_lineage_steps`): `all`, `unsure` or `none`.
         schema_size_limit: the number of output columns above which `columnLineage` is left out.
         owners: the owners of the job.
@@ -61,6 +62,7 @@ class EventOptions:
     dataset_lineage_enabled: bool = True
     descriptions_enabled: bool = True
     descriptions: str = "composed"
+    struct_fields: bool = False
     steps: str = "unsure"
     schema_size_limit: int = 1000
     owners: tuple[Owner, ...] = ()

@@ -208,6 +208,13 @@ def field(name: str, type_: str, comment: str | None = None) -> Field:
     return _field(name, json.loads(type_), comment) if type_.startswith("{") else _atomic(name, type_, comment)
 
 
+def inner_fields(field: Field) -> tuple[Field, ...]:
+    """Return the fields of a struct, or of the structs in an array; none for any other type."""
+    while field.type == "array" and field.fields:
+        field = field.fields[0]
+    return field.fields if field.type == "struct" else ()
+
+
 def schema_fields(type_json: str | None) -> tuple[Field, ...]:
     """Return the fields of a struct type in JSON; none for any other text."""
     return field("", type_json).fields if type_json and type_json.startswith("{") else ()

@@ -98,7 +98,8 @@ class Certainty(enum.IntEnum):
     """
     How sure an influence is: as sure as the least sure step of its way.
 
-    UNKNOWN: taken from the statement's text, because the statement did not analyze. GUESSED: no rule covers an operator
+    UNKNOWN: taken from a text alone: of a statement that did not analyze, or of a query that another database answers,
+    whose schema is not known. GUESSED: no rule covers an operator
     on the way, so every column in is taken to be in every column out. OPAQUE: it passes code that can't be read, such
     as a Python function. EXACT: read from the plan.
     """
@@ -345,7 +346,30 @@ class ColumnLineage:
     dataset: tuple[InputField, ...] = ()
     wording: Wording = attrs.field(factory=Wording, eq=False, repr=False)
 
+    def joined(self, other: ColumnLineage) -> ColumnLineage:
+        """Return the edges of both, each once: a micro-batch has none from a source that has no new data."""
+        columns = {column.name: column for column in self.columns}
+        if len(columns) < len(self.columns):
+            # Which of two columns with one name is meant is not known.
+            return self
+        for column in other.columns:
+            known = columns.get(column.name, column)
+            columns[column.name] = OutputColumn(column.name, _joined_edges(known.edges, column.edges))
+        rows = _joined_edges(self.dataset, other.dataset)
+        return ColumnLineage(tuple(columns.values()), rows, self.wording.joined(other.wording))
+
     @property
     def edges(self) -> tuple[InputField, ...]:
         """All edges: those of the columns in order, then those that influence all rows."""
         return (*(edge for column in self.columns for edge in column.edges), *self.dataset)
+
+
+def _joined_edges(some: tuple[InputField, ...], others: tuple[InputField, ...]) -> tuple[InputField, ...]:
+    found = {(edge.dataset, edge.field): edge for edge in some}
+    for edge in others:
+        known = found.setdefault((edge.dataset, edge.field), edge)
+        more = [each for each in edge.transformations if each not in known.transformations]
+        if more:
+            both = tuple(sorted((*known.transformations, *more)))
+            found[edge.dataset, edge.field] = attrs.evolve(known, transformations=both)
+    return tuple(sorted(found.values(), key=lambda edge: (edge.dataset.namespace, edge.dataset.name, edge.field)))

@@ -25,6 +25,7 @@ from openlineage_pyspark.facets.model.plan import (
     StructSql,
     Value,
 )
+from openlineage_pyspark.facets.sql_names import quoted_name
 from openlineage_pyspark.facets.trace.expressions import Path, is_same_type_cast, path_in_branch, uses
 from openlineage_pyspark.facets.trace.operators import Computed, Definition, Passed, sql_of
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
@@ -32,7 +33,6 @@ from openlineage_pyspark.facets.trace.texts import (
     CUT,
     attribute_text,
     field_text,
-    quoted_name,
     shown_text,
     with_subqueries,
     without_literals,
@@ -224,7 +224,7 @@ class Composer:
             step: the last step of the way.
             origin: where the way begins. The way chooses between the branches of a union.
         """
-        path = _Path(origin, step)
+        path = _Path(origin.column if origin.path else origin, step)
         while step is not None and not step.expression and step.computation is None:
             step = step.before
         if step is None or step.computation is None:
@@ -457,11 +457,11 @@ class Composer:
 
     def _origins(self, operator: int, definition: Definition) -> set[Origin]:
         if isinstance(definition, Passed):
-            return set(self._trace.column(definition.operator, definition.id))
+            return {origin.column for origin in self._trace.column(definition.operator, definition.id)}
         found: set[Origin] = set()
         for use in uses(self._plan, definition.value, path=definition.path):
             cell = self._trace.read(operator, use.id, self._trace.scope(operator))
-            found.update(self._trace.column(*cell) if cell is not None else ())
+            found.update(origin.column for origin in (self._trace.column(*cell) if cell is not None else ()))
         return found
 
     def _computed(self, computation: Computation) -> _Text | None:

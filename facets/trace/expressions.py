@@ -15,7 +15,7 @@ import enum
 import functools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from openlineage_pyspark.facets.model.lineage import Certainty, Kind, compose
@@ -113,12 +113,8 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
         return tuple((value, Kind.IDENTITY, rest) for value, rest in _updated_field(plan, expression, path))
     if expression.name in ("Cast", "AnsiCast"):
         child = expression.arguments.get("child")
-        # A cast between structs matches fields by position.
-        for (before, was), (after, now) in zip(
-            _fields(known_type(plan, child)), _fields(expression.arguments.get("dataType")), strict=False
-        ):
-            if after == path[0].casefold():
-                return ((child, Kind.IDENTITY if was == now else Kind.TRANSFORMATION, (before, *path[1:])),)
+        before, same = _by_position(_fields(expression.arguments.get("dataType")), _type_of(plan, child), path)
+        return ((child, Kind.IDENTITY if same else Kind.TRANSFORMATION, before),) if before else ()
     return ()
 
 
@@ -126,9 +122,74 @@ def path_in_branch(plan: Plan, above: int, below: int, path: Path) -> Path:
     """Return the path of a field in a branch of a union, which matches the fields of structs by position."""
     if not path or above not in plan.attributes or below not in plan.attributes:
         return path
-    fields = zip(_fields(plan.attributes[above].type), _fields(plan.attributes[below].type), strict=False)
-    names = (theirs for (ours, _), (theirs, _) in fields if ours == path[0].casefold())
-    return (next(names, path[0]), *path[1:])
+    return _by_position(_fields(plan.attributes[above].type), _fields(plan.attributes[below].type), path)[0] or path
+
+
+def _by_position(above: _Fields, below: _Fields, path: Path) -> tuple[Path, bool]:
+    """
+    Return the path that has the places of a path in another type, which may have other names.
+
+    Args:
+        above: the fields of the type that the path is of.
+        below: the fields of the other type.
+        path: the names of the fields.
+
+    Returns:
+        The path, as far as both types have its places, and whether they have the same type at its end.
+    """
+    found: list[str] = []
+    same = False
+    for name in path:
+        place = next((at for at, (own, _) in enumerate(above) if own == name.casefold()), len(below))
+        if place >= len(below):
+            return tuple(found), False
+        other, type_ = below[place]
+        found.append(other)
+        same = type_ == above[place][1]
+        above, below = _fields_in(above[place][1]), _fields_in(type_)
+    return tuple(found), same
+
+
+def stored_field(plan: Plan, id_: int, path: Path) -> Path:
+    """
+    Return the field of a stored column that a path leads to, as its type spells it.
+
+    Args:
+        plan: the plan.
+        id_: the exprId of the column.
+        path: the names of struct fields, outermost first. Structs in arrays have them too.
+
+    Returns:
+        The names, as far as the type of the column tells them: they end at a map, and where two fields share a name.
+    """
+    known = plan.attributes.get(id_) if path else None
+    stored = _stored_fields(known.type) if known is not None and known.type.startswith("{") else {}
+    at: Path = ()
+    for name in path:
+        # Where two fields have names that differ in their case alone, each stands there as it is spelled.
+        found = next((each for each in ((*at, name), (*at, name.casefold())) if each in stored), None)
+        if found is None:
+            break
+        at = found
+    return stored.get(at, ())
+
+
+# A struct with a thousand fields would otherwise be walked through once per field.
+@functools.lru_cache(maxsize=64)
+def _stored_fields(type_: str) -> Mapping[Path, Path]:
+    """Return the paths of all fields of a type: in lower case, unless two share a name -> as they are spelled."""
+    found: dict[Path, Path] = {}
+    pending: list[tuple[Path, Path, Any]] = [((), (), json.loads(type_))]
+    while pending:
+        key, path, at = pending.pop()
+        fields = _struct_in(at)
+        often = Counter(field["name"].casefold() for field in fields)
+        for field in fields:
+            name = field["name"]
+            own = (*key, name if often[name.casefold()] > 1 else name.casefold())
+            found[own] = (*path, name)
+            pending.append((own, found[own], field["type"]))
+    return found
 
 
 def known_type(plan: Plan, value: Value) -> Value:
@@ -140,19 +201,58 @@ def known_type(plan: Plan, value: Value) -> Value:
     return expression.type or expression.arguments.get("structType") if expression is not None else None
 
 
-def _fields(type_: Value) -> tuple[tuple[str, Any], ...]:
+_Fields = tuple[tuple[str, Any], ...]
+"""The names of the fields of a struct in lower case, each with its type."""
+
+
+def _type_of(plan: Plan, value: Value) -> _Fields:
+    """Return the fields of a struct that is stored, built, taken out of one or changed; none if they are not known."""
+    passed: list[Expression] = []
+    while (expression := next(plan.expressions_of((value,)), None)) is not None:
+        if known_type(plan, value) is not None or expression.name not in ("GetStructField", UPDATING):
+            break
+        passed.append(expression)
+        value = expression.arguments.get("structExpr" if expression.name == UPDATING else "child")
+    fields = _fields(known_type(plan, value))
+    for expression in reversed(passed):
+        if expression.name == UPDATING:
+            fields = _changed_fields(plan, expression, fields) if fields else ()
+        else:
+            taken = (accessed(expression) or "").casefold()
+            fields = _fields_in(next((type_ for own, type_ in fields if own == taken), None))
+    return fields
+
+
+def _changed_fields(plan: Plan, expression: Expression, before: _Fields) -> _Fields:
+    """Return the fields of a struct after `withField` and `dropFields`; the type of one that is set is not known."""
+    changes = plan.expressions_of(expression.sequence("fieldOps"))
+    last = {str(change.arguments.get("name")).casefold(): change.arguments.get("valExpr") for change in changes}
+    names = [name for name, _ in before]
+    kept = [(name, type_ if name not in last else None) for name, type_ in before if last.get(name, name) is not None]
+    return (*kept, *((name, None) for name, value in last.items() if value is not None and name not in names))
+
+
+def _fields(type_: Value) -> _Fields:
     """Return the names and types of the fields of a struct, or of the structs in an array; none for any other type."""
     return _parsed(type_) if isinstance(type_, str) and type_.startswith("{") else ()
 
 
 # A struct with a thousand fields would otherwise be parsed once per field.
 @functools.lru_cache(maxsize=64)
-def _parsed(type_: str) -> tuple[tuple[str, Any], ...]:
-    parsed: Any = json.loads(type_)
+def _parsed(type_: str) -> _Fields:
+    return _fields_in(json.loads(type_))
+
+
+def _fields_in(parsed: Any) -> _Fields:
+    return tuple((str(field["name"]).casefold(), field["type"]) for field in _struct_in(parsed))
+
+
+def _struct_in(parsed: Any) -> list[dict[str, Any]]:
+    """Return the fields of a struct, or of the structs in an array, in a type that is read; none for any other."""
     while isinstance(parsed, dict) and parsed.get("type") == "array":
         parsed = parsed["elementType"]
     is_struct = isinstance(parsed, dict) and parsed.get("type") == "struct"
-    return tuple((str(field["name"]).casefold(), field["type"]) for field in parsed["fields"]) if is_struct else ()
+    return parsed["fields"] if is_struct else []
 
 
 def _struct_field(expression: Expression, field: str) -> Value:
@@ -216,17 +316,7 @@ def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, Pa
 
 def _names_in(plan: Plan, struct: Value) -> tuple[str, ...]:
     """Return the names of a struct's fields, in lower case; none if they are not known."""
-    taken: list[str] = []
-    while (expression := next(plan.expressions_of((struct,)), None)) is not None:
-        if expression.name != "GetStructField" or known_type(plan, struct) is not None:
-            break
-        taken.append((accessed(expression) or "").casefold())
-        struct = expression.arguments.get("child")
-    fields = _fields(known_type(plan, struct))
-    for name in reversed(taken):
-        inner = next((type_ for field, type_ in fields if field == name), None)
-        fields = _fields(json.dumps(inner)) if isinstance(inner, dict) and inner.get("type") == "struct" else ()
-    names = tuple(name for name, _ in fields)
+    names = tuple(name for name, _ in _type_of(plan, struct))
     # Of two fields with one name, a path can't tell which it is.
     return names if len(set(names)) == len(names) else ()
 
@@ -761,7 +851,7 @@ def _ordered(_: Plan, expression: Expression) -> list[Influence]:
     return [*((value, Kind.TRANSFORMATION) for value in values), (order, Kind.CONDITIONAL)]
 
 
-COMPARING = frozenset(("Max", "Min", "ArrayMax", "ArrayMin", "SortArray"))
+COMPARING = frozenset(("Max", "Min", "ArrayMax", "ArrayMin", "SortArray", "ArrayDistinct", "CollectSet"))
 """Expressions that compare structs as a whole."""
 
 CASTS = frozenset(("Cast", "AnsiCast", "UpCast"))

@@ -28,7 +28,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
     references,
 )
-from openlineage_pyspark.facets.trace.expressions import ExpressionUse, UseTarget, path_in_branch, uses
+from openlineage_pyspark.facets.trace.expressions import ExpressionUse, UseTarget, path_in_branch, stored_field, uses
 from openlineage_pyspark.facets.trace.operators import (
     Computed,
     OperatorLineage,
@@ -44,10 +44,23 @@ ROWS = -1
 
 
 class Origin(NamedTuple):
-    """A column of a leaf operator: the operator's index and the attribute's exprId."""
+    """
+    A column of a leaf operator, or a field of it.
+
+    Args:
+        operator: the operator's index.
+        id: the attribute's exprId.
+        path: the names of struct fields, outermost first, if only that field is read; a trace of columns has none.
+    """
 
     operator: int
     id: int
+    path: tuple[str, ...] = ()
+
+    @property
+    def column(self) -> Origin:
+        """The column that the field is in."""
+        return self if not self.path else Origin(self.operator, self.id)
 
 
 Paths = Sequence["Step | None"]
@@ -66,6 +79,8 @@ _Jumps = tuple[tuple[int, int], ...]
 _Found = dict[Origin, dict[Kind, list["Step | None"]]]
 _NONE: Sources = {}
 _PASSED_ON: Paths = (None,)
+_TAKEN = Kind.TRANSFORMATION
+"""How a field is taken out of a column."""
 _SHORT = 8
 """The longest walk past operators whose end is cached for its beginning alone."""
 
@@ -103,15 +118,17 @@ _hop = cast(
 class Trace:
     """The lineage of one plan, solved on demand."""
 
-    def __init__(self, plan: Plan, *, stops: frozenset[int] = frozenset()) -> None:
+    def __init__(self, plan: Plan, *, stops: frozenset[int] = frozenset(), fields: bool = False) -> None:
         """
         Prepare a trace; nothing is solved yet.
 
         Args:
             plan: the plan.
             stops: the indices of operators whose columns count as sources, as if they were leaves.
+            fields: whether the fields of stored structs are sources of their own, and not the columns that hold them.
         """
         self.plan = plan
+        self._fields = fields
         self._stops = stops
         self._lineages = [operator_lineage(plan, operator) for operator in plan.operators]
         # By the object that an output is: operators that only pass rows on share it.
@@ -146,10 +163,10 @@ class Trace:
 
     def behind(self, stop: Origin) -> Sources:
         """Return the sources of a column of an operator at which the trace stops."""
-        below = self._below(*stop)
+        below = self._below(stop.operator, stop.id)
         if below is not None:
-            return self._solve((below, stop.id, ()))
-        hops = self._defined((*stop, ()))
+            return self._solve((below, stop.id, stop.path))
+        hops = self._defined(stop)
         return self._merge(hops, {hop.cell: self._solve(hop.cell) for hop in hops})
 
     def rows(self, operator: int) -> Sources:
@@ -307,7 +324,9 @@ class Trace:
     def _value(self, cell: _Cell, hops: list[_Hop], values: Mapping[_Cell, Sources]) -> Sources:
         operator, id_, path = cell
         if id_ != ROWS and not hops and self.is_origin(operator, id_):
-            return {Origin(operator, id_): {Kind.TRANSFORMATION if path else Kind.IDENTITY: _PASSED_ON}}
+            read = stored_field(self.plan, id_, path) if self._fields else ()
+            # What is not told apart is a part of the field, or of the column, that is told.
+            return {Origin(operator, id_, read): {Kind.IDENTITY if len(read) == len(path) else _TAKEN: _PASSED_ON}}
         return self._merge(hops, values)
 
     def _merge(self, hops: list[_Hop], values: Mapping[_Cell, Sources]) -> Sources:
@@ -501,7 +520,8 @@ class Trace:
                 jumps = self._jumps(operator)
                 hops += [_Hop(branch, Kind.IDENTITY, "", operator, jumps=jumps) for branch in branches]
             else:
-                passed = self._follow((definition.operator, definition.id, path))
+                # Code that can't be read may make any field of any of its columns.
+                passed = self._follow((definition.operator, definition.id, ()))
                 hops.append(_Hop(passed, definition.kind, "", operator, here.certainty))
         return list(dict.fromkeys(hops)) if len(hops) > 1 else hops
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.plan import Mention, Sql, StructSql, SubqueryText
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, string_literal, tokens
+from openlineage_pyspark.facets.sql_names import quoted_name
 from openlineage_pyspark.facets.urls import REDACTED
 
 _TABLE = "TABLE"
@@ -36,13 +37,6 @@ def readable_names(datasets: Iterable[Dataset]) -> dict[Identifier, str]:
                 names[identifier] = ".".join(map(quoted_name, short[identifier]))
         length += 1
     return names
-
-
-@functools.lru_cache(maxsize=8192)
-def quoted_name(name: str) -> str:
-    """Return a name as SQL writes it: in backticks if it is no plain identifier."""
-    is_plain = name.isascii() and name.replace("_", "a").isalnum() and not name.isdigit()
-    return name if is_plain or not name else "`" + name.replace("`", "``") + "`"
 
 
 def _parts(dataset: Dataset) -> tuple[str, ...]:

@@ -562,6 +562,9 @@ class Runs:
             run.batches = self._micro_batches(query, execution)
         elif len(plan_lineage.outputs) > len(run.plan_lineage.outputs):
             run.plan_lineage = plan_lineage
+        elif run.reads_more(plan_lineage):
+            # The batches before it had no new data of a source.
+            run.grow(plan_lineage)
         if run.batches is not None:
             run.batches.begin(execution.batch, plan_lineage)
         return self._begin(run, execution)

@@ -332,6 +332,11 @@ class OpenRun:
         self._known.add(said)
         self.nested.append(plan_lineage)
 
+    def reads_more(self, plan_lineage: PlanLineage) -> bool:
+        """Return whether a plan reads a dataset that none of its plans reads."""
+        known = {dataset.identifier for part in self.parts for dataset in part.inputs}
+        return any(dataset.identifier not in known for dataset in plan_lineage.inputs)
+
     def count(self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
         """
         Add what one of its executions or jobs counted.
@@ -371,7 +376,12 @@ class OpenRun:
                 attrs.evolve(r, dataset=attrs.evolve(r.dataset, locations=(), versions=None)) for r in inputs
             )
         completed = event_type == "COMPLETE"
-        outputs = outputs_of(self.parts, counted if failure is None else RunStatistics(), completed=completed)
+        outputs = outputs_of(
+            self.parts,
+            counted if failure is None else RunStatistics(),
+            completed=completed,
+            of_batches=self.job.processing_type == "STREAMING",
+        )
         if completed:
             outputs = tuple(self._with_versions(output) for output in outputs)
         return RunState(

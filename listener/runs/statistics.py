@@ -137,7 +137,9 @@ def _as_scanned(dataset: Dataset, scanned: tuple[str, ...]) -> Dataset:
     return attrs.evolve(dataset, versions=attrs.evolve(planned, ids=ids))
 
 
-def outputs_of(parts: Iterable[PlanLineage], counted: RunStatistics, *, completed: bool) -> tuple[RunOutput, ...]:
+def outputs_of(
+    parts: Iterable[PlanLineage], counted: RunStatistics, *, completed: bool, of_batches: bool = False
+) -> tuple[RunOutput, ...]:
     """
     Return the datasets that a run writes, with the statistics of what was written.
 
@@ -146,6 +148,8 @@ def outputs_of(parts: Iterable[PlanLineage], counted: RunStatistics, *, complete
         counted: the run's statistics; empty ones to leave them out.
         completed: whether the run ended successfully. If a write that Spark may skip (CREATE TABLE IF NOT EXISTS,
             `mode("ignore")`) has counted nothing by then, it was skipped and has no lineage.
+        of_batches: whether the parts are of several micro-batches, each of which may read other sources; else all that
+            write one dataset say the same.
     """
     found: dict[Identifier, RunOutput] = {}
     for part in parts:
@@ -159,8 +163,10 @@ def outputs_of(parts: Iterable[PlanLineage], counted: RunStatistics, *, complete
                 )
             known = found.setdefault(write.dataset.identifier, made)
             if known is not made:
-                whole = known.dataset.joined(write.dataset)
-                found[write.dataset.identifier] = attrs.evolve(known, dataset=whole)
+                whole, lineage = known.dataset.joined(write.dataset), known.lineage
+                if of_batches and made.lineage is not None and made.lineage != lineage:
+                    lineage = made.lineage if lineage is None else lineage.joined(made.lineage)
+                found[write.dataset.identifier] = attrs.evolve(known, dataset=whole, lineage=lineage)
     for identifier, made in list(found.items()):
         written = counted.total if len(found) == 1 else counted.written.get(identifier, OutputStatistics())
         # The rows of an RDD have no columns, and so no column lineage.

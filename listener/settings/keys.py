@@ -290,6 +290,14 @@ class Settings:
         text="Says what that text is: `composed` of all steps, in terms of the columns of the sources, or that of the"
         " `last` step alone.",
     )
+    struct_fields: bool = key(
+        "columnLineage.structFields",
+        BOOLEAN,
+        default=_EVENT.struct_fields,
+        text="Tells which fields of a struct are read, as `address.city`, and where each field of a written one comes"
+        " from; by default a field counts as its column, as in the Java integration.",
+        source=OURS,
+    )
     steps: str = key(
         "columnLineage.steps",
         one_of("unsure", "all", "none"),

@@ -70,6 +70,7 @@ def event_options(settings: Settings, redaction: Redaction) -> EventOptions:
         dataset_lineage_enabled=settings.dataset_lineage_enabled,
         descriptions_enabled=settings.descriptions_enabled,
         descriptions=settings.descriptions,
+        struct_fields=settings.struct_fields,
         steps=settings.steps,
         schema_size_limit=settings.schema_size_limit,
         owners=tuple(Owner(redaction.text(name), type_) for type_, name in settings.job_owners),

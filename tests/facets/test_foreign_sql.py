@@ -8,13 +8,15 @@ import sys
 
 import pytest
 import sqlglot
+from hypothesis import given
+from hypothesis import strategies as st
 from openlineage_pyspark.facets.datasets import jdbc
 from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS, UnreadableError, read_query
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset, jdbc_relation, jdbc_tables
 from openlineage_pyspark.facets.datasets.source import Column, Session
 from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import Certainty, Kind
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -26,6 +28,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
 )
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 SOURCES = "org.apache.spark.sql.execution.datasources"
@@ -588,3 +591,59 @@ def test_a_query_over_jdbc_passes_on_what_its_text_does():
         "shop.public.o.d FILTER",
     ]
     assert found.gaps == ()
+
+
+@pytest.mark.parametrize(
+    ("sql", "url", "texts"),
+    [
+        (
+            "SELECT USER_ID, SUM(AMOUNT) AS TOTAL, COUNT(*) C FROM ORDERS WHERE CITY = 3 GROUP BY USER_ID",
+            "jdbc:derby:memory:shop",
+            {"TOTAL": "SUM(ORDERS.AMOUNT)", "C": "COUNT(*)"},
+        ),
+        (
+            "SELECT q.t * 2 AS u, t FROM (SELECT sum(a) AS t FROM public.orders) q",
+            POSTGRES,
+            {"u": "(SUM(public.orders.a) * 2)", "t": "SUM(public.orders.a)"},
+        ),
+        ("SELECT a FROM orders UNION ALL SELECT b + 1 FROM buyers", POSTGRES, {}),
+        ("SELECT (SELECT max(b) FROM buyers) AS m FROM orders", POSTGRES, {}),
+        (f"SELECT {' + '.join(['a'] * 2000)} AS long FROM orders", POSTGRES, {}),
+    ],
+)
+def test_a_column_of_a_query_has_its_expression_in_terms_of_the_columns_of_tables(sql, url, texts):
+    columns = [item.name for item in read_query(sql, None).items]
+    names_ = [name.upper() if "derby" in url else name for name in columns]
+    found = read(f"({sql}) q", *names_, url=url)
+    assert {names_[id_]: text for id_, text in found.texts.items()} == texts
+
+
+def test_what_a_query_over_jdbc_tells_is_taken_from_its_text_and_what_a_table_tells_is_exact():
+    assert read("(SELECT a FROM orders) q", "a").certainty is Certainty.UNKNOWN
+    assert read("public.orders", "a").certainty is Certainty.EXACT
+
+
+def test_an_edge_through_a_query_over_jdbc_has_its_text_and_its_certainty():
+    relation = Described(
+        f"{JDBC}.JDBCRelation",
+        {"url": "jdbc:postgresql://db/shop", "table": "(SELECT sum(a) AS t FROM orders WHERE b > 1) q"},
+    )
+    leaf = Operator("LogicalRelation", f"{SOURCES}.LogicalRelation", {"relation": relation}, (Output(1, "t"),))
+    found = lineage_of_plan(Plan((leaf,), (), {1: Attribute("t", "int")}), Session("file:/warehouse"))
+    edges = [*found.columns.columns[0].edges, *found.columns.dataset]
+    assert [(each.field, each.transformations[0].subtype, each.transformations[0].description) for each in edges] == [
+        ("a", "AGGREGATION", "SUM(orders.a)"),
+        ("b", "FILTER", ""),
+    ]
+    assert [each.certainty for each in edges] == [Certainty.UNKNOWN, Certainty.UNKNOWN]
+
+
+@given(st.text("ab'\"\\$`-/* ", max_size=12), st.sampled_from(["postgres", "mysql", "tsql", "oracle", "derby"]))
+def test_a_string_in_the_text_of_a_column_ends_where_spark_takes_it_to_end(secret, dialect):
+    quoted = "'" + secret.replace("'", "''").replace("\\", "\\\\" if dialect == "mysql" else "\\") + "'"
+    query = read_query(f"SELECT concat(x, {quoted}, y) AS c FROM t", dialect)
+    (text,) = query.texts(("c",))
+    strings = [token for token in tokens(text) if token.kind is TokenKind.STRING]
+    rest = "".join(token.text for token in tokens(text) if token.kind is not TokenKind.STRING)
+    assert len(strings) <= 1
+    assert set(rest) & set("'\"\\$`") == set()

@@ -232,7 +232,16 @@ def test_recording_again_changes_nothing(version: str) -> None:
 @pytest.mark.parametrize(("version", "case"), RECORDED)
 def test_a_recorded_plan_has_the_lineage_of_its_case(version: str, case: cases.Case) -> None:
     """All edges and no others, as on a real Spark."""
-    assert cases.comparable(lineage_of(replayed(version, case))) == case.expected()
+    plan = decoded(version, case.theme, case.id)
+    found = lineage_of_plan(plan, session_settings_of(plan, None), fields=True)
+    assert cases.comparable(lineage_of(found)) == case.expected()
+
+
+@pytest.mark.parametrize(("version", "case"), RECORDED)
+def test_an_event_names_the_columns_of_fields_unless_it_is_asked_for_fields(version: str, case: cases.Case) -> None:
+    """The names of the specification: what is taken out of a struct comes from its column."""
+    found = cases.comparable(lineage_of(replayed(version, case)))
+    assert cases.of_columns(found) == cases.of_columns(case.expected())
 
 
 @pytest.mark.slow

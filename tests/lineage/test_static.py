@@ -343,6 +343,12 @@ class TestNamedSources:
         columns = {"amount": ["orders.amount"]}
         assert_lineage("SELECT amount FROM orders_view", columns, sources={"orders": orders}, spark=session)
 
+    def test_a_field_of_a_source_is_a_field_of_its_name(self, session):
+        people = session.createDataFrame([], "id int, home struct<city: string, street: string>, `a.b` struct<c: int>")
+        found = people.selectExpr("home.city", "home", "`a.b`.c")
+        columns = {"city": ["people.home.city"], "home": ["people.home"], "c": ["people.`a.b`.c"]}
+        assert_lineage(found, columns, sources={"people": people})
+
     def test_what_a_source_was_made_of_does_not_count(self, orders):
         net = orders.selectExpr("*", "amount * 2 AS net").where("country = 'a'")
         twice = net.alias("a").join(net.alias("b")).where("a.id = b.id").selectExpr("a.net", "b.net AS other")

@@ -63,6 +63,12 @@ def test_the_text_of_an_edge_is_composed_unless_that_of_the_last_step_is_asked_f
     assert [event_options(each, Redaction()).descriptions for each in chosen] == ["composed", "last"]
 
 
+def test_fields_of_structs_are_told_if_they_are_asked_for() -> None:
+    chosen = (settings(), settings(**{"columnLineage.structFields": "true"}))
+
+    assert [event_options(each, Redaction()).struct_fields for each in chosen] == [False, True]
+
+
 def test_the_applications_own_run_begins_with_it_and_ends_with_what_was_lost() -> None:
     application = application_of(FACTS, settings())
     start = application.started_state()

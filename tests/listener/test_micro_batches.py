@@ -124,6 +124,52 @@ def told(states: list[Any]) -> list[tuple[str, list[int]]]:
     return [(state.event_type, [batch.id for batch in state.stream.batches]) for state in states]
 
 
+def sources(state: Any) -> tuple[list[str], list[str]]:
+    """Give the names of what a state reads, and of what its one output comes from."""
+    (output,) = state.outputs
+    edges = output.lineage.columns[0].edges
+    return [each.dataset.identifier.name for each in state.inputs], [edge.dataset.name for edge in edges]
+
+
+@pytest.mark.parametrize("first", [("Orders", None), (None, "Refunds"), (None, None)])
+def test_a_source_without_new_data_in_the_first_batches_is_told_as_soon_as_it_has_some(
+    first: tuple[str | None, str | None],
+) -> None:
+    """A query that is started again begins with a batch of one source, or of none."""
+    states = fed(
+        Assembled(batch_interval=60.0),
+        *executions(0, *first),
+        progress(0, 1000),
+        *executions(1, "Orders", "Refunds"),
+        progress(1, 2000),
+        *executions(2, *first),
+        progress(2, 3000),
+        ended(4000),
+    )
+
+    both = ["Orders", "Refunds"]
+    assert (states[-1].event_type, *map(sorted, sources(states[-1]))) == ("COMPLETE", both, both)
+
+
+def to_files(record: dict[str, Any]) -> dict[str, Any]:
+    """Give the start of a micro-batch that Spark itself writes to files, and not a function."""
+    text = json.dumps(record).replace('sources.ForeachBatchSink"', 'FileStreamSink", "path": "file:/out"')
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def test_a_source_without_new_data_in_the_first_batch_of_a_sink_of_files_is_told_too() -> None:
+    def batch(number: int, *names: str | None) -> list[dict[str, Any]]:
+        first, *_, last = executions(number, *names)
+        return [to_files(first), {**last, "metrics": [{"w": True, "ids": [], "m": {"numOutputRows": 1}}]}]
+
+    records = [*batch(0, "Orders", None), progress(0, 1000), *batch(1, "Orders", "Refunds"), progress(1, 2000)]
+    states = fed(Assembled(batch_interval=60.0), *records, ended(3000))
+
+    assert [state.event_type for state in states] == ["START", "COMPLETE"]
+    assert sources(states[0]) == (["Orders"], ["Orders"])
+    assert sources(states[-1]) == (["Orders", "Refunds"], ["Orders", "Refunds"])
+
+
 def test_batches_are_told_by_time_and_the_rest_at_the_end() -> None:
     found = Assembled(batch_interval=60.0)
     records = [started(name="orders")]

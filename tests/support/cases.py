@@ -109,6 +109,28 @@ def comparable(lineage: Lineage) -> dict[str, Any]:
     }
 
 
+def of_columns(told: dict[str, Any]) -> dict[str, Any]:
+    """Return a comparable lineage with the columns of fields in the place of the fields, each edge once."""
+    outputs = {
+        name: {
+            "columns": [(column, _of_columns(edges)) for column, edges in output["columns"]],
+            "rows": _of_columns(output["rows"]),
+        }
+        for name, output in told["outputs"].items()
+    }
+    return {**told, "outputs": outputs}
+
+
+def _of_columns(edges: list[str]) -> list[str]:
+    """Return edges between columns: what is taken out of a struct is no copy of that."""
+    found = set()
+    for edge in edges:
+        source, _, words = edge.partition(" ")
+        table, column, *path = source.split(".")
+        found.add(f"{table}.{column} {words.replace('IDENTITY', 'TRANSFORMATION') if path else words}")
+    return sorted(found)
+
+
 def texts(lineage: Lineage) -> dict[str, list[str]]:
     """Return the texts of each column's edges, and of those of all rows, each once; none for a plain copy."""
     found: dict[str, set[str]] = {}

@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.plan_lineage import EarlierPlans, RememberedKinds
-from openlineage_pyspark.facets.trace.texts import quoted_name
+from openlineage_pyspark.facets.sql_names import quoted_name
 
 NAMESPACE = "dataframe"
 """The namespace of a DataFrame that is a source."""
@@ -71,7 +71,7 @@ def with_sources(plan: Plan, sources: Mapping[str, Plan]) -> NamedSources:
             datasets[here.id] = (dataset,)
             columns[here.id] = {(dataset.identifier, there.name): {Kind.IDENTITY: [Way()]}}
             texts[here.id] = f"{quoted_name(name)}.{quoted_name(there.name)}"
-    memory = EarlierPlans(datasets=datasets, sources=columns, texts=texts)
+    memory = EarlierPlans(datasets=datasets, sources=columns, texts=texts, columns=frozenset(columns))
     return NamedSources(attrs.evolve(plan, operators=tuple(operators)), memory)
 
 

@@ -26,13 +26,16 @@ if TYPE_CHECKING:
 _NONE: Mapping[str, DataFrame] = MappingProxyType({})
 
 
-def lineage_of_query(query: EncodedQuery, sources: Mapping[str, EncodedQuery] | None = None) -> Lineage:
+def lineage_of_query(
+    query: EncodedQuery, sources: Mapping[str, EncodedQuery] | None = None, *, fields: bool = False
+) -> Lineage:
     """
     Return the lineage of an analyzed query. Nothing of Spark is needed for this.
 
     Args:
         query: the query.
         sources: name -> a query whose rows are a source of that name, wherever they are in the query.
+        fields: whether fields of stored structs are sources of their own, as `address.city`.
 
     Raises:
         ValueError: the query does not read one of the sources, or two of them can't be told apart.
@@ -44,7 +47,8 @@ def lineage_of_query(query: EncodedQuery, sources: Mapping[str, EncodedQuery] | 
         if sources:
             named = with_sources(plan, {name: decode_plan(each.plan) for name, each in sources.items()})
             plan, memory = named.plan, named.memory
-        return lineage_of(lineage_of_plan(plan, session, memory, paths=True, composed=query.composed), plan)
+        found = lineage_of_plan(plan, session, memory, paths=True, composed=query.composed, fields=fields)
+        return lineage_of(found, plan)
 
 
 def lineage(
@@ -102,7 +106,7 @@ def lineage(
 def _lineage(spark: SparkSession, query: DataFrame | str, sources: Mapping[str, DataFrame] = _NONE) -> Lineage:
     encoded = encoded_query(spark, query if isinstance(query, str) else analyzed_plan(spark, query))
     named = {name: encoded_query(spark, analyzed_plan(spark, each)) for name, each in sources.items()}
-    return lineage_of_query(encoded, named)
+    return lineage_of_query(encoded, named, fields=True)
 
 
 def _told_by_text(spark: SparkSession, statement: str, refusal: Refusal) -> Lineage | None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import attrs
+from openlineage_pyspark.facets.sql_names import name_parts
 from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
-from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, PLAIN_CHARACTERS, name_parts, table_in_sql
+from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, PLAIN_CHARACTERS, table_in_sql
 from sqlglot import exp
 
 if TYPE_CHECKING:

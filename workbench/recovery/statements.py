@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import attrs
+from openlineage_pyspark.facets.sql_names import name_parts
 from openlineage_pyspark.workbench.recovery.plan import TableId
 
 if TYPE_CHECKING:
@@ -39,22 +40,6 @@ def quoted_part(part: str) -> str:
     return part if part and set(part.lower()) <= PLAIN_CHARACTERS else f"`{part.replace('`', '``')}`"
 
 
-def name_parts(name: str) -> list[str]:
-    """Return the parts of a name, of which those in backquotes may have dots."""
-    parts, quote = [""], False
-    for place, sign in enumerate(name):
-        if sign == "`":
-            # In backquotes, two of them stand for one.
-            if not quote and place and name[place - 1] == "`":
-                parts[-1] += sign
-            quote = not quote
-        elif sign == "." and not quote:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return parts
-
-
 def table_id(dataset: DatasetFacts, copy: str = "") -> TableId:
     """
     Return what identifies a dataset's table, or a copy of it, in a step.
@@ -64,7 +49,7 @@ def table_id(dataset: DatasetFacts, copy: str = "") -> TableId:
         copy: the name of the copy in statements; empty for the table itself.
     """
     location = "" if copy else dataset.location
-    return TableId(tuple(name_parts(copy or dataset.sql)), dataset.format, location)
+    return TableId(name_parts(copy or dataset.sql), dataset.format, location)
 
 
 def sql_name(table: TableId) -> str:

@@ -1,6 +1,7 @@
 """Each thing is written in one way and read in every other; the sink's name tells the row and the way."""
 # ruff: noqa: ARG002, C901, N802
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -227,9 +228,71 @@ def iceberg():
     spark.sql("INSERT INTO other.db.thing SELECT * FROM ice.db.thing")
 
 
+def kafka():
+    cluster = {"kafka.bootstrap.servers": os.environ["KAFKA"]}
+    written = rows.selectExpr("v AS value")
+    written.write.format("kafka").options(**cluster, topic="things").save()
+    written.selectExpr("value", "'things' AS topic").write.format("kafka").options(**cluster).save()
+    read = spark.read.format("kafka").options(**cluster)
+    into("kafka", "subscribe", read.option("subscribe", "things").load().selectExpr("value"))
+    assign = json.dumps({"things": [0, 1, 2]})
+    into("kafka", "assign", spark.read.format("kafka").options(**cluster, assign=assign).load().selectExpr("value"))
+    named = f"'kafka.bootstrap.servers' '{os.environ['KAFKA']}', subscribe 'things'"
+    spark.sql(f"CREATE TABLE topic USING kafka OPTIONS ({named})")
+    into("kafka", "table", spark.table("topic").selectExpr("value"))
+    stream = spark.readStream.format("kafka").options(**cluster, subscribe="things", startingOffsets="earliest")
+    streamed("kafka", "stream", stream.load().selectExpr("value"))
+    pattern = spark.readStream.format("kafka").options(**cluster, subscribePattern="th.*", startingOffsets="earliest")
+    streamed("kafka", "stream of a pattern", pattern.load().selectExpr("value"))
+
+
+def s3():
+    place = "lineage/things/s3"
+    rows.write.parquet(f"s3a://{place}")
+    rows.write.mode("append").parquet(f"s3a://{place}/")
+    into("s3", "folder", spark.read.parquet(f"s3a://{place}"))
+    into("s3", "slash at its end", spark.read.parquet(f"s3a://{place}/"))
+    into("s3", "pattern", spark.read.parquet(f"s3a://{place}/part-*"))
+    into("s3", "path in SQL", spark.sql(f"SELECT * FROM parquet.`s3a://{place}`"))
+    spark.sql(f"CREATE TABLE far USING parquet LOCATION 's3a://{place}'")
+    spark.sql("INSERT INTO far SELECT * FROM far")
+    into("s3", "table", spark.table("far"))
+    streamed("s3", "stream", spark.readStream.schema(SCHEMA).parquet(f"s3a://{place}"))
+
+
+def hive():
+    spark.sql("CREATE TABLE serde (k BIGINT, v STRING) STORED AS ORC")
+    spark.sql("INSERT INTO serde SELECT * FROM VALUES (1L, 'a') AS t(k, v)")
+    rows.write.mode("append").format("hive").saveAsTable("serde")
+    rows.write.insertInto("serde")
+    spark.sql("INSERT OVERWRITE TABLE Serde SELECT * FROM VALUES (2L, 'b') AS t(k, v)")
+    into("hive", "name", spark.table("serde"))
+    into("hive", "whole name", spark.table("spark_catalog.default.serde"))
+    into("hive", "SQL", spark.sql("SELECT * FROM SERDE"))
+    into("hive", "path", spark.read.orc(f"{LAKE}/warehouse/serde"))
+
+
+def hudi():
+    options = {"hoodie.table.name": "hudi", "hoodie.datasource.write.recordkey.field": "k"}
+    options |= dict.fromkeys((f"hoodie.{each}.shuffle.parallelism" for each in ("insert", "upsert", "delete")), "1")
+    rows.write.format("hudi").options(**options).mode("overwrite").save(f"{LAKE}/things/hudi")
+    rows.write.format("hudi").options(**options).mode("append").save(f"{LAKE}//things/hudi/")
+    spark.sql(f"CREATE TABLE timed USING hudi LOCATION '{LAKE}/things/hudi'")
+    spark.sql("UPDATE timed SET v = 'x' WHERE k = 1")
+    wanted = ["k", "v"]
+    into("hudi", "path", spark.read.format("hudi").load(f"{LAKE}/things/hudi").select(wanted))
+    into("hudi", "name", spark.table("timed").select(wanted))
+    first = spark.table("timed").selectExpr("max(_hoodie_commit_time)").first()[0]
+    at = spark.read.format("hudi").option("as.of.instant", first).load(f"{LAKE}/things/hudi")
+    into("hudi", "as of an instant", at.select(wanted))
+    since = {"hoodie.datasource.query.type": "incremental", "hoodie.datasource.read.begin.instanttime": "0"}
+    into("hudi", "incremental", spark.read.format("hudi").options(**since).load(f"{LAKE}/things/hudi").select(wanted))
+
+
 KINDS = {
     **{name: (lambda name=name: files(name)) for name in ("parquet", "orc", "json", "csv", "text")},
     **{each.__name__: each for each in (partitioned, days, rdd, table, outside, jdbc, python, delta, iceberg)},
+    **{each.__name__: each for each in (kafka, s3, hive, hudi)},
 }
 for kind in ROWS:
     # What `days` writes has two rows.

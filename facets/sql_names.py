@@ -1,0 +1,48 @@
+"""Dotted names in Spark SQL, of tables in catalogs and of fields in structs. In backquotes a part may have any sign."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+
+_QUOTED = re.compile(r"[.`]")
+
+
+def name_parts(name: str) -> tuple[str, ...]:
+    """Return the parts of a name, of which those in backquotes may have dots; empty parts too."""
+    parts, quoted = [""], False
+    for place, sign in enumerate(name):
+        if sign == "`":
+            # In backquotes, two of them stand for one.
+            if not quoted and place and name[place - 1] == "`":
+                parts[-1] += sign
+            quoted = not quoted
+        elif sign == "." and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return tuple(parts)
+
+
+def field_name(column: str, path: Sequence[str]) -> str:
+    """
+    Return the name of a field of a struct, such as `address.city`.
+
+    A part that has a dot or a backquote is in backquotes. The name of a column alone never is: a name that a schema has
+    is that column, whatever is in it.
+
+    Args:
+        column: the name of the column.
+        path: the names of the fields, outermost first; none for the column itself.
+    """
+    if not path:
+        return column
+    return ".".join(f"`{part.replace('`', '``')}`" if _QUOTED.search(part) else part for part in (column, *path))
+
+
+@functools.lru_cache(maxsize=8192)
+def quoted_name(name: str) -> str:
+    """Return a name as SQL writes it: in backticks if it is no plain identifier."""
+    is_plain = name.isascii() and name.replace("_", "a").isalnum() and not name.isdigit()
+    return name if is_plain or not name else "`" + name.replace("`", "``") + "`"
