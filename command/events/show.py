@@ -39,7 +39,7 @@ _DESCRIPTION = """\
 Prints where each column of each output comes from, then the runs: how each ended, when it started, its seconds, rows,
 the end of its id, and its job. A dataset is shown as its completed runs have left it: once for each of them that made
 it in another way, since it was last replaced.
-Long texts go on in the next line. Where several columns are used in the same way, the expression stands there once."""
+Long texts go on in the next line. Where several columns are used in the same way, the expression is shown once."""
 # So many lines that are no events are named; a file of something else has one problem in each line.
 _MOST_PROBLEMS = 3
 

@@ -217,7 +217,7 @@ class ScriptSession:
         self._put_in_front()
         self._databases = {"default"}
         self._put: set[Parts] = set()
-        self._made: list[DeclaredTable] = []
+        self._declared_since: list[DeclaredTable] = []
         self._from_text: dict[Parts, str] = {}
         self._made: set[Parts] = set()
         self._loops: tuple[Loop, ...] = ()
@@ -375,7 +375,7 @@ class ScriptSession:
             from_text: the place of the statement that makes it, if Spark refuses that, so that its types are not known.
         """
         self._tables.put(table)
-        self._made.append(table)
+        self._declared_since.append(table)
         self._put.discard(table.key)
         self._from_text.pop(table.key, None)
         if from_text:
@@ -384,7 +384,7 @@ class ScriptSession:
 
     def made(self) -> tuple[DeclaredTable, ...]:
         """Return the tables that were made known since this was last asked."""
-        found, self._made = tuple(self._made), []
+        found, self._declared_since = tuple(self._declared_since), []
         return found
 
     def known(self, parts: Parts) -> DeclaredTable | None:
