@@ -32,6 +32,8 @@ PRIVATE = {
     "listener/start/prepare.py": {"StillPreparingError"},
     "transport/attempt.py": {"ForeignError"},
     "transport/http/client.py": {"_SendingTimedOutError"},
+    # A script that is refused something sees what the system would say.
+    "workbench/dryrun/guard.py": {"RefusedError"},
     "workbench/predict/variables.py": {"UnknownVariableError"},
 }
 EXAMPLES = [

@@ -14,6 +14,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.any_spark]
 FILE = ("spark.openlineage.transport.type=file", "spark.openlineage.transport.location=lineage.ndjson")
 
 
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
+    """Keep each finding on one line, whose words are compared."""
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
 def test_a_job_that_will_have_lineage_is_found_to_be_well(doctor, machine):
     code, found, keys, shown = doctor(*FILE)
 

@@ -15,6 +15,12 @@ CANARY = "hunter2butlonger"
 FILE = ("spark.openlineage.transport.type=file", "spark.openlineage.transport.location=lineage.ndjson")
 
 
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
+    """Keep each finding on one line, whose words are compared."""
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
 def test_each_key_is_told_with_its_source_and_the_strongest_one_holds(doctor, machine, monkeypatch):
     conf = machine / "conf"
     conf.mkdir()

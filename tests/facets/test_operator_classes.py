@@ -62,7 +62,8 @@ UNTIL = {
         execution.streaming.StreamingExecutionRelation execution.streaming.MemoryStreamTable
         execution.streaming.MemoryStream""",
 }
-OF_CONNECTORS = r"""org\.apache\.spark\.sql\.kafka010\..*
+OF_CONNECTORS = r"""openlineage\.pyspark\.KnownTables\$KnownTable |
+    org\.apache\.spark\.sql\.kafka010\..*
     |org\.apache\.spark\.sql\.delta\..*|io\.delta\..*|org\.apache\.spark\.sql\.hudi\..*|.*\.AlterTable(Add|Drop)Constraint
     |.*\.(Add|Drop|Replace)PartitionField|.*\.(Set|Drop)IdentifierFields|.*\.(CreateOrReplace|Drop)(Branch|Tag)
     |.*\.SetWriteDistributionAndOrdering"""

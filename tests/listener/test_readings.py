@@ -30,6 +30,7 @@ UNTIL = {
         org.apache.spark.sql.execution.streaming.FileStreamSink""",
 }
 CONNECTORS = {
+    "openlineage.pyspark.KnownTables$KnownTable": "that of scripts that run without their data",
     "org.apache.spark.sql.delta.sources.DeltaSink": "Delta Lake's",
     "org.apache.spark.sql.delta.files.TahoeFileIndex": "Delta Lake's",
     "org.apache.spark.sql.delta.commands.CloneTableCommand": "Delta Lake's",

@@ -344,7 +344,7 @@ def test_what_was_told_once_needs_no_spark(files: Path, answer: Answer) -> None:
     assert text.splitlines()[:7] == [
         "1.sql:3: CREATE TABLE mart.revenue USING delta LOCATION 's3://nowhere...",
         "  mart.revenue",
-        "    column       from                       how",
+        "    column       from                                           how",
         *[line for line in text.splitlines() if line.startswith(("    country  ", "    net  "))][:2],
         *text.splitlines()[5:7],
     ]
