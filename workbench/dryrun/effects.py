@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import io
 import os
+import pathlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -51,6 +52,13 @@ class Effects:
                 if hasattr(module, name):
                     setattr(module, name, self._told(f"{module.__name__}.{name}", getattr(module, name)))
         builtins.open = io.open = self._opened
+        # Up to Python 3.10, paths have taken these functions over when their module was loaded.
+        accessor = getattr(pathlib, "_normal_accessor", None)
+        if accessor is not None:
+            accessor.open = self._opened
+            for name in _FILES:
+                if hasattr(accessor, name) and hasattr(os, name):
+                    setattr(accessor, name, getattr(os, name))
         done = subprocess.CompletedProcess
         text = "starts a program"
         subprocess.run = self._program("subprocess.run", lambda args: done(args, 0, "", ""), text)
