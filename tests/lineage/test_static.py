@@ -359,6 +359,11 @@ class TestNamedSources:
         # The whole query as a source of its own.
         assert_lineage(net, {name: [f"it.{name}"] for name in net.columns}, sources={"it": net}, rows=[])
 
+    def test_sources_that_differ_by_a_literal_alone_are_told_apart(self, orders):
+        one, other = orders.where("id > -1"), orders.where("id > -2")
+        both = one.selectExpr("amount AS v").union(other.selectExpr("amount * 2 AS v"))
+        assert_lineage(both, {"v": ["one.amount", "other.amount"]}, sources={"one": one, "other": other})
+
     def test_rows_in_the_plan_itself_are_told_apart_as_far_as_they_can_be(self, session):
         pandas = pytest.importorskip("pandas")
         first, second = (session.createDataFrame(pandas.DataFrame({"id": [1], "w": [w]})) for w in (2.0, 3.0))

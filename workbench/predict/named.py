@@ -79,10 +79,11 @@ def _occurrences(plan: Plan, sources: Mapping[str, Plan]) -> dict[int, str]:
     """Return the index of each operator of a plan that is the top of a source, with the name of that source."""
     found: dict[int, str] = {}
     for ids in (True, False):
-        named: dict[Hashable, list[str]] = {}
+        numbers: dict[Hashable, int] = {}
+        named: dict[int, list[str]] = {}
         for name, source in sources.items():
-            named.setdefault(_Shapes(source, ids=ids).of(source.root), []).append(name)
-        shapes = _Shapes(plan, ids=ids)
+            named.setdefault(_Shapes(source, numbers, ids=ids).of(source.root), []).append(name)
+        shapes = _Shapes(plan, numbers, ids=ids)
         for index in range(len(plan.operators)):
             names = named.get(shapes.of(index), [])
             if index in found or not names:
@@ -107,44 +108,59 @@ def _dataset(name: str, source: Plan) -> Dataset:
 
 class _Shapes:
     """
-    What parts of a plan are, as values that are equal for parts of other plans that are alike.
+    The shapes of the parts of a plan, as numbers: parts of several plans have the same one if they are alike.
 
     Args:
         plan: the plan.
+        numbers: the shapes that are known, with their numbers; it is extended.
         ids: whether the exprIds have to be the same too.
     """
 
-    def __init__(self, plan: Plan, *, ids: bool) -> None:
+    def __init__(self, plan: Plan, numbers: dict[Hashable, int], *, ids: bool) -> None:
         self._plan = plan
+        self._numbers = numbers
         self._ids = ids
-        self._known: dict[int, Hashable] = {}
+        self._operators: dict[int, int] = {}
+        self._expressions: dict[int, int] = {}
         # Most children come after their parents: so few are asked for before they are known.
+        for index in reversed(range(len(plan.expressions))):
+            self._expression(index)
         for index in reversed(range(len(plan.operators))):
             self.of(index)
 
-    def of(self, index: int) -> Hashable:
+    def of(self, index: int) -> int:
         """Return the shape of an operator with all that is below it."""
-        if index not in self._known:
+        if index not in self._operators:
             operator = self._plan.operators[index]
             output = tuple((each.name, self._id(each.id)) for each in operator.output)
-            arguments = tuple((name, self._shape(value)) for name, value in sorted(operator.arguments.items()))
-            # Equal shapes share one object, so that comparing them does not go down a whole plan.
-            self._known[index] = (operator.class_name, output, hash(arguments))
-        return self._known[index]
+            self._operators[index] = self._number((operator.class_name, output, self._arguments(operator.arguments)))
+        return self._operators[index]
+
+    def _expression(self, index: int) -> int:
+        if index not in self._expressions:
+            each = self._plan.expressions[index]
+            id_ = None if each.id is None else self._id(each.id)
+            shape = (each.name, each.column, each.type, id_, self._arguments(each.arguments))
+            self._expressions[index] = self._number(shape)
+        return self._expressions[index]
+
+    def _number(self, shape: Hashable) -> int:
+        return self._numbers.setdefault(shape, len(self._numbers))
+
+    def _arguments(self, values: Mapping[str, Value]) -> Hashable:
+        return tuple((name, self._shape(value)) for name, value in sorted(values.items()))
 
     def _shape(self, value: Value) -> Hashable:
         if isinstance(value, OperatorRef):
-            return self.of(value.index)
+            return ("operator", self.of(value.index))
         if isinstance(value, ExpressionRef):
-            each = self._plan.expressions[value.index]
-            arguments = tuple((name, self._shape(part)) for name, part in sorted(each.arguments.items()))
-            return (each.name, each.column, each.type, None if each.id is None else self._id(each.id), arguments)
+            return ("expression", self._expression(value.index))
         if isinstance(value, AttributeRef):
             return self._id(value.id) or self._plan.attributes[value.id].name
         if isinstance(value, tuple):
             return tuple(map(self._shape, value))
         if isinstance(value, Described):
-            return (value.class_name, tuple((name, self._shape(part)) for name, part in sorted(value.values.items())))
+            return (value.class_name, self._arguments(value.values))
         return value
 
     def _id(self, exprid: int) -> int | None:
