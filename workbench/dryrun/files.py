@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import tarfile
 import tempfile
 from io import BytesIO
@@ -15,11 +14,11 @@ import attrs
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, lineage_of_script, tables_of_script
 from openlineage_pyspark.workbench.dryrun.notebooks import ENDING, script_of_notebook
-from openlineage_pyspark.workbench.dryrun.records import SOFT
 from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.predict.notebooks import is_notebook
+from openlineage_pyspark.workbench.predict.revisions import archive_at
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
 
 if TYPE_CHECKING:
@@ -66,11 +65,6 @@ def is_script(path: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         # Whether it was one in another revision, its text there tells.
         return True
-
-
-def counts(found: StatementLineage) -> bool:
-    """Return whether what is wrong with a statement leaves its lineage open: what a script only notes does not."""
-    return found.problem is not None and found.problem.code not in SOFT
 
 
 def lineage_of_files(
@@ -168,11 +162,7 @@ def files_at(revision: str) -> Iterator[Path]:
         TextError: git can't give them.
     """
     with tempfile.TemporaryDirectory(prefix="openlineage-pyspark-base-") as folder:
-        command = ["git", "archive", "--format=tar", f"{revision}^{{tree}}"]
-        done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 (no shell, and no option)
-        if done.returncode:
-            raise TextError(f"git: {done.stderr.decode('utf-8', 'replace').strip()}")
-        with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
+        with tarfile.open(fileobj=BytesIO(archive_at(revision))) as archive:
             _extract(archive, folder)
         yield Path(folder)
 

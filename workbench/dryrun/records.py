@@ -13,9 +13,6 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SOFT = frozenset({"STAND_IN", "DECISION", "PATTERN", "NOT_DONE"})
-"""The codes of problems that leave the lineage as it is: they name what a run may do in another way."""
-
 
 @attrs.frozen
 class Spot:

@@ -23,6 +23,8 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 GATES = ("short", "text-only", "nothing", "any", "never", *REASONS)
 """What an exit code can be asked to say: `short` is of statements with less than the exact lineage."""
+NOTES = frozenset({"STAND_IN", "DECISION", "PATTERN", "NOT_DONE"})
+"""The codes of problems of scripts that leave the lineage as it is: they name what a run may do in another way."""
 _WRONG = frozenset({"syntax", "unsupported", "error"})
 _OF_CODES: dict[str, Reason] = {
     "TABLE_OR_VIEW_NOT_FOUND": "unknown-table",
@@ -49,7 +51,7 @@ def told_of(found: StatementLineage) -> Told:
     """Return how much is known of a statement."""
     if found.lineage is not None:
         return "text" if found.from_text else "exact"
-    return "exact" if found.problem is None else "nothing"
+    return "exact" if found.problem is None or found.problem.code in NOTES else "nothing"
 
 
 def severity_of(found: StatementLineage) -> Severity:
@@ -174,7 +176,9 @@ def outcome_of(found: Iterable[StatementLineage]) -> Outcome:
     files: set[str] = set()
     problems: dict[str, list[StatementLineage]] = {}
     for each in found:
-        told[told_of(each)] += 1
+        # A note of a script is no statement.
+        if each.lineage is not None or each.problem is None or each.problem.code not in NOTES:
+            told[told_of(each)] += 1
         files.add(each.statement.file)
         if each.problem is not None:
             problems.setdefault(each.problem.message, []).append(each)

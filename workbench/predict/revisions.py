@@ -94,12 +94,30 @@ def scripts_at(
     found = []
     for path in paths:
         folder = _folder_of(path)
-        commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
+        commit = _commit(folder, revision)
         name = os.path.relpath(path, folder).replace(os.sep, "/")
         names = list(_names_at(folder, commit, name, globs))
         for each, text in zip(names, _texts_at(folder, commit, names), strict=True):
             found.append(Script(str(path if each == name else folder / each), text, is_ddl))
     return found
+
+
+def archive_at(revision: str) -> bytes:
+    """
+    Return an archive (tar) of all files below the current folder as they were in a revision.
+
+    Args:
+        revision: what git takes for a commit.
+
+    Raises:
+        TextError: git is not installed, the folder is in no repository, or the revision is not known.
+    """
+    here = Path.cwd()
+    return _git_bytes(here, "archive", "--format=tar", f"{_commit(here, revision)}^{{tree}}")
+
+
+def _commit(folder: Path, revision: str) -> str:
+    return _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
 
 
 def _texts_at(folder: Path, commit: str, names: Sequence[str]) -> Iterator[str]:

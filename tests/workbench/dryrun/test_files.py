@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.dryrun.files import counts, files_at, is_script
+from openlineage_pyspark.workbench.dryrun.files import files_at, is_script
+from openlineage_pyspark.workbench.predict.outcome import fails, outcome_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 
@@ -49,5 +50,8 @@ def test_the_files_of_a_revision_are_those_that_it_had(tmp_path: Path, monkeypat
 @pytest.mark.parametrize(("code", "expected"), [("DECISION", False), ("UNKNOWN_SCHEMA", True), ("REFUSED", True)])
 def test_what_a_script_only_notes_is_no_failure(code: str, *, expected: bool) -> None:
     statement = ScriptStatement("", "job.py", 1, 1)
-    assert counts(StatementLineage(statement, problem=Problem("job.py", 1, 1, code, "x"))) == expected
-    assert not counts(StatementLineage(statement))
+    assert fails(StatementLineage(statement, problem=Problem("job.py", 1, 1, code, "x")), {"short"}) == expected
+    assert fails(StatementLineage(statement, problem=Problem("job.py", 1, 1, code, "x")), {"any"})
+    assert not fails(StatementLineage(statement), {"short"})
+    summary = outcome_of([StatementLineage(statement, problem=Problem("job.py", 1, 1, code, "x"))])
+    assert (summary.statements, len(summary.causes)) == (int(expected), 1)
