@@ -196,6 +196,12 @@ def machine(monkeypatch, tmp_path):
 
 
 @pytest.fixture
+def wide(monkeypatch):
+    """Keep each finding on one line, whose words are compared."""
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
+@pytest.fixture
 def doctor(run):
     """Give what runs the command: exit code, what was found by subject, the keys, and all of the output."""
 

@@ -9,15 +9,9 @@ from importlib import metadata
 import pytest
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM
 
-pytestmark = [pytest.mark.spark, pytest.mark.any_spark]
+pytestmark = [pytest.mark.spark, pytest.mark.any_spark, pytest.mark.usefixtures("wide")]
 
 FILE = ("spark.openlineage.transport.type=file", "spark.openlineage.transport.location=lineage.ndjson")
-
-
-@pytest.fixture(autouse=True)
-def _wide(monkeypatch):
-    """Keep each finding on one line, whose words are compared."""
-    monkeypatch.setenv("COLUMNS", "1000")
 
 
 def test_a_job_that_will_have_lineage_is_found_to_be_well(doctor, machine):

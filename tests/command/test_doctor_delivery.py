@@ -8,17 +8,11 @@ from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARN
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.spool.store import Spool
 
-pytestmark = [pytest.mark.spark, pytest.mark.any_spark]
+pytestmark = [pytest.mark.spark, pytest.mark.any_spark, pytest.mark.usefixtures("wide")]
 
 LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 CANARY = "hunter2butlonger"
 FILE = ("spark.openlineage.transport.type=file", "spark.openlineage.transport.location=lineage.ndjson")
-
-
-@pytest.fixture(autouse=True)
-def _wide(monkeypatch):
-    """Keep each finding on one line, whose words are compared."""
-    monkeypatch.setenv("COLUMNS", "1000")
 
 
 def test_each_key_is_told_with_its_source_and_the_strongest_one_holds(doctor, machine, monkeypatch):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
+from support.public_cases import every_case, needed
 from support.spark_jobs import SPARK_VERSION, Ended, Jobs
 
 if TYPE_CHECKING:
@@ -21,29 +21,26 @@ pytestmark = [
         importlib.util.find_spec("grpc") is None, reason="it needs grpcio: pip install pyspark[connect]"
     ),
 ]
-SHARED = Path(__file__).parents[3] / "shared" / "conformance" / "cases"
 MOST = 20
 
 
 def cases() -> dict[str, list[str]]:
     """Return the statements of some public cases that write, spread over all of them."""
     found = {}
-    for file in sorted(SHARED.glob("*.yaml")):
-        for case in yaml.safe_load(file.read_text(encoding="utf-8")) or []:
-            run, setup, expect = case["run"], case.get("setup") or [], case.get("expect") or {}
-            if case.get("requires") or case.get("min_spark") or expect.get("fails") or not expect.get("output"):
-                continue
-            if isinstance(run, dict) and "sql" in run and all(isinstance(each, str) for each in setup):
-                asked = run["sql"] if isinstance(run["sql"], list) else [run["sql"]]
-                found[case["id"]] = [*setup, *asked]
+    for case in every_case():
+        run, setup, expect = case["run"], case.get("setup") or [], case.get("expect") or {}
+        if case.get("requires") or case.get("min_spark") or expect.get("fails") or not expect.get("output"):
+            continue
+        if isinstance(run, dict) and "sql" in run and all(isinstance(each, str) for each in setup):
+            asked = run["sql"] if isinstance(run["sql"], list) else [run["sql"]]
+            found[case["id"]] = [*setup, *asked]
     chosen = list(found)[:: max(1, len(found) // MOST)][:MOST]
     return {each: found[each] for each in chosen}
 
 
 @pytest.fixture(scope="module")
 def ended(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
-    if not SHARED.is_dir():
-        pytest.skip("there are no public cases: ../shared/conformance beside the repository")
+    needed()
     jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
     conf = {
         "spark.sql.legacy.createHiveTableByDefault": "false",

@@ -10,8 +10,7 @@ import pytest
 import yaml
 from support import kafka, s3
 from support.lakes import LAKE_CONF, LAKE_JARS
-from support.maven import fetched, fetched_with_all
-from support.ports import free_ports
+from support.maven import fetched_with_all
 from support.spark_jobs import SPARK_VERSION, Jobs
 
 if TYPE_CHECKING:
@@ -159,13 +158,8 @@ def served(
 @pytest.fixture
 def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.Server]:
     """Give a real server of S3."""
-    jar = fetched(s3.SERVER, tmp_path_factory.mktemp("maven"))
-    server = s3.Server(jar, tmp_path_factory.mktemp("s3"), free_ports(1)[0])
-    try:
-        server.start()
+    with s3.serving(tmp_path_factory.mktemp) as server:
         yield server
-    finally:
-        server.stop()
 
 
 def check(ran: Ran, row: str, *others: str) -> None:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
 import hmac
 import subprocess
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import attrs
 import pytest
 import requests
+
+from support.maven import fetched
+from support.ports import free_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 SERVER = "org.gaul:s3proxy:4.1.0:jar:jar-with-dependencies"
 # Spark's version -> Hadoop's client of S3, with those parts of Amazon's that it needs: all of them are 600 MB.
@@ -108,6 +116,22 @@ class Server:
             return requests.get(f"http://127.0.0.1:{self.port}/", timeout=2).status_code == 403
         except requests.RequestException:
             return False
+
+
+@contextlib.contextmanager
+def serving(make_folder: Callable[[str], Path]) -> Iterator[Server]:
+    """
+    Run a server, which a test gets; its jar is fetched.
+
+    Args:
+        make_folder: makes a folder of that name, as `tmp_path_factory.mktemp` does.
+    """
+    server = Server(fetched(SERVER, make_folder("maven")), make_folder("s3"), free_ports(1)[0])
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
 
 
 def signed(method: str, host: str, path: str, data: bytes) -> dict[str, str]:

@@ -6,23 +6,19 @@ By default each fifth case is asked; SAME_ANSWERS=all asks all of them.
 
 from __future__ import annotations
 
-import importlib.util
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
 from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
+from support.public_cases import FOLDER, SCORED, as_event, every_case, needed, scorer
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from pathlib import Path
 
-SHARED = Path(__file__).parents[4] / "shared" / "conformance"
 EACH = 1 if os.environ.get("SAME_ANSWERS") == "all" else 5
-FOLDER = "/data/case"
 BEGIN = [
     "from pyspark.sql import SparkSession, Window, functions as F, types as T",
     "spark = SparkSession.builder.getOrCreate()",
@@ -30,24 +26,11 @@ BEGIN = [
 ]
 
 
-def module_at(name: str, path: Path) -> ModuleType:
-    """Return the module in a file."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def python_cases() -> list[dict[str, Any]]:
     """Return the cases that are Python, and need no connector."""
-    every = [
-        case for file in sorted((SHARED / "cases").glob("*.yaml")) for case in yaml.safe_load(file.read_text("utf-8"))
-    ]
     return [
         case
-        for case in every
+        for case in every_case()
         if isinstance(case["run"], dict)
         and "python" in case["run"]
         and not case.get("requires")
@@ -70,10 +53,8 @@ def script_of(case: dict[str, Any]) -> tuple[str, int]:
 @pytest.mark.any_spark
 @pytest.mark.long
 def test_each_public_case_of_python_has_the_lineage_that_it_expects(real_spark: None, tmp_path: Path) -> None:
-    if not SHARED.is_dir():
-        pytest.skip("there are no public cases: ../shared/conformance beside the repository")
-    scoring = module_at("score_of_python_cases", SHARED / "score.py")
-    of_sql = module_at("cases_of_sql", Path(__file__).parents[1] / "predict" / "test_same_answers.py")
+    needed()
+    scoring = scorer()
     wrong = {}
     with ScriptRunner({}) as runner:
         for case in python_cases()[::EACH]:
@@ -83,10 +64,10 @@ def test_each_public_case_of_python_has_the_lineage_that_it_expects(real_spark: 
             told = runner.run(ScriptRequest(case["id"], str(script), source, (), here, "", here))
             every = lineage_of_script(told, ())
             found = [each for each in every if each.statement.line > prepared]
-            events = [of_sql.as_event(each) for each in found if each.lineage is not None]
+            events = [as_event(each) for each in found if each.lineage is not None]
             scored, why = scoring.score(case, {"events": events, "tmp": FOLDER})
             # What is named is no wrong answer.
-            if not all(scored.get(name, True) for name in of_sql.SCORED) and not any(each.problem for each in every):
+            if not all(scored.get(name, True) for name in SCORED) and not any(each.problem for each in every):
                 wrong[case["id"]] = why
     assert wrong.keys() <= OTHERWISE.keys(), wrong
 

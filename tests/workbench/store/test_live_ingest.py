@@ -24,8 +24,7 @@ from openlineage_pyspark.workbench.store.sqlite import Database
 from support import kafka, process_jvm, s3
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import company, text_of_events
-from support.maven import fetched, fetched_with_all
-from support.ports import free_ports
+from support.maven import fetched_with_all
 from support.spark_jobs import QUICK, SPARK_VERSION, clean_environment
 from support.spark_stores import HAS_LAKES, differing
 
@@ -66,13 +65,8 @@ class Origin:
 @pytest.fixture(scope="module")
 def server(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.Server]:
     """Return a server of S3."""
-    jar = fetched(s3.SERVER, tmp_path_factory.mktemp("maven"))
-    found = s3.Server(jar, tmp_path_factory.mktemp("s3"), free_ports(1)[0])
-    try:
-        found.start()
+    with s3.serving(tmp_path_factory.mktemp) as found:
         yield found
-    finally:
-        found.stop()
 
 
 @pytest.fixture(scope="module")
