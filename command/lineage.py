@@ -21,7 +21,7 @@ from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.dryrun.files import (
     ScriptSettings,
     files_at,
-    is_script,
+    is_python_script,
     lineage_of_files,
 )
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
@@ -32,7 +32,7 @@ from openlineage_pyspark.workbench.predict import cache
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
 from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
-from openlineage_pyspark.workbench.predict.outcome import GATES, fails, outcome_of
+from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Given, answers_of, lineage_of_answers
 from openlineage_pyspark.workbench.questions.diff import markdown_of_diff, text_of_diff
@@ -159,7 +159,7 @@ def _lineage(
     def of_sql(files: Sequence[Script], tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
         return lineage_of_answers(_answers(files, tables, options), tables, options.dialect)
 
-    if not any(is_script(Path(each.name)) for each in scripts):
+    if not any(is_python_script(Path(each.name)) for each in scripts):
         return of_sql(scripts, known.tables)
     settings = ScriptSettings(
         tuple(options.passed_on),
@@ -176,7 +176,7 @@ def _lineage_at(
     scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace
 ) -> tuple[StatementLineage, ...]:
     """Return the lineage of files as they were in the revision to compare with."""
-    if not any(is_script(Path(each.name)) for each in scripts):
+    if not any(is_python_script(Path(each.name)) for each in scripts):
         return _lineage(scripts, known, options)
     with files_at(options.diff) as folder:
         return _lineage(scripts, known, options, folder)
@@ -227,7 +227,7 @@ def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage]
         diff, _ = compared(*states, None)
     if options.format == "json":
         problems_now = [attrs.asdict(each.problem) for each in found if each.problem is not None]
-        values = {**diff.to_dict(), "problems": problems_now, "summary": outcome_of(found).to_dict()}
+        values = {**diff.to_dict(), "problems": problems_now, "summary": summary_of(found).to_dict()}
         arguments = {"files": list(map(str, options.files)), "base": options.diff}
         Screen().json(Answer("diff", arguments, Values("diff", values)).to_dict())
     elif options.format in _PICTURES:
@@ -235,13 +235,13 @@ def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage]
     else:
         sys.stdout.write(markdown_of_diff(diff) if options.format == "markdown" else text_of_diff(diff))
         if options.format == "markdown":
-            sys.stdout.write(markdown_of_causes(outcome_of(found)))
+            sys.stdout.write(markdown_of_causes(summary_of(found)))
     return _told(found, _gates(options)) or (_DOWNSTREAM if diff.downstream else 0)
 
 
 def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
     """Print what statements lack to standard error, each once, and return the exit code for it."""
-    for cause in outcome_of(found).causes:
+    for cause in summary_of(found).causes:
         sys.stderr.write(f"{printable(str(cause))}\n")
     return _PROBLEM if any(fails(each, gates) for each in found) else 0
 

@@ -12,7 +12,7 @@ from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.predict.compare import name_of
-from openlineage_pyspark.workbench.predict.outcome import Outcome, outcome_of, reason_for, severity_of, told_of
+from openlineage_pyspark.workbench.predict.outcome import Summary, reason_for, severity_of, summary_of, told_of
 from openlineage_pyspark.workbench.predict.text import TEXT
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MOST_PLACES = 10
 
 
 def _text(found: Sequence[StatementLineage]) -> str:
-    lines = outcome_of(found).lines()
+    lines = summary_of(found).lines()
     head = "".join(f"{line}\n" for line in lines)
     return "\n".join([*([head] if head else []), *_text_parts(found)])
 
@@ -55,7 +55,7 @@ def _without_reason(lineage: Lineage) -> Lineage:
 
 def _json(found: Sequence[StatementLineage]) -> str:
     document = {
-        "summary": outcome_of(found).to_dict(),
+        "summary": summary_of(found).to_dict(),
         "statements": [
             {
                 "file": each.statement.file,
@@ -79,7 +79,7 @@ def _problem(found: StatementLineage) -> dict[str, Any] | None:
 
 
 def _markdown(found: Sequence[StatementLineage]) -> str:
-    outcome = outcome_of(found)
+    outcome = summary_of(found)
     head, *reasons = [line.strip() for line in outcome.lines()] or [""]
     parts = [f"**{head}**\n" + "".join(f"- {reason}\n" for reason in ["", *reasons] if reason)] if head else []
     for each in found:
@@ -108,7 +108,7 @@ def _markdown_row(edge: LineageEdge, names: dict[Identifier, str]) -> str:
     return f"| {column} | {code_of(f'{source}.{edge.source_column}')} | {edge.subtype}{masked}{certainty}{expression} |"
 
 
-def markdown_of_causes(outcome: Outcome) -> str:
+def markdown_of_causes(outcome: Summary) -> str:
     """Return what statements lack, each once, as a list in Markdown; empty if they lack nothing."""
     listed = "".join(f"- {_places(each)} {code_of(each.message)}\n" for each in outcome.causes)
     return f"\n**Not analyzed by Spark**:\n\n{listed}" if listed else ""

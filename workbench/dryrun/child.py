@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.effects import Effects
 from openlineage_pyspark.workbench.dryrun.environment import hide_environment
-from openlineage_pyspark.workbench.dryrun.guard import Guard, RefusedError
+from openlineage_pyspark.workbench.dryrun.guard import AuditHook, RefusedError
 from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
 from openlineage_pyspark.workbench.dryrun.patched import Patches, names_of_notebook, own_session
@@ -92,7 +92,7 @@ def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
     limit = _taken() + request.megabytes * _MEGABYTE
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     threading.Thread(target=_watch, args=(stage, threading.main_thread().ident), daemon=True).start()
-    Guard(stage, port, sparks_folder).install()
+    AuditHook(stage, port, sparks_folder).install()
 
 
 def _taken() -> int:

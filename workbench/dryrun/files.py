@@ -54,7 +54,7 @@ class ScriptSettings:
     conf: Mapping[str, str] = attrs.field(factory=dict)
 
 
-def is_script(path: Path) -> bool:
+def is_python_script(path: Path) -> bool:
     """Return whether a file is a script of Python or a notebook of Jupyter, and none of which the SQL alone is read."""
     if path.suffix.lower() == ENDING:
         return True
@@ -94,7 +94,7 @@ def lineage_of_files(
     told: dict[int, tuple[StatementLineage, ...]] = {}
     with ScriptRunner(settings.conf) as runner:
         for at, script in enumerate(scripts):
-            if not is_script(Path(script.name)) or is_notebook(script.text):
+            if not is_python_script(Path(script.name)) or is_notebook(script.text):
                 before.append(script)
                 continue
             ddl = tuple((each.name, each.text) for each in before)

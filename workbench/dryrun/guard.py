@@ -47,7 +47,7 @@ class RefusedError(PermissionError):
     """A script wanted what it may not do here."""
 
 
-class Guard:
+class AuditHook:
     """
     The audit hook. It can't be taken away again, as Python's hooks can't.
 

@@ -105,7 +105,7 @@ class Cause:
 
 
 @attrs.frozen
-class Outcome:
+class Summary:
     """
     How the statements of files came out.
 
@@ -170,7 +170,7 @@ def _reason(reason: Reason, kinds: int) -> str:
     return one if kinds == 1 else f"{kinds:,} {several}" if reason != "syntax" else several
 
 
-def outcome_of(found: Iterable[StatementLineage]) -> Outcome:
+def summary_of(found: Iterable[StatementLineage]) -> Summary:
     """Return how some statements came out."""
     told: dict[Told, int] = dict.fromkeys(get_args(Told), 0)
     files: set[str] = set()
@@ -183,7 +183,7 @@ def outcome_of(found: Iterable[StatementLineage]) -> Outcome:
         if each.problem is not None:
             problems.setdefault(each.problem.message, []).append(each)
     causes = [_cause(each) for each in problems.values()]
-    return Outcome(len(files), tuple(told.items()), tuple(causes))
+    return Summary(len(files), tuple(told.items()), tuple(causes))
 
 
 def _cause(found: list[StatementLineage]) -> Cause:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move
+from openlineage_pyspark.workbench.recovery.facts import changes_rows
 from openlineage_pyspark.workbench.recovery.statements import is_version, place_of_files, roll_back, sql_name
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ _WRITING = frozenset(
 _REMOVING = frozenset({"delete", "overwrite"})
 # And a MERGE that only adds rows is an append.
 _ROW_LEVEL = frozenset({"MergeIntoTable", "UpdateTable", "DeleteFromTable"})
-_ROW_LEVEL_JOB = re.compile(r"\.(replace_data|write_delta|merge_into_table|update_table|delete_from_table)\.")
 _KINDS: Mapping[str, frozenset[str]] = {
     "roll back": frozenset({"RestoreTableStatement", "Call", "CallStatement", "IcebergCall"}),
     "empty": frozenset({"DeleteFromTable", "TruncateTable", "CreateTableAsSelect", "InsertIntoStatement", "DropTable"}),
@@ -370,7 +369,7 @@ def _is_row_level(step: RecoveryStep, session: TableSession) -> bool:
     """Return whether a step changes single rows, by its statements; by the jobs that it repeats if it has none."""
     if step.language == "sql":
         return all(session.parsed(sql).kind in _ROW_LEVEL for sql in step.code)
-    return any(_ROW_LEVEL_JOB.search(each.job) for each in step.again)
+    return any(changes_rows(each.job) for each in step.again)
 
 
 def _unlike(live: LiveTable, check: TableCheck, step: RecoveryStep, session: TableSession) -> Iterator[str]:

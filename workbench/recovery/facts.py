@@ -31,6 +31,7 @@ _PARTITION_OVERWRITTEN = re.compile(
     r"(?:\bPARTITION\s*\([^()]*=|\bREPLACE\s+WHERE\b)",
     re.IGNORECASE | re.DOTALL,
 )
+_ROW_LEVEL = re.compile(r"\.(replace_data|write_delta|merge_into_table|update_table|delete_from_table)\.")
 _FOUND_THERE = re.compile(r"\s*CREATE\b(?:(?!\bAS\b|\().)*\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE | re.DOTALL)
 _OVER_FILES = re.compile(r"\bLOCATION\s*['\"]|\bpath\b\s*=?\s*['\"]", re.IGNORECASE)
 _REPLACED = re.compile(r"\s*(?:CREATE\s+OR\s+)?REPLACE\s+TABLE\b", re.IGNORECASE)
@@ -331,6 +332,11 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool) ->
 def replaces_partitions(job: str) -> bool:
     """Return whether a job's name has the operator that replaces those partitions alone of which it writes rows."""
     return any(operator in job for operator in PARTITION_OPERATORS)
+
+
+def changes_rows(job: str) -> bool:
+    """Return whether a job's name has the operator of a command that changes single rows: MERGE, UPDATE or DELETE."""
+    return _ROW_LEVEL.search(job) is not None
 
 
 def restored(sql: str) -> str:

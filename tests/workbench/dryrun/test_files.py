@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.dryrun.files import files_at, is_script
-from openlineage_pyspark.workbench.predict.outcome import fails, outcome_of
+from openlineage_pyspark.workbench.dryrun.files import files_at, is_python_script
+from openlineage_pyspark.workbench.predict.outcome import fails, summary_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 
@@ -25,7 +25,7 @@ def test_a_file_of_python_is_a_script_unless_it_is_a_notebook(tmp_path: Path) ->
     (tmp_path / "job.py").write_text("x = 1\n", "utf-8")
     (tmp_path / "notebook.py").write_text("# Databricks notebook source\n", "utf-8")
     names = ("job.py", "notebook.py", "gone.py", "a.sql")
-    assert [is_script(tmp_path / name) for name in names] == [True, False, True, False]
+    assert [is_python_script(tmp_path / name) for name in names] == [True, False, True, False]
 
 
 def test_the_files_of_a_revision_are_those_that_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,5 +53,5 @@ def test_what_a_script_only_notes_is_no_failure(code: str, *, expected: bool) ->
     assert fails(StatementLineage(statement, problem=Problem("job.py", 1, 1, code, "x")), {"short"}) == expected
     assert fails(StatementLineage(statement, problem=Problem("job.py", 1, 1, code, "x")), {"any"})
     assert not fails(StatementLineage(statement), {"short"})
-    summary = outcome_of([StatementLineage(statement, problem=Problem("job.py", 1, 1, code, "x"))])
+    summary = summary_of([StatementLineage(statement, problem=Problem("job.py", 1, 1, code, "x"))])
     assert (summary.statements, len(summary.causes)) == (int(expected), 1)

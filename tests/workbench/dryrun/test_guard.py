@@ -16,7 +16,7 @@ import os, sys
 from pathlib import Path
 from openlineage_pyspark.workbench.dryrun.effects import Effects
 from openlineage_pyspark.workbench.dryrun.environment import hide_environment
-from openlineage_pyspark.workbench.dryrun.guard import Guard
+from openlineage_pyspark.workbench.dryrun.guard import AuditHook
 from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
 from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.stage import Stage
@@ -25,7 +25,7 @@ stage = Stage(request, 1)
 hide_environment(stage)
 Finder(stage, request.allowed, guarded_imports(request.source)).install()
 Effects(stage, request.scratch).install()
-Guard(stage, 1, request.scratch).install()
+AuditHook(stage, 1, request.scratch).install()
 try:
     exec(compile(request.source, request.path, "exec"), {"__name__": "__main__"})
 except BaseException as problem:

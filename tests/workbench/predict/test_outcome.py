@@ -8,7 +8,7 @@ import attrs
 import pytest
 from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
-from openlineage_pyspark.workbench.predict.outcome import GATES, fails, outcome_of, severity_of
+from openlineage_pyspark.workbench.predict.outcome import GATES, fails, severity_of, summary_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.report import Lineage
@@ -32,7 +32,7 @@ EVERY = (EXACT, TABLE, FUNCTION, SYNTAX, NOTHING, AGAIN)
 
 
 def test_the_outcome_counts_how_much_is_known_and_says_each_cause_once() -> None:
-    outcome = outcome_of(EVERY)
+    outcome = summary_of(EVERY)
     assert outcome.lines() == [
         "6 statements in 1 file: 2 exactly, 3 from the text, 1 not at all",
         "  2 for a table that nothing declares",
@@ -46,7 +46,7 @@ def test_the_outcome_counts_how_much_is_known_and_says_each_cause_once() -> None
         "a.sql:4:3: Syntax error at or near 'x'",
         "a.sql:5:3: the variable x has no value",
     ]
-    assert outcome_of([]).lines() == []
+    assert summary_of([]).lines() == []
 
 
 @pytest.mark.parametrize(
