@@ -265,9 +265,14 @@ def test_an_event_that_is_refused_for_good_does_not_hold_the_rest_of_its_run() -
 
 
 class Picky(MemoryTransport):
-    """Answers 500 to the events of one run, always."""
+    """Answers 500 to the events of one run, always; it begins to answer when it is opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened = threading.Event()
 
     def send(self, event: Event) -> None:
+        self.opened.wait(60)
         if event.run_id == "poison":
             raise TransportError("answered 500", retryable=True, status=500)
         super().send(event)
@@ -279,6 +284,8 @@ def test_an_event_that_fails_again_and_again_while_others_go_through_is_given_up
     delivery.submit(Event("poison", "START", b"1"))
     for n in range(100):
         delivery.submit(Event(f"r{n}", "START", b"1"))
+    # Failures while nothing else is there to go through don't count.
+    transport.opened.set()
     assert delivery.close(60) == 0
     assert delivery.counts() == DeliveryCounts(sent=100, failed=1, retries=4)
 
