@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.predict.scripts import Given, Script
 
-_FORMAT = 5
+_FORMAT = 6
 _MOST_KEPT = 20
 _ENDING = ".json"
 _PACKAGES = ("openlineage-pyspark", "pyspark")
@@ -77,6 +77,8 @@ def document_of_answer(answer: StatementAnswer) -> dict[str, Any]:
         "tables": {name: query.plan for name, query in analyzed.tables.items()},
         "text": analyzed.text,
         "fromText": [[list(parts), place] for parts, place in analyzed.from_text.items()],
+        "shape": analyzed.shape,
+        "targets": list(analyzed.targets),
     }
 
 
@@ -101,6 +103,8 @@ def answer_of_document(document: Mapping[str, Any]) -> StatementAnswer:
         {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
         {tuple(parts): place for parts, place in document["fromText"]},
         document["text"],
+        document["shape"],
+        tuple(document["targets"]),
     )
     loops = tuple(Loop(**each) for each in document["statement"]["loops"])
     statement = ScriptStatement(**{**document["statement"], "loops": loops})

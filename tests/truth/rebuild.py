@@ -1,0 +1,314 @@
+"""
+Prove rebuild plans by execution: random pipelines of SQL, and random changes of them.
+
+    ./run truth rebuild --changes 2000 --seed 1
+
+Each pipeline is executed on small tables. After a change, what lies downstream of it is executed again: a table that the
+plan wants to be made has its rows in another order then, as in any run, and one that it keeps stays as it was. What is
+kept must have the very rows that its statements give now, and so must each column that the plan keeps of a table whose
+rows stay. No expectation is written by hand.
+The exit code is 1 if a table was skipped that is different. A finding names its seed and its change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import attrs
+from openlineage_pyspark.workbench.predict.declared import DeclaredTables
+from openlineage_pyspark.workbench.predict.scripts import (
+    Script,
+    StatementAnswer,
+    guarded_analysis,
+    lineage_of_answers,
+)
+from openlineage_pyspark.workbench.predict.session import ScriptSession, throw_away_session
+from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.rebuild.plan import rebuild_plan
+from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
+from pyspark.errors import PySparkException
+
+from truth.layers import SOURCES, TYPES, Changer, Maker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from openlineage_pyspark.workbench.rebuild.plan import TablePlan
+    from openlineage_pyspark.workbench.rebuild.statements import Step
+
+    from truth.layers import Pipeline, Statement
+
+_ROWS = 14
+_CHANGES_OF_ONE = 25
+_CONF = {"spark.sql.shuffle.partitions": "1", "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+_VIEWS = ("view", "temporary")
+
+
+@attrs.frozen
+class Content:
+    """The rows of a table: in the JVM, as texts, and its columns."""
+
+    rows: Any
+    schema: Any
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+    failed: str = ""
+
+    def of(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return some columns of the rows, sorted."""
+        places = [self.names.index(name) for name in names]
+        found = []
+        for at in range(self.rows.size()):
+            row = self.rows.get(at)
+            found.append(tuple(str(row.get(place)) if row.get(place) is not None else "NULL" for place in places))
+        return sorted(found)
+
+
+class World:
+    """Executes pipelines."""
+
+    def __init__(self, spark: Any) -> None:
+        self._spark = spark
+        self._jvm = spark._jvm
+        self._scala = spark._jsparkSession
+
+    def sources(self, rng: random.Random) -> dict[str, Content]:
+        """Return random rows of the sources: few values, so that rows meet, and some nulls."""
+        found = {}
+        for table, columns in SOURCES.items():
+            rows = [self._row(rng, columns, at) for at in range(_ROWS)]
+            names = ", ".join(name for name, _ in columns)
+            casts = ", ".join(f"CAST({name} AS {TYPES[type_]}) AS {name}" for name, type_ in columns)
+            found[table] = self.run(f"SELECT {casts} FROM VALUES {', '.join(rows)} AS rows({names})")
+        return found
+
+    @staticmethod
+    def _row(rng: random.Random, columns: Sequence[tuple[str, str]], at: int) -> str:
+        def value(name: str, type_: str) -> str:
+            if name == "id":
+                return str(at % (_ROWS - 2))
+            if rng.random() < 0.1:
+                return "NULL"
+            if type_ == "int":
+                return str(rng.randint(0, 9))
+            if type_ == "dec":
+                return f"{rng.randint(0, 99)}.{rng.randint(0, 99):02}"
+            if type_ == "dbl":
+                return f"{rng.choice((0.1, 0.2, 0.3, 1e10, 7.7)) * rng.randint(1, 9)!r}D"
+            return f"'{rng.choice(('fr', 'de', 'open', 'done', 'ann', 'bob', 'xx'))}'"
+
+        return f"({', '.join(value(*each) for each in columns)})"
+
+    def run(self, query: str) -> Content:
+        """Return the rows of a query; of one that fails, why."""
+        try:
+            frame = self._spark.sql(query)._jdf
+            rows = frame.collectAsList()
+            texts = tuple(str(rows.get(at).toString()) for at in range(rows.size()))
+            return Content(rows, frame.schema(), tuple(sorted(texts)), tuple(str(each) for each in frame.columns()))
+        except PySparkException as problem:
+            return Content(None, None, (), (), str(problem).splitlines()[0][:120] or "failed")
+
+    def know(self, table: str, content: Content, rng: random.Random | None = None) -> None:
+        """Make rows a table that queries find; in another order, if that is wanted."""
+        self._spark.sql(f"DROP VIEW IF EXISTS {table}")
+        if content.failed:
+            return
+        rows = content.rows
+        if rng is not None:
+            rows = self._jvm.java.util.ArrayList(rows)
+            self._jvm.java.util.Collections.shuffle(rows, self._jvm.java.util.Random(rng.randint(0, 1 << 30)))
+        self._scala.createDataFrame(rows, content.schema).createOrReplaceTempView(table)
+
+    def view(self, statement: Statement) -> str:
+        """Make a view, and return why it fails."""
+        try:
+            self._spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {statement.table} AS {statement.executed()}")
+        except PySparkException as problem:
+            self._spark.sql(f"DROP VIEW IF EXISTS {statement.table}")
+            return str(problem).splitlines()[0][:120] or "failed"
+        return ""
+
+
+class Judge:
+    """Has the plans of changes, and compares them with what the pipelines give."""
+
+    def __init__(self, spark: Any) -> None:
+        self.world = World(spark.newSession())
+        for key, value in _CONF.items():
+            self.world._spark.conf.set(key, value)
+        self._spark = spark
+        ddl = "; ".join(
+            f"CREATE TABLE {table} ({', '.join(f'{n} {TYPES[t]}' for n, t in columns)}) USING parquet"
+            for table, columns in SOURCES.items()
+        )
+        self._ddl = Script("ddl.sql", ddl, is_ddl=True)
+
+    def steps(self, pipeline: Pipeline) -> tuple[Step, ...]:
+        """Return the statements of a pipeline, as the command has them."""
+        texts = [text for each in pipeline for text in each.statements()]
+        scripts = [self._ddl, Script("pipeline.sql", ";\n".join(texts))]
+        session = ScriptSession(self._spark.newSession(), DeclaredTables(), shapes=True)
+        answers = [
+            StatementAnswer(statement, guarded_analysis(session, statement), script.is_ddl)
+            for script in scripts
+            for statement in statements_of(script.text, script.name)
+        ]
+        refused = [each for each in answers if each.analyzed.refusal is not None]
+        return steps_of_answers(answers, lineage_of_answers(refused, ()), scripts)
+
+    def execute(self, pipeline: Pipeline, sources: dict[str, Content]) -> list[Content]:
+        """Execute a pipeline, and return what each table has after each statement."""
+        for table, content in sources.items():
+            self.world.know(table, content)
+        found = []
+        for each in pipeline:
+            if each.kind in _VIEWS:
+                failed = self.world.view(each)
+                found.append(Content(None, None, (), (), failed))
+            else:
+                content = self.world.run(each.executed())
+                self.world.know(each.table, content)
+                found.append(content)
+        return found
+
+    def judged(
+        self, pipeline: Pipeline, before: dict[str, Content], plans: dict[str, TablePlan], sources: dict[str, Content], rng: random.Random
+    ) -> Iterator[str]:
+        """Yield which tables the plan keeps though they are different."""
+        for table, content in sources.items():
+            self.world.know(table, content)
+        last = {each.table: at for at, each in enumerate(pipeline)}
+        for at, each in enumerate(pipeline):
+            plan = plans.get(each.table)
+            if each.kind in _VIEWS:
+                self.world.view(each)
+                continue
+            content = self.world.run(each.executed())
+            is_kept = plan is not None and plan.action == "keep"
+            if at == last[each.table]:
+                yield from self._wrong(each.table, plan, before.get(each.table), content)
+                if is_kept and each.table in before:
+                    content = before[each.table]
+            self.world.know(each.table, content, None if is_kept else rng)
+
+    @staticmethod
+    def _wrong(table: str, plan: TablePlan | None, old: Content | None, new: Content) -> Iterator[str]:
+        if plan is None:
+            yield f"{table} is not in the plan"
+        elif plan.action == "keep" and old is None:
+            yield f"{table} is kept, and was not there"
+        elif plan.action == "keep" and old is not None and (old.texts, old.names, old.failed) != (new.texts, new.names, new.failed):
+            yield f"{table} is kept, and is different: {_difference(old, new)}"
+        elif plan.action in ("columns", "make", "define") and not plan.rows and old is not None and not (old.failed or new.failed):
+            same = [n for n in new.names if n.lower() not in plan.columns and n in old.names]
+            if same and old.of(same) != new.of(same):
+                yield f"{table}: the columns {', '.join(same)} are said to stay, and are different"
+
+
+def _difference(old: Content, new: Content) -> str:
+    gone, come = Counter(old.texts) - Counter(new.texts), Counter(new.texts) - Counter(old.texts)
+    return f"- {list(gone)[:2]} + {list(come)[:2]} {old.failed} {new.failed}"
+
+
+@attrs.define
+class Score:
+    """What came of all changes."""
+
+    changes: int = 0
+    downstream: int = 0
+    made: int = 0
+    kept: int = 0
+    missed: int = 0
+    wrong: int = 0
+    refused: int = 0
+    kinds: Counter[str] = attrs.field(factory=Counter)
+
+    def __str__(self) -> str:
+        """Return it in lines."""
+        share = 100 * self.made / max(1, self.downstream)
+        return (
+            f"{self.changes:,} changes, {self.downstream:,} tables downstream: {self.made:,} made again ({share:.0f} %), "
+            f"{self.kept:,} kept, {self.wrong:,} wrong skips, {self.missed:,} made again that were the same, "
+            f"{self.refused:,} failing statements"
+        )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Try changes, and return how many wrong skips there were."""
+    score = Score()
+    began = time.monotonic()
+    with throw_away_session({"spark.sql.ansi.enabled": "false"}) as spark:
+        judge = Judge(spark)
+        number = options.first
+        while score.changes < options.changes and time.monotonic() - began < options.seconds:
+            _pipeline(judge, number, score, options)
+            number += 1
+            print(f"{time.monotonic() - began:6.0f} s, seed {options.seed}, pipeline {number}: {score}", flush=True)
+    print(dict(score.kinds))
+    print(score)
+    return score.wrong
+
+
+def _pipeline(judge: Judge, number: int, score: Score, options: argparse.Namespace) -> None:
+    rng = random.Random(f"{options.seed}-{number}")
+    pipeline = Maker(rng).pipeline()
+    sources = judge.world.sources(rng)
+    steps = judge.steps(pipeline)
+    contents = judge.execute(pipeline, sources)
+    before = {each.table: content for each, content in zip(pipeline, contents, strict=True) if each.kind not in _VIEWS}
+    for at in range(_CHANGES_OF_ONE):
+        what, changed = Changer(rng, pipeline).change()
+        if options.only is not None and at != options.only:
+            continue
+        plan = rebuild_plan(steps, judge.steps(changed))
+        plans = {each.table.removeprefix("default."): each for each in plan.tables}
+        score.changes += 1
+        score.kinds[what] += 1
+        for each in plan.tables:
+            if each.is_view or each.action == "drop" or not (each.is_downstream or each.action != "keep"):
+                continue
+            score.downstream += 1
+            score.made += each.action != "keep"
+            score.kept += each.action == "keep"
+        for wrong in judge.judged(changed, before, plans, sources, rng):
+            score.wrong += 1
+            print(f"WRONG: --seed {options.seed} --first {number} --only {at}: {what}: {wrong}", flush=True)
+        if options.only is not None:
+            _show(pipeline, changed, plan.tables)
+    score.refused += sum(bool(each.failed) for each in contents)
+
+
+def _show(pipeline: Pipeline, changed: Pipeline, plans: Sequence[TablePlan]) -> None:
+    old = [text for each in pipeline for text in each.statements()]
+    new = [text for each in changed for text in each.statements()]
+    for text in old:
+        print("  " if text in new else "- ", text)
+    for text in new:
+        if text not in old:
+            print("+ ", text)
+    for each in plans:
+        print(f"{each.action:8}{each.table} rows={each.rows} {each.columns}: {each.reason}")
+
+
+def main() -> int:
+    """Try what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--changes", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the first pipeline")
+    parser.add_argument("--only", type=int, help="the only change of it that is tried, and shown")
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after so many")
+    return int(run(parser.parse_args()) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
