@@ -193,7 +193,11 @@ class Statement:
         if self.kind == "merge":
             listed = (
                 f"CASE WHEN t.there IS NULL THEN CAST({inserted} AS {TYPES[type_]}) "
-                + (f"WHEN s.there IS NOT NULL AND {self.condition} THEN CAST({new[n]} AS {TYPES[type_]}) " if n in new else "")
+                + (
+                    f"WHEN s.there IS NOT NULL AND {self.condition} THEN CAST({new[n]} AS {TYPES[type_]}) "
+                    if n in new
+                    else ""
+                )
                 + f"ELSE t.{n} END AS {n}"
                 for (n, type_), inserted in zip(self.columns, self.inserts, strict=True)
             )
@@ -218,7 +222,7 @@ class Maker:
         """Return a random pipeline: each layer reads the sources and the layers before it."""
         known: dict[str, Columns] = dict(SOURCES)
         made: list[Statement] = []
-        for at in range(self.rng.randint(7, 12)):
+        for at in range(self.rng.randint(10, 16)):
             statement = self._statement(at, known, made)
             made.append(statement)
             known[statement.table] = statement.columns
@@ -247,8 +251,12 @@ class Maker:
         if kind == "update" and sets:
             return Statement("update", of.table, of.columns, condition=condition, sets=sets)
         if kind == "again":
-            items = [Item(name, self.value(type_, dict(SOURCES["raw_orders"]), "l."), type_) for name, type_ in of.columns]
-            query = Select(tuple(items), "raw_orders", where=(self.condition(dict(SOURCES["raw_orders"]), "l.", known),))
+            items = [
+                Item(name, self.value(type_, dict(SOURCES["raw_orders"]), "l."), type_) for name, type_ in of.columns
+            ]
+            query = Select(
+                tuple(items), "raw_orders", where=(self.condition(dict(SOURCES["raw_orders"]), "l.", known),)
+            )
             return Statement("again", of.table, of.columns, query)
         if kind == "merge":
             source = dict(SOURCES["raw_customers"])
@@ -257,14 +265,16 @@ class Maker:
             merged = tuple((name, self.value(type_, source, "s.")) for name, type_ in chosen if name != "id")
             if merged:
                 inserts = tuple("s.id" if n == "id" else self.value(t, source, "s.") for n, t in of.columns)
-                return Statement("merge", of.table, of.columns, query, f"({self.condition(source, 's.', {})})", merged, inserts)
+                return Statement(
+                    "merge", of.table, of.columns, query, f"({self.condition(source, 's.', {})})", merged, inserts
+                )
         return Statement("delete", of.table, of.columns, condition=condition)
 
     def query(self, known: Mapping[str, Columns], depth: int = 0) -> Select:
         """Return a random query of some tables that are known."""
         rng = self.rng
-        recent = list(known)[-5:]
-        source = rng.choice(recent if rng.random() < 0.8 else list(known))
+        made = list(known)[len(SOURCES) :]
+        source = rng.choice(made if made and rng.random() < 0.8 else list(known))
         columns, other, on, join = dict(known[source]), "", "", rng.choices(JOINS, (5, 3, 1, 1, 1, 1))[0]
         scope = [("l.", dict(known[source]))]
         if rng.random() < 0.35:
@@ -277,8 +287,12 @@ class Maker:
                     scope.append(("r.", dict(known[other])))
             else:
                 other = ""
-        where = tuple(self.condition(columns, "l.", known) for _ in range(rng.choice((0, 0, 1, 1, 2))))
-        lateral = f"array({self.value('int', columns, 'l.')}, {self.value('int', columns, 'l.')})" if rng.random() < 0.06 else ""
+        where = tuple(self.condition(columns, "l.", known) for _ in range(rng.choice((0, 0, 0, 1, 1, 2))))
+        lateral = (
+            f"array({self.value('int', columns, 'l.')}, {self.value('int', columns, 'l.')})"
+            if rng.random() < 0.06
+            else ""
+        )
         base = Select((), source, other, join, on, where, lateral=lateral)
         if rng.random() < 0.3:
             found = self._grouped(base, scope)
@@ -297,7 +311,7 @@ class Maker:
         items: dict[str, Item] = {}
         for prefix, columns in scope:
             for name, type_ in columns.items():
-                if self.rng.random() < (0.9 if prefix == "l." else 0.5):
+                if self.rng.random() < (0.6 if prefix == "l." else 0.35):
                     own = name if name not in items else f"{name}_{len(items)}"
                     roll = self.rng.random()
                     text = f"{prefix}{name}" if roll < 0.6 or name == "id" else self.value(type_, columns, prefix)
@@ -362,7 +376,12 @@ class Maker:
     def literal(self, type_: str) -> str:
         """Return a literal of a type."""
         number = self.rng.randint(0, 9)
-        return {"int": str(number), "dec": f"{number}.50BD", "dbl": f"{number}D", "str": f"'{self.rng.choice(_TEXTS)}'"}[type_]
+        return {
+            "int": str(number),
+            "dec": f"{number}.50BD",
+            "dbl": f"{number}D",
+            "str": f"'{self.rng.choice(_TEXTS)}'",
+        }[type_]
 
     def condition(self, columns: Mapping[str, str], prefix: str, known: Mapping[str, Columns]) -> str:
         """Return a random condition on the rows of a table."""
@@ -400,7 +419,9 @@ class Maker:
         """Return a random function over a window."""
         rng = self.rng
         a, b, c = (f"{prefix}{rng.choice(sorted(columns))}" for _ in range(3))
-        function = rng.choice(("row_number()", "rank()", "dense_rank()", f"count({c})", "count(*)", f"lag({rng.randint(1, 9)})"))
+        function = rng.choice(
+            ("row_number()", "rank()", "dense_rank()", f"count({c})", "count(*)", f"lag({rng.randint(1, 9)})")
+        )
         return f"{function if not function.startswith('lag') else 'ntile(2)'} OVER (PARTITION BY {a} ORDER BY {b})"
 
 
@@ -470,7 +491,11 @@ class Changer:
             return None
         query = statement.query
         texts = [each.text for each in query.items] + list(query.where)
-        places = [n for n, each in enumerate(texts) if any(c.isdigit() and before == " " for before, c in zip(each, each[1:], strict=False))]
+        places = [
+            n
+            for n, each in enumerate(texts)
+            if any(c.isdigit() and before == " " for before, c in zip(each, each[1:], strict=False))
+        ]
         if not places:
             return None
         place = self.rng.choice(places)
@@ -567,7 +592,9 @@ class Changer:
         items[first], items[first + 1] = items[first + 1], items[first]
         if statement.kind == "insert":
             # By position: another column is filled.
-            return self._query(at, statement, items=tuple(items)) if items[first].type == items[first + 1].type else None
+            return (
+                self._query(at, statement, items=tuple(items)) if items[first].type == items[first + 1].type else None
+            )
         return self._again_with(at, statement, tuple(items))
 
     def _flag(self, at: int, statement: Statement) -> Pipeline | None:
@@ -596,13 +623,17 @@ class Changer:
         return self._query(at, statement, union=("UNION ALL", Select(items, "raw_items")))
 
     def _layout(self, at: int, statement: Statement) -> Pipeline | None:
-        return self._with(at, attrs.evolve(statement, note=self.rng.choice(("-- a remark\n{}", "/* why */ {}", "\n\n  {}  "))))
+        return self._with(
+            at, attrs.evolve(statement, note=self.rng.choice(("-- a remark\n{}", "/* why */ {}", "\n\n  {}  ")))
+        )
 
     def _style(self, at: int, statement: Statement) -> Pipeline | None:
         return self._query(at, statement, style=self.rng.choice(("plain", "cte", "nested")))
 
     def _format(self, at: int, statement: Statement) -> Pipeline | None:
-        return self._with(at, attrs.evolve(statement, head="USING orc")) if statement.kind in ("table", "insert") else None
+        return (
+            self._with(at, attrs.evolve(statement, head="USING orc")) if statement.kind in ("table", "insert") else None
+        )
 
     def _moved(self, at: int, _statement: Statement) -> Pipeline | None:
         """Return the pipeline with two neighbours the other way round."""

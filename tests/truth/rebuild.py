@@ -48,11 +48,15 @@ if TYPE_CHECKING:
 
 _ROWS = 14
 _CHANGES_OF_ONE = 25
-_CONF = {"spark.sql.shuffle.partitions": "1", "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+_CONF = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 _VIEWS = ("view", "temporary")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Content:
     """The rows of a table: in the JVM, as texts, and its columns."""
 
@@ -79,6 +83,7 @@ class World:
         self._spark = spark
         self._jvm = spark._jvm
         self._scala = spark._jsparkSession
+        self._current: dict[str, Content] = {}
 
     def sources(self, rng: random.Random) -> dict[str, Content]:
         """Return random rows of the sources: few values, so that rows meet, and some nulls."""
@@ -119,9 +124,15 @@ class World:
 
     def know(self, table: str, content: Content, rng: random.Random | None = None) -> None:
         """Make rows a table that queries find; in another order, if that is wanted."""
-        self._spark.sql(f"DROP VIEW IF EXISTS {table}")
         if content.failed:
+            self._spark.sql(f"DROP VIEW IF EXISTS {table}")
+            self._current.pop(table, None)
             return
+        if rng is None and self._current.get(table) is content:
+            return
+        self._current.pop(table, None)
+        if rng is None:
+            self._current[table] = content
         rows = content.rows
         if rng is not None:
             rows = self._jvm.java.util.ArrayList(rows)
@@ -146,24 +157,70 @@ class Judge:
         for key, value in _CONF.items():
             self.world._spark.conf.set(key, value)
         self._spark = spark
+        self.missed = 0
         ddl = "; ".join(
             f"CREATE TABLE {table} ({', '.join(f'{n} {TYPES[t]}' for n, t in columns)}) USING parquet"
             for table, columns in SOURCES.items()
         )
         self._ddl = Script("ddl.sql", ddl, is_ddl=True)
+        self._answers: dict[tuple[object, ...], list[StatementAnswer]] = {}
+        self._known: dict[str, tuple[object, ...]] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with another pipeline."""
+        self._session = ScriptSession(self._spark.newSession(), DeclaredTables(), shapes=True)
+        self._answers = {}
+        self._known = {}
+        self._of_ddl = self._analyzed(self._ddl)
 
     def steps(self, pipeline: Pipeline) -> tuple[Step, ...]:
         """Return the statements of a pipeline, as the command has them."""
-        texts = [text for each in pipeline for text in each.statements()]
-        scripts = [self._ddl, Script("pipeline.sql", ";\n".join(texts))]
-        session = ScriptSession(self._spark.newSession(), DeclaredTables(), shapes=True)
+        keys = self._keys(pipeline)
+        made_by = {each.table: at for at, each in reversed(list(enumerate(pipeline)))}
+        answers = list(self._of_ddl)
+        for at, each in enumerate(pipeline):
+            if keys[at] not in self._answers:
+                self._ensure(at, pipeline, keys, made_by)
+                self._follow(at, pipeline, keys)
+            answers += self._answers[keys[at]]
         answers = [
-            StatementAnswer(statement, guarded_analysis(session, statement), script.is_ddl)
-            for script in scripts
-            for statement in statements_of(script.text, script.name)
+            StatementAnswer(attrs.evolve(each.statement, line=line), each.analyzed, each.is_ddl)
+            for line, each in enumerate(answers)
         ]
         refused = [each for each in answers if each.analyzed.refusal is not None]
-        return steps_of_answers(answers, lineage_of_answers(refused, ()), scripts)
+        return steps_of_answers(answers, lineage_of_answers(refused, ()), ())
+
+    def _analyzed(self, script: Script) -> list[StatementAnswer]:
+        return [
+            StatementAnswer(each, guarded_analysis(self._session, each), script.is_ddl)
+            for each in statements_of(script.text, script.name)
+        ]
+
+    def _keys(self, pipeline: Pipeline) -> list[tuple[object, ...]]:
+        """Return for each statement what its analysis depends on: its text, and what makes the tables that it names."""
+        keys: list[tuple[object, ...]] = []
+        of_table: dict[str, tuple[object, ...]] = {}
+        for each in pipeline:
+            named = sorted(each.reads - SOURCES.keys())
+            keys.append((tuple(each.statements()), tuple(hash(of_table.get(table)) for table in named)))
+            of_table.setdefault(each.table, keys[-1])
+        return keys
+
+    def _ensure(self, at: int, pipeline: Pipeline, keys: list[tuple[object, ...]], made_by: dict[str, int]) -> None:
+        """Have the session know the tables that a statement names as this pipeline makes them."""
+        for table in pipeline[at].reads - SOURCES.keys():
+            maker = made_by[table]
+            if maker < at:
+                self._ensure(maker, pipeline, keys, made_by)
+                if self._known.get(table) != keys[maker]:
+                    self._follow(maker, pipeline, keys)
+
+    def _follow(self, at: int, pipeline: Pipeline, keys: list[tuple[object, ...]]) -> None:
+        script = Script("pipeline.sql", ";\n".join(pipeline[at].statements()))
+        self._answers[keys[at]] = self._analyzed(script)
+        if not pipeline[at].changes:
+            self._known[pipeline[at].table] = keys[at]
 
     def execute(self, pipeline: Pipeline, sources: dict[str, Content]) -> list[Content]:
         """Execute a pipeline, and return what each table has after each statement."""
@@ -181,24 +238,38 @@ class Judge:
         return found
 
     def judged(
-        self, pipeline: Pipeline, before: dict[str, Content], plans: dict[str, TablePlan], sources: dict[str, Content], rng: random.Random
+        self, old: Pipeline, contents: list[Content], new: Pipeline, plans: dict[str, TablePlan], rng: random.Random
     ) -> Iterator[str]:
         """Yield which tables the plan keeps though they are different."""
-        for table, content in sources.items():
-            self.world.know(table, content)
-        last = {each.table: at for at, each in enumerate(pipeline)}
-        for at, each in enumerate(pipeline):
+        before = {each.table: content for each, content in zip(old, contents, strict=True)}
+        same = {each: content for each, content in zip(old, contents, strict=True)}
+        last = {each.table: at for at, each in enumerate(new)}
+        touched = {each.table for each in set(old) ^ set(new)} | _reordered(old, new)
+        for at, each in enumerate(new):
             plan = plans.get(each.table)
             if each.kind in _VIEWS:
-                self.world.view(each)
+                if each.table in touched or not touched.isdisjoint(each.reads):
+                    touched.add(each.table)
+                    self.world.view(each)
                 continue
-            content = self.world.run(each.executed())
             is_kept = plan is not None and plan.action == "keep"
+            if each.table not in touched and touched.isdisjoint(each.reads) and is_kept:
+                # Nothing of the change leads to it.
+                self.world.know(each.table, same[each])
+                continue
+            touched.add(each.table)
+            content = self.world.run(each.executed())
             if at == last[each.table]:
                 yield from self._wrong(each.table, plan, before.get(each.table), content)
                 if is_kept and each.table in before:
                     content = before[each.table]
+                self.missed += self._is_missed(plan, before.get(each.table), content)
             self.world.know(each.table, content, None if is_kept else rng)
+
+    @staticmethod
+    def _is_missed(plan: TablePlan | None, old: Content | None, new: Content) -> bool:
+        """Return whether a table is made again that is the same."""
+        return plan is not None and plan.action != "keep" and old is not None and old.texts == new.texts
 
     @staticmethod
     def _wrong(table: str, plan: TablePlan | None, old: Content | None, new: Content) -> Iterator[str]:
@@ -206,12 +277,27 @@ class Judge:
             yield f"{table} is not in the plan"
         elif plan.action == "keep" and old is None:
             yield f"{table} is kept, and was not there"
-        elif plan.action == "keep" and old is not None and (old.texts, old.names, old.failed) != (new.texts, new.names, new.failed):
+        elif (
+            plan.action == "keep"
+            and old is not None
+            and (old.texts, old.names, old.failed) != (new.texts, new.names, new.failed)
+        ):
             yield f"{table} is kept, and is different: {_difference(old, new)}"
-        elif plan.action in ("columns", "make", "define") and not plan.rows and old is not None and not (old.failed or new.failed):
+        elif (
+            plan.action in ("columns", "make", "define")
+            and not plan.rows
+            and old is not None
+            and not (old.failed or new.failed)
+        ):
             same = [n for n in new.names if n.lower() not in plan.columns and n in old.names]
             if same and old.of(same) != new.of(same):
                 yield f"{table}: the columns {', '.join(same)} are said to stay, and are different"
+
+
+def _reordered(old: Pipeline, new: Pipeline) -> set[str]:
+    """Return the tables of which the statements come in another order."""
+    orders = [[each for each in side if each in old and each in new] for side in (old, new)]
+    return {each.table for one, other in zip(*orders, strict=False) if one != other for each in (one, other)}
 
 
 def _difference(old: Content, new: Content) -> str:
@@ -224,7 +310,7 @@ class Score:
     """What came of all changes."""
 
     changes: int = 0
-    downstream: int = 0
+    itself: int = 0
     made: int = 0
     kept: int = 0
     missed: int = 0
@@ -234,11 +320,12 @@ class Score:
 
     def __str__(self) -> str:
         """Return it in lines."""
-        share = 100 * self.made / max(1, self.downstream)
+        downstream = self.made + self.kept
+        share = 100 * self.made / max(1, downstream)
         return (
-            f"{self.changes:,} changes, {self.downstream:,} tables downstream: {self.made:,} made again ({share:.0f} %), "
-            f"{self.kept:,} kept, {self.wrong:,} wrong skips, {self.missed:,} made again that were the same, "
-            f"{self.refused:,} failing statements"
+            f"{self.changes:,} changes of {self.itself:,} tables, {downstream:,} tables downstream of them: "
+            f"{self.made:,} made again ({share:.0f} %), {self.kept:,} kept, {self.wrong:,} wrong skips, "
+            f"{self.missed:,} made again that were the same, {self.refused:,} statements that fail"
         )
 
 
@@ -259,31 +346,39 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _pipeline(judge: Judge, number: int, score: Score, options: argparse.Namespace) -> None:
-    rng = random.Random(f"{options.seed}-{number}")
+    rng = random.Random(f"{options.seed}-{number}")  # noqa: S311 (it must be the same each time)
     pipeline = Maker(rng).pipeline()
     sources = judge.world.sources(rng)
+    judge.begin()
     steps = judge.steps(pipeline)
     contents = judge.execute(pipeline, sources)
-    before = {each.table: content for each, content in zip(pipeline, contents, strict=True) if each.kind not in _VIEWS}
     for at in range(_CHANGES_OF_ONE):
         what, changed = Changer(rng, pipeline).change()
+        own = random.Random(f"{options.seed}-{number}-{at}")  # noqa: S311
         if options.only is not None and at != options.only:
             continue
         plan = rebuild_plan(steps, judge.steps(changed))
         plans = {each.table.removeprefix("default."): each for each in plan.tables}
         score.changes += 1
         score.kinds[what] += 1
+        changed_tables = {f"default.{each.table}" for each in set(pipeline) ^ set(changed)}
         for each in plan.tables:
             if each.is_view or each.action == "drop" or not (each.is_downstream or each.action != "keep"):
                 continue
-            score.downstream += 1
-            score.made += each.action != "keep"
-            score.kept += each.action == "keep"
-        for wrong in judge.judged(changed, before, plans, sources, rng):
+            score.itself += each.table in changed_tables
+            if each.table not in changed_tables:
+                score.made += each.action != "keep"
+                score.kept += each.action == "keep"
+        for wrong in judge.judged(pipeline, contents, changed, plans, own):
             score.wrong += 1
             print(f"WRONG: --seed {options.seed} --first {number} --only {at}: {what}: {wrong}", flush=True)
+        # The views and the tables are again as they were.
+        for each, content in zip(pipeline, contents, strict=True):
+            if each.kind in _VIEWS and each not in changed:
+                judge.world.view(each)
         if options.only is not None:
             _show(pipeline, changed, plan.tables)
+    score.missed = judge.missed
     score.refused += sum(bool(each.failed) for each in contents)
 
 

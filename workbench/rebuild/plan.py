@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.rebuild.tables import Final, Replay, Version
+from openlineage_pyspark.workbench.rebuild.tables import Replay, Version
 from openlineage_pyspark.workbench.rebuild.terms import Terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from openlineage_pyspark.workbench.rebuild.statements import Step
 
@@ -112,18 +112,28 @@ class _Comparison:
 
     def plan(self) -> RebuildPlan:
         """Return the plan."""
-        shown = (key for key in self._new.tables if not key.startswith(_TEMPORARY))
+        shown = (key for key in self._new.tables if not _is_temporary(key))
         order = sorted(shown, key=lambda key: (self._new.tables[key].steps or (0,))[-1])
         plans = [self._of_table(key) for key in order]
-        gone = sorted(key for key in self._old.tables if key not in self._new.tables and not key.startswith(_TEMPORARY))
-        plans += [TablePlan(key, "drop", "nothing makes it any more", rows=True, is_view=self._old.tables[key].kind == "view") for key in gone]
+        gone = sorted(key for key in self._old.tables.keys() - self._new.tables.keys() if not _is_temporary(key))
+        for key in gone:
+            is_view = self._old.tables[key].kind == "view"
+            plans.append(TablePlan(key, "drop", "nothing makes it any more", rows=True, is_view=is_view))
         return RebuildPlan(tuple(plans))
 
     def _of_table(self, key: str) -> TablePlan:
         new, old = self._new.tables[key], self._old.tables.get(key)
         places = tuple(f"{self._steps[at].file}:{self._steps[at].line}" for at in dict.fromkeys(new.steps))
-        plan = TablePlan(key, "make", "it is new", True, tuple(new.columns), places, new.kind == "view",
-                         key in self._downstream)  # fmt: skip
+        plan = TablePlan(
+            key,
+            "make",
+            "it is new",
+            rows=True,
+            columns=tuple(new.columns),
+            places=places,
+            is_view=new.kind == "view",
+            is_downstream=key in self._downstream,
+        )
         if old is None:
             return plan
         if new.kind == "view" or old.kind == "view":
@@ -131,32 +141,38 @@ class _Comparison:
         if new.whole is old.whole:
             return attrs.evolve(plan, action="keep", reason=self._why_kept(key, new), rows=False, columns=())
         if new.rows is not old.rows:
-            return attrs.evolve(plan, reason=self._why_made(key, old, new))
+            return attrs.evolve(plan, reason=self._why_made(key, new))
+        return self._of_same_rows(plan, old, new)
+
+    @staticmethod
+    def _of_same_rows(plan: TablePlan, old: Version, new: Version) -> TablePlan:
+        """Return what a table needs whose rows stay."""
         changed = tuple(name for name, each in new.columns.items() if old.columns.get(name) != each)
-        gone = [name for name in old.columns if name not in new.columns]
-        if not changed and not gone and list(new.columns) == list(old.columns):
-            return attrs.evolve(plan, action="define", reason="its definition has changed, and its rows have not",
-                                rows=False, columns=())  # fmt: skip
-        if gone or any(name not in old.columns for name in changed) or list(new.columns) != list(old.columns):
-            what = "its columns have others names or another order" if not gone else f"{', '.join(gone)} is gone"
+        names = [list(each.columns) for each in (old, new)]
+        if names[0] != names[1]:
+            gone = [name for name in names[0] if name not in names[1]]
+            what = f"{', '.join(gone)} is gone" if gone else "its columns are others, or in another order"
             return attrs.evolve(plan, rows=False, columns=changed, reason=what)
-        return attrs.evolve(plan, action="columns", rows=False, columns=changed,
-                            reason="its rows and its other columns stay as they are")  # fmt: skip
+        if not changed:
+            reason = "its definition has changed, and its rows have not"
+            return attrs.evolve(plan, action="define", reason=reason, rows=False, columns=())
+        reason = "its rows and its other columns stay as they are"
+        return attrs.evolve(plan, action="columns", rows=False, columns=changed, reason=reason)
 
     def _of_view(self, plan: TablePlan, old: Version, new: Version) -> TablePlan:
-        """A view follows what it reads: it only has to be made again if its text or its columns have changed."""
-        texts = [[steps[at].key for at in each.steps] for each, steps in ((old, self._earlier_steps), (new, self._steps))]
-        schemas = [[(name, type_) for name, (_, type_) in each.columns.items()] for each in (old, new)]
+        """Return what a view needs. It follows what it reads: only its text and its columns are its own."""
         if old.kind != new.kind:
             return attrs.evolve(plan, reason="a view has become a table, or a table a view")
-        if texts[0] != texts[1] or schemas[0] != schemas[1]:
-            if new.whole is old.whole:
-                return attrs.evolve(plan, action="keep", reason="it is written differently, and gives the same",
-                                    rows=False, columns=())  # fmt: skip
-            return attrs.evolve(plan, action="define", reason="its query has changed", rows=new.rows is not old.rows,
-                                columns=tuple(n for n, e in new.columns.items() if old.columns.get(n) != e))  # fmt: skip
-        return attrs.evolve(plan, action="keep", rows=False, columns=(),
-                            reason="it is a view, which follows what it reads")  # fmt: skip
+        schemas = [[(name, type_) for name, (_, type_) in each.columns.items()] for each in (old, new)]
+        if not self._is_written_anew(plan.table) and schemas[0] == schemas[1]:
+            reason = "it is a view, which follows what it reads"
+        elif new.whole is old.whole:
+            reason = "it is written differently, and gives the same"
+        else:
+            changed = tuple(name for name, each in new.columns.items() if old.columns.get(name) != each)
+            is_other = new.rows is not old.rows
+            return attrs.evolve(plan, action="define", reason="its query has changed", rows=is_other, columns=changed)
+        return attrs.evolve(plan, action="keep", rows=False, columns=(), reason=reason)
 
     def _why_kept(self, key: str, new: Version) -> str:
         if key not in self._downstream:
@@ -164,9 +180,11 @@ class _Comparison:
         changed = sorted(each for each in new.reads if self._is_changed(each))
         if changed:
             return f"of {', '.join(changed)} it reads only what stays as it is"
-        return "it is written differently, and gives the same" if self._is_written_anew(key) else "what it reads stays as it is"
+        if self._is_written_anew(key):
+            return "it is written differently, and gives the same"
+        return "what it reads stays as it is"
 
-    def _why_made(self, key: str, old: Version, new: Version) -> str:
+    def _why_made(self, key: str, new: Version) -> str:
         unread = [self._new.unread[at] for at in new.steps if at in self._new.unread]
         if unread:
             return f"it can't be proved to stay as it is: {unread[0]}"
@@ -191,7 +209,7 @@ class _Comparison:
         """Return the tables that a changed statement makes, and all that is made of one: by tables, not by columns."""
         keys = {*self._new.tables, *self._old.tables}
         found = {key for key in keys if self._is_written_anew(key)}
-        found |= {key for key in self._old.dropped ^ self._new.dropped}
+        found |= self._old.dropped ^ self._new.dropped
         while True:
             more = {
                 key
@@ -202,3 +220,7 @@ class _Comparison:
             if not more:
                 return frozenset(found)
             found |= more
+
+
+def _is_temporary(key: str) -> bool:
+    return key.startswith(_TEMPORARY)

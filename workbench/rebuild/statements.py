@@ -69,10 +69,7 @@ class Step:
     def travels(self) -> bool:
         """Return whether it reads a table as it was."""
         words = list(_words(self.text))
-        return any(
-            pair == ("AS", "OF") and at and words[at - 1] in ("VERSION", "TIMESTAMP", "SYSTEM_TIME", "SYSTEM_VERSION")
-            for at, pair in enumerate(zip(words, words[1:], strict=False))
-        )
+        return any(words[at : at + 2] == ["AS", "OF"] for at in range(len(words)))
 
 
 def plain_text(text: str) -> str:

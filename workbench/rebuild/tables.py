@@ -210,11 +210,11 @@ class Replay:
         if plan.root.name == "OverwriteByExpression" and _is_true(plan, plan.root.arguments.get("deleteExpr")):
             self._put(target, query.rows, columns, self._definition(target))
             return
-        rows, columns = self._stable(target, query.rows, columns)
+        rows, bound = self._stable(target, query.rows, columns)
         before = self._before(target, output)
         if plan.root.name == "AppendData":
             if before.rows.kind == _EMPTY:
-                self._put(target, rows, columns, before.definition, before)
+                self._put(target, rows, bound, before.definition, before)
                 return
             how = self._terms.of("append")
         else:
@@ -225,7 +225,7 @@ class Replay:
             how = self._terms.of(plan.root.name, condition, *partitions)
         joined = {
             name: (self._terms.of("both", how, before.columns[name][0], term), type_)
-            for name, (term, type_) in columns.items()
+            for name, (term, type_) in bound.items()
         }
         self._put(target, self._terms.of("both", how, before.rows, rows), joined, before.definition, before)
 
@@ -274,9 +274,7 @@ class Replay:
                 for name, expression in given:
                     changed[name] += [self._terms.of(f"{list_} {at}", expressions.of(expression, scope))]
         rows = self._terms.of("merge", *parts)
-        columns = {
-            name: (self._terms.of("merge", *each), before.columns[name][1]) for name, each in changed.items()
-        }
+        columns = {name: (self._terms.of("merge", *each), before.columns[name][1]) for name, each in changed.items()}
         self._put(target, rows, columns, before.definition, before)
 
     def _definition(self, key: str) -> Term:
