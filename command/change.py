@@ -174,6 +174,12 @@ def json_of_change(change: Change, after: FileState, options: argparse.Namespace
     return Answer("diff", arguments, Values("diff", values)).to_dict()
 
 
+def markdown_of_change(change: Change, after: FileState) -> str:
+    """Return a change as Markdown."""
+    plan = "" if change.plan is None else f"{markdown_of_plan(change.plan)}\n"
+    return f"{plan}{markdown_of_diff(change.diff)}{markdown_of_causes(summary_of(after.found))}"
+
+
 def text_of_change(change: Change) -> str:
     """Return a change as lines for people: what is no longer masked first."""
     plan = "" if change.plan is None else f"\n{text_of_plan(change.plan)}"

@@ -16,6 +16,7 @@ from openlineage_pyspark.command.change import (
     change_of,
     comment_of_change,
     json_of_change,
+    markdown_of_change,
     sarif_of_change,
     steps_of,
     text_of_change,
@@ -80,12 +81,14 @@ _CATALOG = "a store's file, event files, or a folder of them: their tables are k
 _STORE = "with --diff: where to look for what is downstream: a store or event files; by default what --catalog names"
 _CACHE = "keep Spark's results in this folder: the same texts, tables and versions need no Spark again"
 _PLAN = "with --diff: also show which tables must be made again, and which are proved to stay as they are"
+_CHECK = "with --diff: something downstream that is touched is no reason for an exit code; --fail-on alone decides"
 _FAIL_ON = f"""what makes the exit code 1, separated by commas; default: short, which is each statement whose lineage is
 not exact. Also: {", ".join(GATES[1:])}; and of a change, with --diff: {", ".join(CHANGE_GATES)}"""
 # How many statements are worth to say how far it is, and how often that is said.
 _MANY, _SECONDS = 200, 5.0
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _QUERY = Identifier("", QUERY)
+_COMMENT = "comment"
 _PICTURES = ("mermaid", "dot", "html", "svg")
 
 
@@ -109,7 +112,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--dialect", default="", metavar="NAME", help=_DIALECT)
     parser.add_argument("--glob", action="append", default=[], metavar="PATTERN", help=_GLOB)
     parser.add_argument("--fail-on", action="append", metavar="WHAT", help=_FAIL_ON)
-    parser.add_argument("--format", choices=(*WRITERS, *_PICTURES), default="text", help="default: text")
+    parser.add_argument("--check", action="store_true", help=_CHECK)
+    parser.add_argument("--format", choices=(*WRITERS, *_PICTURES, _COMMENT), default="text", help="default: text")
     add_unfold(parser)
     parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", help="a property of Spark, such as a setting of SQL"
@@ -210,8 +214,12 @@ def _refusal(options: argparse.Namespace) -> str:
     of_change = sorted(_gates(options).intersection(CHANGE_GATES))
     if of_change and options.diff is None:
         return f"--fail-on {of_change[0]} needs --diff: it is about a change"
+    if options.format == _COMMENT and options.diff is None:
+        return "--format comment needs --diff: it is the comment of a pull request"
     if options.plan and options.diff is None:
         return "--plan needs --diff: it is about what a change makes necessary"
+    if options.check and options.diff is None:
+        return "--check needs --diff: it is about what lies downstream of a change"
     if "rebuild" in of_change and not options.plan:
         return "--fail-on rebuild needs --plan"
     if options.unfold and options.diff is not None:
@@ -238,6 +246,8 @@ def _diff(after: FileState, before: FileState, options: argparse.Namespace) -> i
     elif options.format in _PICTURES:
         sys.stdout.write(_drawn_diff(before.found, after.found, options.format))
     elif options.format == "markdown":
+        sys.stdout.write(markdown_of_change(change, after))
+    elif options.format == _COMMENT:
         sys.stdout.write(comment_of_change(change, after, lambda: _drawn_diff(before.found, after.found, "mermaid")))
     elif options.format == "sarif":
         sys.stdout.write(sarif_of_change(change, after))
@@ -252,7 +262,7 @@ def _diff(after: FileState, before: FileState, options: argparse.Namespace) -> i
         if each.finding in gates:
             sys.stderr.write(f"{printable(str(each))}\n")
     told = _told(after.found, gates)
-    return _PROBLEM if is_stopped else told or (_DOWNSTREAM if change.diff.downstream else 0)
+    return _PROBLEM if is_stopped else told or (_DOWNSTREAM if change.diff.downstream and not options.check else 0)
 
 
 def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:

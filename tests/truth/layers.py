@@ -14,9 +14,18 @@ if TYPE_CHECKING:
 Columns = tuple[tuple[str, str], ...]
 """The columns of a table: their names, and `int`, `dec`, `str` or `dbl`."""
 SOURCES: Mapping[str, Columns] = {
-    "raw_orders": (("id", "int"), ("cust", "int"), ("qty", "int"), ("price", "dec"), ("state", "str"), ("tax", "dbl")),
-    "raw_customers": (("id", "int"), ("name", "str"), ("country", "str"), ("score", "int"), ("limit_", "dec")),
-    "raw_items": (("id", "int"), ("ord", "int"), ("kind", "str"), ("n", "int"), ("w", "dbl")),
+    "raw_orders": (
+        *(("id", "int"), ("cust", "int"), ("qty", "int"), ("price", "dec"), ("state", "str"), ("tax", "dbl")),
+        *(("place", "str"), ("rebate", "dec"), ("part", "int"), ("remark", "str"), ("weight", "dbl"), ("days", "int")),
+    ),
+    "raw_customers": (
+        *(("id", "int"), ("name", "str"), ("country", "str"), ("score", "int"), ("limit_", "dec"), ("age", "int")),
+        *(("street", "str"), ("rate", "dbl"), ("since", "int"), ("debt", "dec")),
+    ),
+    "raw_items": (
+        *(("id", "int"), ("ord", "int"), ("kind", "str"), ("n", "int"), ("w", "dbl"), ("cost", "dec")),
+        *(("label", "str"), ("shelf", "int"), ("lot", "str")),
+    ),
 }
 TYPES = {"int": "INT", "dec": "DECIMAL(12,2)", "str": "STRING", "dbl": "DOUBLE"}
 _TEXTS = ("fr", "de", "open", "done", "x", "ann", "bob")
@@ -311,7 +320,7 @@ class Maker:
         items: dict[str, Item] = {}
         for prefix, columns in scope:
             for name, type_ in columns.items():
-                if self.rng.random() < (0.6 if prefix == "l." else 0.35):
+                if self.rng.random() < (0.45 if prefix == "l." else 0.3):
                     own = name if name not in items else f"{name}_{len(items)}"
                     roll = self.rng.random()
                     text = f"{prefix}{name}" if roll < 0.6 or name == "id" else self.value(type_, columns, prefix)
@@ -444,9 +453,9 @@ class Changer:
     def change(self) -> tuple[str, Pipeline]:
         """Return a change by its name, and the pipeline after it."""
         changes = (
-            (self._expression, 30), (self._literal, 10), (self._where, 8), (self._join, 3), (self._keys, 2),
+            (self._expression, 36), (self._literal, 8), (self._where, 5), (self._join, 3), (self._keys, 2),
             (self._added_column, 6), (self._dropped_column, 4), (self._renamed_column, 3), (self._flag, 5),
-            (self._union, 3), (self._layout, 8), (self._style, 5), (self._format, 2), (self._moved, 4),
+            (self._union, 3), (self._layout, 8), (self._style, 8), (self._format, 2), (self._moved, 4),
             (self._removed, 2), (self._added, 3), (self._rows, 6), (self._order_of_columns, 3), (self._kind, 2),
             (self._source, 2),
         )  # fmt: skip

@@ -266,6 +266,14 @@ class Judge:
                 self.missed += self._is_missed(plan, before.get(each.table), content)
             self.world.know(each.table, content, None if is_kept else rng)
 
+    def restore(self, pipeline: Pipeline, contents: list[Content]) -> None:
+        """Have all tables and views as a pipeline has made them: a view keeps the types that it has been made with."""
+        for each, content in zip(pipeline, contents, strict=True):
+            if each.kind in _VIEWS:
+                self.world.view(each)
+            else:
+                self.world.know(each.table, content)
+
     @staticmethod
     def _is_missed(plan: TablePlan | None, old: Content | None, new: Content) -> bool:
         """Return whether a table is made again that is the same."""
@@ -294,6 +302,17 @@ class Judge:
                 yield f"{table}: the columns {', '.join(same)} are said to stay, and are different"
 
 
+def _reached(old: Pipeline, new: Pipeline) -> tuple[set[str], set[str]]:
+    """Return the tables whose statements are written differently, and those below them: by tables, not by columns."""
+    itself = {each.table for each in set(old) ^ set(new)} | _reordered(old, new)
+    reached = set(itself)
+    for each in new:
+        if not reached.isdisjoint(each.reads):
+            reached.add(each.table)
+    tables = {each.table for each in new if each.kind not in _VIEWS}
+    return itself & tables, (reached - itself) & tables
+
+
 def _reordered(old: Pipeline, new: Pipeline) -> set[str]:
     """Return the tables of which the statements come in another order."""
     orders = [[each for each in side if each in old and each in new] for side in (old, new)]
@@ -317,6 +336,7 @@ class Score:
     wrong: int = 0
     refused: int = 0
     kinds: Counter[str] = attrs.field(factory=Counter)
+    of_missed: Counter[str] = attrs.field(factory=Counter)
 
     def __str__(self) -> str:
         """Return it in lines."""
@@ -340,7 +360,8 @@ def run(options: argparse.Namespace) -> int:
             _pipeline(judge, number, score, options)
             number += 1
             print(f"{time.monotonic() - began:6.0f} s, seed {options.seed}, pipeline {number}: {score}", flush=True)
-    print(dict(score.kinds))
+    print("changes:", dict(score.kinds))
+    print("made again that were the same:", dict(score.of_missed))
     print(score)
     return score.wrong
 
@@ -361,24 +382,21 @@ def _pipeline(judge: Judge, number: int, score: Score, options: argparse.Namespa
         plans = {each.table.removeprefix("default."): each for each in plan.tables}
         score.changes += 1
         score.kinds[what] += 1
-        changed_tables = {f"default.{each.table}" for each in set(pipeline) ^ set(changed)}
-        for each in plan.tables:
-            if each.is_view or each.action == "drop" or not (each.is_downstream or each.action != "keep"):
-                continue
-            score.itself += each.table in changed_tables
-            if each.table not in changed_tables:
-                score.made += each.action != "keep"
-                score.kept += each.action == "keep"
+        itself, below = _reached(pipeline, changed)
+        score.itself += len(itself)
+        for table in below:
+            plan_of = plans.get(table)
+            is_kept = plan_of is not None and plan_of.action == "keep"
+            score.made += not is_kept
+            score.kept += is_kept
         for wrong in judge.judged(pipeline, contents, changed, plans, own):
             score.wrong += 1
             print(f"WRONG: --seed {options.seed} --first {number} --only {at}: {what}: {wrong}", flush=True)
-        # The views and the tables are again as they were.
-        for each, content in zip(pipeline, contents, strict=True):
-            if each.kind in _VIEWS and each not in changed:
-                judge.world.view(each)
+        judge.restore(pipeline, contents)
         if options.only is not None:
             _show(pipeline, changed, plan.tables)
-    score.missed = judge.missed
+        score.of_missed[what] += judge.missed - score.missed
+        score.missed = judge.missed
     score.refused += sum(bool(each.failed) for each in contents)
 
 

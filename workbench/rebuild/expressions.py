@@ -156,6 +156,9 @@ class Expressions:
             return self._terms.of("plan", rows, *columns)
         if node.name in ("Alias", "OuterReference"):
             return self.inner(self._part(node.arguments.get("child", node.arguments.get("e")), scope))
+        if node.name == "Cast" and self._type(node.arguments.get("child")) == node.type:
+            # A view casts each column to the type that it has.
+            return self.inner(self._part(node.arguments["child"], scope))
         if node.name in _OTHER_CODE or node.name.startswith("Python"):
             self._refuse_other_code(node)
         if node.name in _SUBQUERIES:
