@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
-    from openlineage_pyspark.workbench.rebuild.statements import Step
+    from openlineage_pyspark.workbench.rebuild.statements import FileStep
     from openlineage_pyspark.workbench.store_api import Store
 
 MARK = "<!-- openlineage-pyspark lineage -->"
-"""Stands at the head of the comment, so that the next run finds it and writes it anew."""
+"""Stands at the head of the comment, so that the next run finds it and updates it."""
 _MOST_LINES = 40
 
 
@@ -52,11 +52,11 @@ class FileState:
     """
 
     found: tuple[StatementLineage, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[FileStep, ...] = ()
 
 
 @attrs.frozen
-class Change:
+class JudgedChange:
     """
     A change of files.
 
@@ -71,13 +71,13 @@ class Change:
     findings: tuple[ChangeFinding, ...]
 
 
-def steps_of(
+def file_steps(
     scripts: Sequence[Script],
     answers: Sequence[StatementAnswer],
     found: Sequence[StatementLineage],
     options: argparse.Namespace,
     folder: Path | None,
-) -> tuple[Step, ...]:
+) -> tuple[FileStep, ...]:
     """
     Return what the statements of files do, in the order in which they run.
 
@@ -96,7 +96,7 @@ def steps_of(
         name: path if folder is None else folder / path.resolve().relative_to(here) for name, path in paths.items()
     }
     given = json.dumps([options.passed_on, options.env, options.conf, options.allow])
-    steps: list[Step] = []
+    steps: list[FileStep] = []
     for each in {each.name: each for each in scripts}.values():
         if each in sql:
             steps += [step for step in of_sql if step.file == each.name]
@@ -108,7 +108,7 @@ def steps_of(
     return tuple(steps)
 
 
-def change_of(before: FileState, after: FileState, options: argparse.Namespace) -> Change:
+def change_of(before: FileState, after: FileState, options: argparse.Namespace) -> JudgedChange:
     """
     Return what a change is, with what it means for a store; say on standard error what can't be looked up there.
 
@@ -122,7 +122,7 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
     paths = [options.store] if options.store is not None else options.catalog
     problems: list[str] = []
 
-    def judged(store: Store | None) -> Change:
+    def judged(store: Store | None) -> JudgedChange:
         diff, doubts = compared(*states, store)
         problems.extend(doubts)
 
@@ -137,7 +137,7 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
         whole = plan
         if plan is not None and store is not None:
             whole = attrs.evolve(plan, elsewhere=_elsewhere(plan, store))
-        return Change(diff, whole, findings_of(diff.changes, after.found, readers, whole))
+        return JudgedChange(diff, whole, findings_of(diff.changes, after.found, readers, whole))
 
     if not paths:
         return judged(None)
@@ -159,7 +159,7 @@ def _elsewhere(plan: RebuildPlan, store: Store) -> tuple[str, ...]:
     return tuple(sorted({table for table, _ in further if table not in own}))
 
 
-def json_of_change(change: Change, after: FileState, options: argparse.Namespace) -> dict[str, Any]:
+def json_of_change(change: JudgedChange, after: FileState, options: argparse.Namespace) -> dict[str, Any]:
     """Return a change as a document of JSON."""
     problems = [attrs.asdict(each.problem) for each in after.found if each.problem is not None]
     findings = [{**attrs.asdict(each), "level": each.level} for each in change.findings]
@@ -174,19 +174,19 @@ def json_of_change(change: Change, after: FileState, options: argparse.Namespace
     return Answer("diff", arguments, Values("diff", values)).to_dict()
 
 
-def markdown_of_change(change: Change, after: FileState) -> str:
+def markdown_of_change(change: JudgedChange, after: FileState) -> str:
     """Return a change as Markdown."""
     plan = "" if change.plan is None else f"{markdown_of_plan(change.plan)}\n"
     return f"{plan}{markdown_of_diff(change.diff)}{markdown_of_causes(summary_of(after.found))}"
 
 
-def text_of_change(change: Change) -> str:
+def text_of_change(change: JudgedChange) -> str:
     """Return a change as lines for people: what is no longer masked first."""
     plan = "" if change.plan is None else f"\n{text_of_plan(change.plan)}"
     return f"{text_of_diff(change.diff)}{plan}"
 
 
-def comment_of_change(change: Change, after: FileState, picture: Callable[[], str]) -> str:
+def comment_of_change(change: JudgedChange, after: FileState, picture: Callable[[], str]) -> str:
     """
     Return a change as the comment of a pull request: a sentence, what to look at, the table, a picture.
 
@@ -209,7 +209,7 @@ def comment_of_change(change: Change, after: FileState, picture: Callable[[], st
     return "\n".join(parts) + markdown_of_causes(summary_of(after.found))
 
 
-def _sentence(change: Change) -> str:
+def _sentence(change: JudgedChange) -> str:
     diff = change.diff
     unmasked = sum(each.finding == "masked-to-unmasked" for each in change.findings)
     parts = [f"{counted(unmasked, 'value')} no longer masked"] if unmasked else []
@@ -225,14 +225,14 @@ def _place(finding: ChangeFinding) -> str:
     return f"{code_of(f'{finding.file}:{finding.line}')} " if finding.file else ""
 
 
-def annotations_of_change(change: Change) -> str:
+def annotations_of_change(change: JudgedChange) -> str:
     """Return the findings as commands of GitHub's workflows, which become annotations of lines."""
     return "".join(
         command_of_workflow(each.level, each.file, each.line, 1, each.finding, each.message) for each in change.findings
     )
 
 
-def sarif_of_change(change: Change, after: FileState) -> str:
+def sarif_of_change(change: JudgedChange, after: FileState) -> str:
     """Return the findings, and the problems of statements, as SARIF."""
     own = [
         sarif_result(each.finding, each.level, each.message, PurePath(each.file or ".").as_posix(), each.line, 1)

@@ -15,10 +15,10 @@ from openlineage_pyspark.command.change import (
     annotations_of_change,
     change_of,
     comment_of_change,
+    file_steps,
     json_of_change,
     markdown_of_change,
     sarif_of_change,
-    steps_of,
     text_of_change,
 )
 from openlineage_pyspark.command.screen import Screen, complain, printable
@@ -187,7 +187,7 @@ def _state(
             pairs(options.conf),
         )
         found = lineage_of_files(scripts, known, settings, of_sql, folder=folder)
-    return FileState(found, steps_of(scripts, answers, found, options, folder) if options.plan else ())
+    return FileState(found, file_steps(scripts, answers, found, options, folder) if options.plan else ())
 
 
 def _state_at(scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace) -> FileState:

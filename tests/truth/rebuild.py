@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from openlineage_pyspark.workbench.rebuild.plan import TablePlan
-    from openlineage_pyspark.workbench.rebuild.statements import Step
+    from openlineage_pyspark.workbench.rebuild.statements import FileStep
 
     from truth.layers import Pipeline, Statement
 
@@ -174,7 +174,7 @@ class Judge:
         self._known = {}
         self._of_ddl = self._analyzed(self._ddl)
 
-    def steps(self, pipeline: Pipeline) -> tuple[Step, ...]:
+    def steps(self, pipeline: Pipeline) -> tuple[FileStep, ...]:
         """Return the statements of a pipeline, as the command has them."""
         keys = self._keys(pipeline)
         made_by = {each.table: at for at, each in reversed(list(enumerate(pipeline)))}

@@ -78,6 +78,17 @@ class Expressions:
         self._terms = terms
         self._nodes = nodes
         self._plan = plan
+        self._rules: dict[str, Callable[[Node, Scope], Term]] = {
+            "Alias": self._renamed,
+            "OuterReference": self._renamed,
+            "Cast": self._cast,
+            "With": self._with,
+            "CommonExpressionRef": self._common,
+            "LambdaFunction": self._lambda,
+            "NamedLambdaVariable": self._variable_of_lambda,
+            "VariableReference": self._variable,
+            **dict.fromkeys(_SUBQUERIES, self._subquery),
+        }
         self._types = {each.id: each.type for node in nodes for each in node.output or ()}
 
     def of(self, value: Any, scope: Scope) -> Term:
@@ -154,26 +165,27 @@ class Expressions:
         if node.output is not None:
             rows, _, columns = self._plan(at, scope)
             return self._terms.of("plan", rows, *columns)
-        if node.name in ("Alias", "OuterReference"):
-            return self.inner(self._part(node.arguments.get("child", node.arguments.get("e")), scope))
-        if node.name == "Cast" and self._type(node.arguments.get("child")) == node.type:
-            # A view casts each column to the type that it has.
-            return self.inner(self._part(node.arguments["child"], scope))
         if node.name in _OTHER_CODE or node.name.startswith("Python"):
             self._refuse_other_code(node)
-        if node.name in _SUBQUERIES:
-            return self._subquery(node, scope)
-        if node.name == "With":
-            return self._with(node, scope)
-        if node.name == "CommonExpressionRef":
-            return scope.common[self._common_id(node)]
-        if node.name == "LambdaFunction":
-            return self._lambda(node, scope)
-        if node.name == "NamedLambdaVariable":
-            return self._column(node.id, scope)
-        if node.name == "VariableReference":
-            return self._terms.of("variable", *(text_of(each) for each in node.items("originalNameParts")))
-        return self._plain(node, scope)
+        return self._rules.get(node.name, self._plain)(node, scope)
+
+    def _renamed(self, node: Node, scope: Scope) -> Term:
+        return self.inner(self._part(node.arguments.get("child", node.arguments.get("e")), scope))
+
+    def _cast(self, node: Node, scope: Scope) -> Term:
+        child = node.arguments.get("child")
+        # A view casts each column to the type that it has.
+        is_same = self._type(child) == node.type
+        return self.inner(self._part(child, scope)) if is_same else self._plain(node, scope)
+
+    def _common(self, node: Node, scope: Scope) -> Term:
+        return scope.common[self._common_id(node)]
+
+    def _variable_of_lambda(self, node: Node, scope: Scope) -> Term:
+        return self._column(node.id, scope)
+
+    def _variable(self, node: Node, _scope: Scope) -> Term:
+        return self._terms.of("variable", *(text_of(each) for each in node.items("originalNameParts")))
 
     def inner(self, part: Part) -> Term:
         """

@@ -11,7 +11,7 @@ from openlineage_pyspark.workbench.rebuild.terms import Terms
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from openlineage_pyspark.workbench.rebuild.statements import Step
+    from openlineage_pyspark.workbench.rebuild.statements import FileStep
 
 Action: TypeAlias = Literal["make", "columns", "define", "drop", "keep"]
 """
@@ -89,7 +89,7 @@ class RebuildPlan:
         }
 
 
-def rebuild_plan(before: Sequence[Step], after: Sequence[Step]) -> RebuildPlan:
+def rebuild_plan(before: Sequence[FileStep], after: Sequence[FileStep]) -> RebuildPlan:
     """
     Return what a change of files makes necessary. What is not proved to stay as it is is made again.
 
@@ -104,7 +104,7 @@ def rebuild_plan(before: Sequence[Step], after: Sequence[Step]) -> RebuildPlan:
 class _Comparison:
     """Compares what two sequences of statements make."""
 
-    def __init__(self, before: Sequence[Step], after: Sequence[Step], terms: Terms) -> None:
+    def __init__(self, before: Sequence[FileStep], after: Sequence[FileStep], terms: Terms) -> None:
         self._steps = after
         self._earlier_steps = before
         self._old, self._new = Replay(terms).follow(before), Replay(terms).follow(after)
@@ -164,7 +164,7 @@ class _Comparison:
         if old.kind != new.kind:
             return attrs.evolve(plan, reason="a view has become a table, or a table a view")
         schemas = [[(name, type_) for name, (_, type_) in each.columns.items()] for each in (old, new)]
-        if not self._is_written_anew(plan.table) and schemas[0] == schemas[1]:
+        if not self._is_written_differently(plan.table) and schemas[0] == schemas[1]:
             reason = "it is a view, which follows what it reads"
         elif new.whole is old.whole:
             reason = "it is written differently, and gives the same"
@@ -180,7 +180,7 @@ class _Comparison:
         changed = sorted(each for each in new.reads if self._is_changed(each))
         if changed:
             return f"of {', '.join(changed)} it reads only what stays as it is"
-        if self._is_written_anew(key):
+        if self._is_written_differently(key):
             return "it is written differently, and gives the same"
         return "what it reads stays as it is"
 
@@ -189,7 +189,7 @@ class _Comparison:
         if unread:
             return f"it can't be proved to stay as it is: {unread[0]}"
         changed = sorted(each for each in new.reads if self._is_changed(each))
-        if self._is_written_anew(key):
+        if self._is_written_differently(key):
             return "which rows it has may have changed, or their number"
         return f"the rows of {', '.join(changed)} may be others" if changed else "its rows may be others"
 
@@ -197,7 +197,7 @@ class _Comparison:
         old, new = self._old.tables.get(key), self._new.tables.get(key)
         return (None if old is None else old.whole) is not (None if new is None else new.whole)
 
-    def _is_written_anew(self, key: str) -> bool:
+    def _is_written_differently(self, key: str) -> bool:
         old, new = self._old.tables.get(key), self._new.tables.get(key)
         texts = [
             [] if version is None else [steps[at].key for at in version.steps]
@@ -208,7 +208,7 @@ class _Comparison:
     def _tables_downstream(self) -> frozenset[str]:
         """Return the tables that a changed statement makes, and all that is made of one: by tables, not by columns."""
         keys = {*self._new.tables, *self._old.tables}
-        found = {key for key in keys if self._is_written_anew(key)}
+        found = {key for key in keys if self._is_written_differently(key)}
         found |= self._old.dropped ^ self._new.dropped
         while True:
             more = {

@@ -7,7 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.predict.compare import name_of
-from openlineage_pyspark.workbench.rebuild.statements import Step, plain_text
+from openlineage_pyspark.workbench.rebuild.statements import FileStep, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ _TEMPORARY = "temporary view"
 
 def steps_of_answers(
     answers: Iterable[StatementAnswer], found: Iterable[StatementLineage], scripts: Iterable[Script]
-) -> tuple[Step, ...]:
+) -> tuple[FileStep, ...]:
     """
     Return the statements of files of SQL.
 
@@ -38,7 +38,7 @@ def _place(each: StatementAnswer | StatementLineage) -> tuple[str, int, int]:
     return statement.file, statement.line, statement.column
 
 
-def _step(answer: StatementAnswer, found: StatementLineage | None, texts: dict[str, str]) -> Step:
+def _step(answer: StatementAnswer, found: StatementLineage | None, texts: dict[str, str]) -> FileStep:
     statement, analyzed = answer.statement, answer.analyzed
     lineage = None if found is None else found.lineage
     written = [] if lineage is None else [name_of(dataset) for dataset, _ in lineage.outputs if dataset is not None]
@@ -46,7 +46,7 @@ def _step(answer: StatementAnswer, found: StatementLineage | None, texts: dict[s
     in_script = statement.in_script or bool(statement.loops)
     is_known = analyzed.refusal is None and analyzed.missed is None and not in_script and not analyzed.from_text
     code = plain_text(f"{texts.get(statement.file, '')} {statement.text}") if in_script else ""
-    return Step(
+    return FileStep(
         statement.file,
         statement.line,
         statement.text,
@@ -59,7 +59,7 @@ def _step(answer: StatementAnswer, found: StatementLineage | None, texts: dict[s
     )
 
 
-def step_of_script(script: Script, found: Sequence[StatementLineage], surroundings: str) -> Step:
+def step_of_script(script: Script, found: Sequence[StatementLineage], surroundings: str) -> FileStep:
     """
     Return a script of Python as one statement.
 
@@ -73,7 +73,7 @@ def step_of_script(script: Script, found: Sequence[StatementLineage], surroundin
     read = dict.fromkeys(name_of(dataset) for each in lineages for dataset in each.inputs)
     # What is decided by data, or is not understood, may read anything.
     is_whole = all(each.problem is None for each in found) and not any(each.gaps for each in lineages)
-    return Step(
+    return FileStep(
         script.name,
         next((each.statement.line for each in found if each.lineage is not None), 1),
         script.name,

@@ -15,7 +15,7 @@ _RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "SHUFFLE", "TABLESAMP
 
 
 @attrs.frozen
-class Step:
+class FileStep:
     """
     A statement, or a script as a whole.
 

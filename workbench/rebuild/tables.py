@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from openlineage_pyspark.workbench.rebuild.shape import Column
-    from openlineage_pyspark.workbench.rebuild.statements import Step
+    from openlineage_pyspark.workbench.rebuild.statements import FileStep
     from openlineage_pyspark.workbench.rebuild.terms import Term, Terms
 
 Kind: TypeAlias = Literal["table", "view"]
@@ -88,7 +88,7 @@ class Replay:
         self._leaves: dict[str, None] = {}
         self._at = 0
 
-    def follow(self, steps: Iterable[Step]) -> Final:
+    def follow(self, steps: Iterable[FileStep]) -> Final:
         """
         Follow statements.
 
@@ -106,7 +106,7 @@ class Replay:
             self._take(step)
         return Final(dict(self._tables), frozenset(self._dropped), dict(self._unread))
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: FileStep) -> None:
         if step.shape and step.is_known and not step.travels:
             try:
                 self._of_plan(step)
@@ -165,7 +165,7 @@ class Replay:
 
     # Statements with a plan.
 
-    def _of_plan(self, step: Step) -> None:
+    def _of_plan(self, step: FileStep) -> None:
         nodes = nodes_of(step.shape)
         plan = _Plan(nodes, Relations(self._terms, nodes, self))
         root = nodes[0]
@@ -184,7 +184,7 @@ class Replay:
         elif root.output is None or root.output == () or root.name.endswith("Command"):
             raise UnreadableError(f"{root.name} is not known here")
 
-    def _made_of_query(self, step: Step, plan: _Plan, kind: Kind) -> None:
+    def _made_of_query(self, step: FileStep, plan: _Plan, kind: Kind) -> None:
         found = plan.relations.of(plan.root.node("plan" if kind == "view" else "query"))
         names = _names(plan.root, found)
         for key in map(key_of_name, step.targets):
@@ -345,7 +345,7 @@ class Replay:
 
     # Statements without a plan.
 
-    def _without_plan(self, step: Step) -> None:
+    def _without_plan(self, step: FileStep) -> None:
         keys = [key_of_name(each) for each in step.targets]
         if step.kind.startswith(_HARMLESS) and not step.kind.startswith("CreateNamespaceAs"):
             return
@@ -366,7 +366,7 @@ class Replay:
         else:
             self._settings = self._terms.of("then", self._settings, step.key, self._everything())
 
-    def _created(self, step: Step, key: str) -> None:
+    def _created(self, step: FileStep, key: str) -> None:
         known = self._tables.get(key)
         definition = self._terms.of("definition", step.key)
         is_kept = " IF NOT EXISTS " in f" {step.key} "
@@ -389,7 +389,7 @@ class Replay:
         }  # fmt: skip
         self._put(key, self._terms.of(_EMPTY), columns, definition, known)
 
-    def _altered(self, step: Step, keys: Sequence[str]) -> None:
+    def _altered(self, step: FileStep, keys: Sequence[str]) -> None:
         if step.kind == "RenameTable" and len(keys) == 2 and keys[0] in self._tables:
             old, new = keys
             version = self._tables.pop(old)
@@ -403,7 +403,7 @@ class Replay:
 
     # What is compared by its text.
 
-    def _by_text(self, step: Step, why: str) -> None:
+    def _by_text(self, step: FileStep, why: str) -> None:
         """Take a statement as one that gives the same if its text and all that it may read are the same."""
         if why:
             self._unread[self._at] = why

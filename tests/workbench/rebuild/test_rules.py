@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openlineage_pyspark.workbench.rebuild.statements import Step
+    from openlineage_pyspark.workbench.rebuild.statements import FileStep
 
 pytestmark = [pytest.mark.usefixtures("real_spark"), pytest.mark.any_spark]
 
@@ -36,11 +36,11 @@ KEYED = "CREATE TABLE t AS SELECT id, sum(amount) AS net FROM orders {} GROUP BY
 
 
 @pytest.fixture(scope="module")
-def steps(process_jvm: Any) -> Iterator[Callable[..., tuple[Step, ...]]]:
+def steps(process_jvm: Any) -> Iterator[Callable[..., tuple[FileStep, ...]]]:
     """Give what makes the steps of statements, all in one Spark."""
     with throw_away_session({}) as spark:
 
-        def of(text: str, ddl: str = DDL) -> tuple[Step, ...]:
+        def of(text: str, ddl: str = DDL) -> tuple[FileStep, ...]:
             session = ScriptSession(spark.newSession(), DeclaredTables(), shapes=True)
             scripts = [Script("ddl.sql", ddl, is_ddl=True), Script("a.sql", text)]
             answers = [
@@ -213,7 +213,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("what", ROWS)
-def test_a_change_of_rows_makes_every_reader_again(what: str, steps: Callable[..., tuple[Step, ...]]) -> None:
+def test_a_change_of_rows_makes_every_reader_again(what: str, steps: Callable[..., tuple[FileStep, ...]]) -> None:
     before, after = (f"{text}{READERS}" for text in ROWS[what])
 
     found = needs(rebuild_plan(steps(before), steps(after)))
@@ -291,7 +291,7 @@ COLUMN = {
 
 @pytest.mark.parametrize("what", COLUMN)
 def test_a_change_of_one_column_makes_its_readers_again_and_no_other(
-    what: str, steps: Callable[..., tuple[Step, ...]]
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
 ) -> None:
     before, after = (f"{text}{READERS}" for text in COLUMN[what])
 
@@ -321,7 +321,7 @@ SAME = {
 
 @pytest.mark.parametrize("what", SAME)
 def test_what_is_only_written_differently_makes_nothing_again(
-    what: str, steps: Callable[..., tuple[Step, ...]]
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
 ) -> None:
     before, after = (f"{text}{READERS}" for text in SAME[what])
 
@@ -340,7 +340,7 @@ UNSTABLE = {
 
 @pytest.mark.parametrize("what", UNSTABLE)
 def test_a_value_that_varies_is_another_one_as_soon_as_its_table_is_made_again(
-    what: str, steps: Callable[..., tuple[Step, ...]]
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
 ) -> None:
     text = f"CREATE TABLE t AS SELECT id, {UNSTABLE[what]} AS net, {{}} AS c FROM orders{READERS}"
 
@@ -360,7 +360,7 @@ IN_ORDER = {
 
 @pytest.mark.parametrize("what", IN_ORDER)
 def test_what_depends_on_the_order_of_rows_is_made_again_with_the_table_that_it_reads(
-    what: str, steps: Callable[..., tuple[Step, ...]]
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
 ) -> None:
     """The column that it reads stays; its table is written again, and its rows are in another order then."""
     text = f"{NET}; CREATE TABLE of_some AS {IN_ORDER[what]}; CREATE TABLE counted AS SELECT count(id) AS n FROM t"
@@ -372,7 +372,7 @@ def test_what_depends_on_the_order_of_rows_is_made_again_with_the_table_that_it_
 
 
 def test_a_column_that_comes_or_goes_or_moves_makes_the_table_again_and_not_its_readers(
-    steps: Callable[..., tuple[Step, ...]],
+    steps: Callable[..., tuple[FileStep, ...]],
 ) -> None:
     base = f"{NET.format('amount')}{READERS}"
     added, moved = base.replace("AS net", "AS net, tax", 1), base.replace("id, amount AS net", "amount AS net, id")
@@ -383,7 +383,7 @@ def test_a_column_that_comes_or_goes_or_moves_makes_the_table_again_and_not_its_
 
 
 def test_a_definition_that_changes_is_no_reason_to_make_the_readers_again(
-    steps: Callable[..., tuple[Step, ...]],
+    steps: Callable[..., tuple[FileStep, ...]],
 ) -> None:
     base = f"{NET.format('amount')}{READERS}"
     other = base.replace("TABLE t AS", "TABLE t USING orc PARTITIONED BY (id) AS")
@@ -391,7 +391,7 @@ def test_a_definition_that_changes_is_no_reason_to_make_the_readers_again(
     assert needs(rebuild_plan(steps(base), steps(other))) == {"t": "define"}
 
 
-def test_a_star_has_the_columns_that_the_table_has_then(steps: Callable[..., tuple[Step, ...]]) -> None:
+def test_a_star_has_the_columns_that_the_table_has_then(steps: Callable[..., tuple[FileStep, ...]]) -> None:
     base = (
         "CREATE TABLE t AS SELECT id FROM orders; CREATE TABLE u AS SELECT * FROM t; CREATE TABLE v AS SELECT id FROM u"
     )
@@ -401,7 +401,7 @@ def test_a_star_has_the_columns_that_the_table_has_then(steps: Callable[..., tup
     assert found == {"t": "make", "u": "make"}
 
 
-def test_a_declared_type_that_changes_is_that_of_its_column_alone(steps: Callable[..., tuple[Step, ...]]) -> None:
+def test_a_declared_type_that_changes_is_that_of_its_column_alone(steps: Callable[..., tuple[FileStep, ...]]) -> None:
     base = f"{NET.format('amount')}{READERS}"
 
     found = needs(rebuild_plan(steps(base), steps(base, DDL.replace("amount DECIMAL(10,2)", "amount DECIMAL(12,2)"))))
@@ -409,7 +409,7 @@ def test_a_declared_type_that_changes_is_that_of_its_column_alone(steps: Callabl
     assert found == {"t": "net", "of_net": "net"}
 
 
-def test_tables_that_are_new_and_gone_are_named(steps: Callable[..., tuple[Step, ...]]) -> None:
+def test_tables_that_are_new_and_gone_are_named(steps: Callable[..., tuple[FileStep, ...]]) -> None:
     before, after = "CREATE TABLE a AS SELECT id FROM orders", "CREATE TABLE b AS SELECT id FROM orders"
 
     found = rebuild_plan(steps(before), steps(after))
@@ -421,7 +421,7 @@ def test_tables_that_are_new_and_gone_are_named(steps: Callable[..., tuple[Step,
 
 
 def test_a_table_that_is_dropped_and_read_is_not_the_one_that_was_there(
-    steps: Callable[..., tuple[Step, ...]],
+    steps: Callable[..., tuple[FileStep, ...]],
 ) -> None:
     base = f"{NET.format('amount')}; CREATE TABLE u AS SELECT id FROM t"
 
@@ -430,14 +430,14 @@ def test_a_table_that_is_dropped_and_read_is_not_the_one_that_was_there(
     assert found == {"u": "make", "t": "drop"}
 
 
-def test_a_table_that_is_renamed_is_the_same_under_its_new_name(steps: Callable[..., tuple[Step, ...]]) -> None:
+def test_a_table_that_is_renamed_is_the_same_under_its_new_name(steps: Callable[..., tuple[FileStep, ...]]) -> None:
     base = f"{NET.format('amount')}; ALTER TABLE t RENAME TO u; CREATE TABLE v AS SELECT id FROM u"
 
     assert needs(rebuild_plan(steps(base), steps(base))) == {}
     assert needs(rebuild_plan(steps(base), steps(base.replace("amount", "tax")))) == {"u": "net"}
 
 
-def test_statements_in_another_order_are_what_they_give(steps: Callable[..., tuple[Step, ...]]) -> None:
+def test_statements_in_another_order_are_what_they_give(steps: Callable[..., tuple[FileStep, ...]]) -> None:
     first, second = "CREATE TABLE a AS SELECT id FROM orders", "CREATE TABLE b AS SELECT id FROM people"
     update, delete = "UPDATE a SET id = 2 WHERE id = 1", "DELETE FROM a WHERE id = 2"
 
@@ -446,7 +446,9 @@ def test_statements_in_another_order_are_what_they_give(steps: Callable[..., tup
     assert needs(found) == {"a": "make"}
 
 
-def test_a_view_follows_what_it_reads_and_what_reads_it_is_made_again(steps: Callable[..., tuple[Step, ...]]) -> None:
+def test_a_view_follows_what_it_reads_and_what_reads_it_is_made_again(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
     base = f"{NET.format('amount')}; CREATE VIEW v AS SELECT net FROM t; CREATE TABLE u AS SELECT net + 1 AS n FROM v"
 
     assert needs(rebuild_plan(steps(base), steps(base.replace("amount", "tax * 2")))) == {
@@ -464,7 +466,7 @@ def test_a_view_follows_what_it_reads_and_what_reads_it_is_made_again(steps: Cal
     }
 
 
-def test_each_table_has_its_reason_and_its_place(steps: Callable[..., tuple[Step, ...]]) -> None:
+def test_each_table_has_its_reason_and_its_place(steps: Callable[..., tuple[FileStep, ...]]) -> None:
     base = f"{NET.format('amount')}{READERS}; CREATE TABLE apart AS SELECT id FROM people"
 
     found = rebuild_plan(steps(base), steps(base.replace("amount", "amount + 1", 1)))
