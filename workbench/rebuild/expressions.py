@@ -30,6 +30,7 @@ _ALWAYS_EXACT = frozenset({"Count", "CountIf", "Max", "Min", "BitAndAgg", "BitOr
 # Functions of windows that give rows of the same rank the same.
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
 _SUBQUERIES = frozenset({"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"})
+_OF_SQL = frozenset({"SQLScalarFunction", "SQLFunctionExpression"})
 _INEXACT_TYPES = ("float", "double")
 _OTHER_CODE = frozenset({"ScalaUDF", "ScalaAggregator", "HiveSimpleUDF", "HiveGenericUDF"})
 
@@ -200,6 +201,9 @@ class Expressions:
         arguments = node.arguments
         if node.name in _SEEDED and node.arguments.get("hideSeed", True) is not False:
             arguments = {}
+        if node.name in _OF_SQL:
+            # It knows when it was created. Its body is its child.
+            arguments = {name: each for name, each in arguments.items() if name != "function"}
         parts = [self._part(each, scope) for each in arguments.values()]
         unstable = node.is_random and not any(isinstance(each, Term) and each.is_unstable for each in parts)
         unstable |= node.name in _OF_RUN or self._depends_on_order(node)

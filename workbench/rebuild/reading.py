@@ -55,6 +55,7 @@ def _step(answer: StatementAnswer, found: StatementLineage | None, texts: dict[s
         analyzed.targets or tuple(written),
         is_known=is_known,
         is_declaration=answer.is_ddl,
+        within=f"{analyzed.catalog}.{analyzed.database}",
         code=code,
     )
 

@@ -24,7 +24,7 @@ _PASSING = frozenset(
     "Filter Sort ResolvedHint UnresolvedHint Repartition RepartitionByExpression RebalancePartitions".split()
 )
 _CUTTING = frozenset({"GlobalLimit", "LocalLimit", "LimitAll", "Offset", "Tail", "Sample"})
-_SAME = frozenset({"SubqueryAlias", "View"})
+_SAME = frozenset({"SubqueryAlias", "View", "SQLFunctionNode"})
 _TABLES = frozenset({"DataSourceV2Relation", "StreamingRelationV2", "DataSourceV2ScanRelation"})
 _VALUES = frozenset({"LocalRelation", "OneRowRelation", "Range", "EmptyRelation"})
 _BOTH_SIDES = frozenset({"Inner", "Cross", "LeftOuter", "RightOuter", "FullOuter"})
@@ -247,10 +247,19 @@ class Relations:
         values = zip(*lists, strict=True)
         return rows, {own.id: self._terms.of("Expand", *each) for own, each in zip(output, values, strict=True)}
 
-    def _with_cte(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
+    def define(self, node: Node) -> None:
+        """
+        Make the CTEs of an operator known.
+
+        Args:
+            node: the operator.
+        """
         for each in node.items("cteDefs"):
             definition = self._nodes[each[1]]
             self._ctes[definition.text("id")] = definition.node("child")
+
+    def _with_cte(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
+        self.define(node)
         found = self.of(node.node("plan"), scope)
         return found.rows, found.columns
 

@@ -29,6 +29,7 @@ class FileStep:
         reads: of what has no plan, the tables that it reads; None if they are not known.
         is_known: whether all that it does is known. What is not known may touch any table.
         is_declaration: whether it only declares what is there.
+        within: the catalog and the database that are current.
         code: all that decides what it does beside the tables; by default its text without comments and white space.
     """
 
@@ -41,12 +42,18 @@ class FileStep:
     reads: tuple[str, ...] | None = None
     is_known: bool = True
     is_declaration: bool = False
+    within: str = ""
     code: str = ""
 
     @property
     def key(self) -> str:
         """Return what is the same of two statements that differ in comments and white space alone."""
         return self.code or plain_text(self.text)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return its words, without comments, in capitals but for names and strings in quotes."""
+        return tuple(_words(self.text))
 
     @property
     def header(self) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.rebuild.expressions import Scope
+from openlineage_pyspark.workbench.rebuild.places import Definition, may_share, path_of
 from openlineage_pyspark.workbench.rebuild.relations import Relation, Relations, key_of_name, table_key
 from openlineage_pyspark.workbench.rebuild.shape import Node, UnreadableError, nodes_of, text_of
 
@@ -84,6 +85,8 @@ class Replay:
         self._random = terms.of("nothing random")
         self._declared = terms.of("nothing declared")
         self._as_it_begins = self._settings
+        self._definitions: dict[str, Definition] = {}
+        self._places: dict[str, Term] = {}
         self._unread: dict[int, str] = {}
         self._leaves: dict[str, None] = {}
         self._at = 0
@@ -100,6 +103,8 @@ class Replay:
             if step.is_declaration and step.kind.startswith(("Create", "Replace")):
                 # It says what is there: its columns are in the plans of those that read them.
                 self._declared = self._terms.of("declared", self._declared, step.key)
+                for key in map(key_of_name, step.targets):
+                    self._definitions[key] = Definition(step.words)
                 continue
             if step.is_random:
                 self._random = self._terms.of("random", self._random, step.key)
@@ -134,8 +139,15 @@ class Replay:
         rows = self._source(key) if version is None else version.rows
         found = []
         for each in columns:
-            known = None if version is None else version.columns.get(each.name.lower())
-            term = known[0] if known is not None else self._terms.of("column", key, each.name.lower(), each.type)
+            name = each.name.lower()
+            known = None if version is None else version.columns.get(name)
+            if known is not None:
+                term = known[0]
+            elif version is not None and version.columns:
+                # What Spark knows of the files of a table, such as their names: others, as soon as it is made again.
+                term = self._terms.of("of files", version.whole, name)
+            else:
+                term = self._terms.of("column", key, name, each.type)
             # The type that a plan knows of a table is that of the statement that declares it.
             found.append(self._terms.of("typed", term, each.type))
         return rows, found
@@ -150,7 +162,22 @@ class Replay:
         self._leaves[key] = None
 
     def _source(self, key: str) -> Term:
-        return self._terms.of("dropped" if key in self._dropped else "source", key)
+        kind = "dropped" if key in self._dropped else "source"
+        definition = self._definitions.get(key)
+        parts: list[Term | str] = [key]
+        if definition is not None and definition.speaks:
+            parts.append(self._terms.of("definition", *definition.words))
+        return self._terms.of(kind, *parts, *self._written_there(key, definition))
+
+    def _written_there(self, key: str, definition: Definition | None) -> list[Term]:
+        """Return what was written to places that may be those of a table, under other names."""
+        path = path_of(key) or ("" if definition is None else definition.location)
+        anywhere = definition is not None and definition.is_foreign
+        return [
+            self._terms.of("place", place, term)
+            for place, term in sorted(self._places.items())
+            if anywhere or (path and may_share(path, place))
+        ]
 
     def _whole(self, key: str) -> Term:
         version = self._tables.get(key)
@@ -168,7 +195,7 @@ class Replay:
     def _of_plan(self, step: FileStep) -> None:
         nodes = nodes_of(step.shape)
         plan = _Plan(nodes, Relations(self._terms, nodes, self))
-        root = nodes[0]
+        root = plan.root
         if root.name in ("CreateDataSourceTableAsSelectCommand", "CreateTableAsSelect", "ReplaceTableAsSelect"):
             self._made_of_query(step, plan, "table")
         elif root.name in ("CreateViewCommand", "CreateView", "AlterViewAsCommand"):
@@ -187,12 +214,18 @@ class Replay:
     def _made_of_query(self, step: FileStep, plan: _Plan, kind: Kind) -> None:
         found = plan.relations.of(plan.root.node("plan" if kind == "view" else "query"))
         names = _names(plan.root, found)
+        if not step.targets:
+            raise UnreadableError("what it makes has no name")
         for key in map(key_of_name, step.targets):
             existing = self._tables.get(key)
             if existing is not None and existing.kind == "table" and " IF NOT EXISTS " in f" {step.header} ":
                 raise UnreadableError("it does nothing if the table is there")
-            columns = {name.lower(): (term, each.type) for name, term, each in zip(
-                names, found.values, found.output, strict=True)}  # fmt: skip
+            values = zip(names, found.values, found.output, strict=True)
+            columns = {name.lower(): (term, each.type) for name, term, each in values}
+            if len(columns) != len(names):
+                raise UnreadableError("its columns differ in case alone")
+            if kind == "table":
+                self._definitions[key] = Definition(tuple(step.header.split(" ")))
             self._put(key, found.rows, columns, self._terms.of("definition", step.header), kind=kind)
 
     def _written(self, plan: _Plan) -> None:
@@ -204,7 +237,7 @@ class Replay:
             values = [places.get(each.name.lower()) for each in output]
         else:
             values = list(query.values)
-        if len(values) != len(output) or None in values:
+        if len(values) != len(output) or None in values or len({each.name.lower() for each in output}) != len(output):
             raise UnreadableError("it writes other columns than the table has")
         columns = {own.name.lower(): (term, own.type) for own, term in zip(output, values, strict=True) if term}
         if plan.root.name == "OverwriteByExpression" and _is_true(plan, plan.root.arguments.get("deleteExpr")):
@@ -277,6 +310,13 @@ class Replay:
         columns = {name: (self._terms.of("merge", *each), before.columns[name][1]) for name, each in changed.items()}
         self._put(target, rows, columns, before.definition, before)
 
+    def _note_place(self, key: str, whole: Term) -> None:
+        """Note what is written to a path: another name may mean it too."""
+        definition = self._definitions.get(key)
+        path = path_of(key) or ("" if definition is None else definition.location)
+        if path or (definition is not None and definition.is_foreign):
+            self._places[path or key] = whole
+
     def _definition(self, key: str) -> Term:
         version = self._tables.get(key)
         return self._terms.of("definition of", key) if version is None else version.definition
@@ -339,6 +379,7 @@ class Replay:
         whole = self._whole_of(key, rows, columns, definition)
         steps, reads = ((), frozenset[str]()) if before is None else (before.steps, before.reads)
         self._dropped.discard(key)
+        self._note_place(key, whole)
         self._tables[key] = Version(
             rows, columns, definition, whole, kind, (*steps, self._at), reads | (self._leaves.keys() - {key})
         )
@@ -374,8 +415,9 @@ class Replay:
             if known.definition is not definition:
                 self._opaque(key, self._terms.of("created again", step.key, known.whole))
             return
-        # A table that may be there keeps its rows.
-        is_there = is_kept and key not in self._dropped
+        # A table that may be there keeps its rows, and one that says where they are may have any.
+        self._definitions[key] = Definition(step.words)
+        is_there = (is_kept and key not in self._dropped) or self._definitions[key].speaks
         rows = self._source(key) if is_there else self._terms.of(_EMPTY)
         self._dropped.discard(key)
         whole = self._whole_of(key, rows, {}, definition)
@@ -413,7 +455,7 @@ class Replay:
             keys = [key_of_name(each) for each in step.reads]
             self._leaves.update(dict.fromkeys(keys))
             given = self._terms.of("read", *(self._terms.of("read", key, self._whole(key)) for key in sorted(keys)))
-        done = self._terms.of("done", step.kind, step.key, given, self._settings, self._random)
+        done = self._terms.of("done", step.kind, step.key, step.within, given, self._settings, self._random)
         for key in map(key_of_name, step.targets):
             self._opaque(key, self._terms.of("done", done, self._whole(key)))
         if not step.targets:
@@ -425,6 +467,7 @@ class Replay:
         rows = self._terms.of("rows of", done, key)
         self._dropped.discard(key)
         definition, whole = self._terms.of("definition of", done), self._terms.of("whole", done, key)
+        self._note_place(key, whole)
         # Its columns are those of its rows: if the rows are the same, so is each column.
         self._tables[key] = Version(
             rows, {}, definition, whole, "table", (*steps, self._at), reads | (self._leaves.keys() - {key})
@@ -438,6 +481,9 @@ class _Plan:
         self.nodes = nodes
         self.relations = relations
         self.root = nodes[0]
+        if self.root.name == "WithCTE":
+            relations.define(self.root)
+            self.root = nodes[self.root.node("plan")]
 
     def table_of(self, node: Node) -> str:
         """Return the key of the table that an operator is."""

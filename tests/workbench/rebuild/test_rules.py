@@ -205,6 +205,24 @@ ROWS = {
         f"CREATE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN x + 1; {NET.format('f(id)')}",
         f"CREATE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN x + 2; {NET.format('f(id)')}",
     ),
+    "where rows are that no statement writes": (
+        f"CREATE TABLE x (id INT, amount INT) USING parquet LOCATION '/a'; {NET.format('amount').replace('orders', 'x')}",
+        f"CREATE TABLE x (id INT, amount INT) USING parquet LOCATION '/b'; {NET.format('amount').replace('orders', 'x')}",
+    ),
+    "a value that no statement gives": (
+        f"CREATE TABLE x (id INT, amount INT GENERATED ALWAYS AS (id * 2)) USING delta; "
+        f"INSERT INTO x (id) SELECT id FROM orders; {NET.format('amount').replace('orders', 'x')}",
+        f"CREATE TABLE x (id INT, amount INT GENERATED ALWAYS AS (id * 3)) USING delta; "
+        f"INSERT INTO x (id) SELECT id FROM orders; {NET.format('amount').replace('orders', 'x')}",
+    ),
+    "a database in which a statement is that Spark refuses": (
+        "USE a; CREATE TABLE default.t AS SELECT id, net FROM nowhere",
+        "USE b; CREATE TABLE default.t AS SELECT id, net FROM nowhere",
+    ),
+    "a condition in a CTE before an INSERT": (
+        f"{NET.format('amount')}; WITH c AS (SELECT id FROM people WHERE id > 1) INSERT INTO t SELECT id, 1 FROM c",
+        f"{NET.format('amount')}; WITH c AS (SELECT id FROM people WHERE id > 2) INSERT INTO t SELECT id, 1 FROM c",
+    ),
     "an operator that is not known here": (
         "CREATE TABLE t AS SELECT id, net FROM (SELECT id, amount FROM orders) UNPIVOT (net FOR n IN (amount))",
         "CREATE TABLE t AS SELECT id, net FROM (SELECT id, amount + 1 AS amount FROM orders) UNPIVOT (net FOR n IN (amount))",
@@ -407,6 +425,42 @@ def test_a_declared_type_that_changes_is_that_of_its_column_alone(steps: Callabl
     found = needs(rebuild_plan(steps(base), steps(base, DDL.replace("amount DECIMAL(10,2)", "amount DECIMAL(12,2)"))))
 
     assert found == {"t": "net", "of_net": "net"}
+
+
+def test_where_declared_rows_are_is_a_reason_too(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    base = f"{NET.format('amount')}{READERS}"
+    places = [
+        DDL.replace("lines ARRAY<INT>) USING parquet", f"lines ARRAY<INT>) USING parquet LOCATION '{each}'")
+        for each in "ab"
+    ]
+
+    assert needs(rebuild_plan(steps(base, places[0]), steps(base, places[0]))) == {}
+    assert needs(rebuild_plan(steps(base, places[0]), steps(base, places[1]))).keys() == {"t", *ALL}
+
+
+def test_what_is_written_to_a_path_is_read_by_a_table_that_is_there(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    ddl = f"{DDL}; CREATE TABLE parquet.`s3a://lake/raw/x` (id INT); CREATE TABLE at_it (id INT) USING parquet LOCATION 's3://lake/raw/x/';"
+    base = "INSERT OVERWRITE parquet.`s3a://lake/raw/x` SELECT id FROM people; CREATE TABLE u AS SELECT id FROM at_it"
+
+    found = rebuild_plan(steps(base, ddl), steps(base.replace("FROM people", "FROM people WHERE id > 1"), ddl))
+
+    assert {each.table for each in found.made} == {"default.u", "parquet.s3a://lake/raw/x"}
+
+
+def test_names_that_differ_in_case_alone_are_not_taken_for_one(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    base = f"SET spark.sql.caseSensitive = true; CREATE TABLE t AS SELECT id, cust AS ID FROM orders{READERS.replace('net', 'id')}"
+
+    assert "of_id" in needs(
+        rebuild_plan(steps(base), steps(base.replace("SELECT id, cust", "SELECT cust AS id, cust")))
+    )
+
+
+def test_the_files_of_a_table_are_others_when_it_is_made_again(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    base = f"{NET.format('amount')}; CREATE TABLE u AS SELECT id, _metadata.file_name AS f FROM t"
+
+    found = needs(rebuild_plan(steps(base), steps(base.replace("amount", "tax"))))
+
+    assert found.keys() == {"t", "u"}
 
 
 def test_tables_that_are_new_and_gone_are_named(steps: Callable[..., tuple[FileStep, ...]]) -> None:
