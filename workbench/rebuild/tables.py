@@ -86,7 +86,7 @@ class Replay:
         self._declared = terms.of("nothing declared")
         self._as_it_begins = self._settings
         self._definitions: dict[str, Definition] = {}
-        self._places: dict[str, Term] = {}
+        self._places: dict[str, tuple[str, Term]] = {}
         self._unread: dict[int, str] = {}
         self._leaves: dict[str, None] = {}
         self._at = 0
@@ -136,7 +136,7 @@ class Replay:
         """
         self._leaves[key] = None
         version = self._tables.get(key)
-        rows = self._source(key) if version is None else version.rows
+        rows = self._source(key) if version is None else self._with_what_is_there(key, version.rows)
         found = []
         for each in columns:
             name = each.name.lower()
@@ -164,24 +164,24 @@ class Replay:
     def _source(self, key: str) -> Term:
         kind = "dropped" if key in self._dropped else "source"
         definition = self._definitions.get(key)
-        parts: list[Term | str] = [key]
-        if definition is not None and definition.speaks:
-            parts.append(self._terms.of("definition", *definition.words))
-        return self._terms.of(kind, *parts, *self._written_there(key, definition))
+        said = definition.words if definition is not None and definition.speaks else ()
+        return self._with_what_is_there(key, self._terms.of(kind, key, *said))
 
-    def _written_there(self, key: str, definition: Definition | None) -> list[Term]:
-        """Return what was written to places that may be those of a table, under other names."""
+    def _with_what_is_there(self, key: str, term: Term) -> Term:
+        """Return a term with what was written, under other names, to places that may be those of a table."""
+        definition = self._definitions.get(key)
         path = path_of(key) or ("" if definition is None else definition.location)
         anywhere = definition is not None and definition.is_foreign
-        return [
-            self._terms.of("place", place, term)
-            for place, term in sorted(self._places.items())
-            if anywhere or (path and may_share(path, place))
+        there = [
+            self._terms.of("place", other, written)
+            for other, (place, written) in sorted(self._places.items())
+            if other != key and (anywhere or (path and may_share(path, place)))
         ]
+        return self._terms.of("with", term, *there) if there else term
 
     def _whole(self, key: str) -> Term:
         version = self._tables.get(key)
-        return self._source(key) if version is None else version.whole
+        return self._source(key) if version is None else self._with_what_is_there(key, version.whole)
 
     def _everything(self) -> Term:
         """Return the term of all tables as they are, for what may read any of them."""
@@ -315,7 +315,7 @@ class Replay:
         definition = self._definitions.get(key)
         path = path_of(key) or ("" if definition is None else definition.location)
         if path or (definition is not None and definition.is_foreign):
-            self._places[path or key] = whole
+            self._places[key] = (path or key, whole)
 
     def _definition(self, key: str) -> Term:
         version = self._tables.get(key)
