@@ -417,19 +417,40 @@ class Maker:
         if rng.random() < 0.3:
             return rng.choice(("count(*)", f"count({of})", f"count(DISTINCT {of})")), "int"
         if type_ == "int":
-            return f"CAST({rng.choice(('sum', 'min', 'max', 'first', 'count'))}({of}) AS INT)", "int"
+            return (
+                f"CAST({rng.choice(('sum', 'sum', 'min', 'max', 'min', 'max', 'count', 'first'))}({of}) AS INT)",
+                "int",
+            )
         if type_ == "dec":
             return f"CAST({rng.choice(('sum', 'min', 'max', 'avg'))}({of}) AS DECIMAL(12,2))", "dec"
         if type_ == "dbl":
             return f"{rng.choice(('sum', 'min', 'max'))}({of})", "dbl"
-        return rng.choice((f"min({of})", f"max({of})", f"concat_ws('-', collect_list({of}))", f"first({of})")), "str"
+        return rng.choice(
+            (
+                f"min({of})",
+                f"max({of})",
+                f"concat_ws('-', collect_list({of}))",
+                f"min({of})",
+                f"max({of})",
+                f"first({of})",
+            )
+        ), "str"
 
     def windowed(self, columns: Mapping[str, str], prefix: str) -> str:
         """Return a random function over a window."""
         rng = self.rng
         a, b, c = (f"{prefix}{rng.choice(sorted(columns))}" for _ in range(3))
         function = rng.choice(
-            ("row_number()", "rank()", "dense_rank()", f"count({c})", "count(*)", f"lag({rng.randint(1, 9)})")
+            (
+                "row_number()",
+                "rank()",
+                "dense_rank()",
+                f"count({c})",
+                "count(*)",
+                "rank()",
+                f"max({c})",
+                f"lag({rng.randint(1, 9)})",
+            )
         )
         return f"{function if not function.startswith('lag') else 'ntile(2)'} OVER (PARTITION BY {a} ORDER BY {b})"
 

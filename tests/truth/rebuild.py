@@ -13,6 +13,7 @@ The exit code is 1 if a table was skipped that is different. A finding names its
 from __future__ import annotations
 
 import argparse
+import difflib
 import random
 import sys
 import time
@@ -242,22 +243,26 @@ class Judge:
     ) -> Iterator[str]:
         """Yield which tables the plan keeps though they are different."""
         before = {each.table: content for each, content in zip(old, contents, strict=True)}
-        same = {each: content for each, content in zip(old, contents, strict=True)}
         last = {each.table: at for at, each in enumerate(new)}
-        touched = {each.table for each in set(old) ^ set(new)} | _reordered(old, new)
+        same, gone = _matched(old, new)
+        touched: set[str] = set()
         for at, each in enumerate(new):
+            touched |= gone.get(at, set())
             plan = plans.get(each.table)
-            if each.kind in _VIEWS:
-                if each.table in touched or not touched.isdisjoint(each.reads):
-                    touched.add(each.table)
-                    self.world.view(each)
-                continue
             is_kept = plan is not None and plan.action == "keep"
-            if each.table not in touched and touched.isdisjoint(each.reads) and is_kept:
-                # Nothing of the change leads to it.
-                self.world.know(each.table, same[each])
-                continue
+            named = each.reads | ({each.table} if each.changes else set())
+            if at in same and touched.isdisjoint(named):
+                # Nothing of the change leads to it so far: no step of the plan does it in another way.
+                touched.discard(each.table)
+                if each.kind not in _VIEWS:
+                    self.world.know(each.table, contents[same[at]])
+                # What changes the table after it may be gone.
+                if at != last[each.table] or (is_kept and not any(each.table in tables for tables in gone.values())):
+                    continue
             touched.add(each.table)
+            if each.kind in _VIEWS:
+                self.world.view(each)
+                continue
             content = self.world.run(each.executed())
             if at == last[each.table]:
                 yield from self._wrong(each.table, plan, before.get(each.table), content)
@@ -302,21 +307,29 @@ class Judge:
                 yield f"{table}: the columns {', '.join(same)} are said to stay, and are different"
 
 
+def _matched(old: Pipeline, new: Pipeline) -> tuple[dict[int, int], dict[int, set[str]]]:
+    """Return the places of the statements that stay, after and before; and the tables of those gone, by their places."""
+    same: dict[int, int] = {}
+    gone: dict[int, set[str]] = {}
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            same.update(zip(range(j1, j2), range(i1, i2), strict=True))
+        elif i2 > i1:
+            gone.setdefault(j1, set()).update(each.table for each in old[i1:i2])
+    return same, gone
+
+
 def _reached(old: Pipeline, new: Pipeline) -> tuple[set[str], set[str]]:
     """Return the tables whose statements are written differently, and those below them: by tables, not by columns."""
-    itself = {each.table for each in set(old) ^ set(new)} | _reordered(old, new)
+    same, gone = _matched(old, new)
+    itself = {each.table for at, each in enumerate(new) if at not in same}
+    itself |= {table for tables in gone.values() for table in tables}
     reached = set(itself)
     for each in new:
         if not reached.isdisjoint(each.reads):
             reached.add(each.table)
     tables = {each.table for each in new if each.kind not in _VIEWS}
     return itself & tables, (reached - itself) & tables
-
-
-def _reordered(old: Pipeline, new: Pipeline) -> set[str]:
-    """Return the tables of which the statements come in another order."""
-    orders = [[each for each in side if each in old and each in new] for side in (old, new)]
-    return {each.table for one, other in zip(*orders, strict=False) if one != other for each in (one, other)}
 
 
 def _difference(old: Content, new: Content) -> str:
@@ -359,6 +372,8 @@ def run(options: argparse.Namespace) -> int:
         while score.changes < options.changes and time.monotonic() - began < options.seconds:
             _pipeline(judge, number, score, options)
             number += 1
+            if options.only is not None:
+                break
             print(f"{time.monotonic() - began:6.0f} s, seed {options.seed}, pipeline {number}: {score}", flush=True)
     print("changes:", dict(score.kinds))
     print("made again that were the same:", dict(score.of_missed))

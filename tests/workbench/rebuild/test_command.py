@@ -134,7 +134,7 @@ def test_a_value_that_is_no_longer_masked_comes_first_in_the_comment(
     lines = shown.splitlines()
     assert lines[0] == MARK
     assert lines[1] == (
-        "**1 value no longer masked; 2 changes of lineage; 1 column downstream; 2 tables to make again, "
+        "**1 value no longer masked; 3 changes of lineage; 1 column downstream; 2 tables to make again, "
         "1 of those downstream proved to stay as they are.**"
     )
     assert lines[3] == (
@@ -285,12 +285,13 @@ def test_the_component_of_gitlab_judges_too(judged: Callable[..., tuple[int, str
 
 @pytest.mark.slow
 def test_the_hook_for_a_commit_fails_if_a_value_is_no_longer_masked(
-    judged: Callable[..., tuple[int, str, str]], repository: Path
+    repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     (entry,) = [each["entry"] for each in hooks if each["id"] == "lineage-change"]
     arguments = entry.split()[2:]
     main_arguments = ["--ddl", "ddl", "sql/1.sql", "sql/2.sql"]
+    monkeypatch.chdir(repository)
     code = main(["lineage", *arguments, "--cache", ".hook", *main_arguments])
 
     done = shell(repository, f"{entry} --cache .hook {' '.join(main_arguments)}")

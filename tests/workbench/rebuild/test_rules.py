@@ -216,8 +216,8 @@ ROWS = {
         f"INSERT INTO x (id) SELECT id FROM orders; {NET.format('amount').replace('orders', 'x')}",
     ),
     "a database in which a statement is that Spark refuses": (
-        "USE a; CREATE TABLE default.t AS SELECT id, net FROM nowhere",
-        "USE b; CREATE TABLE default.t AS SELECT id, net FROM nowhere",
+        "USE a; CREATE TABLE default.t AS SELECT id, net FROM nowhere; USE default",
+        "USE b; CREATE TABLE default.t AS SELECT id, net FROM nowhere; USE default",
     ),
     "a condition in a CTE before an INSERT": (
         f"{NET.format('amount')}; WITH c AS (SELECT id FROM people WHERE id > 1) INSERT INTO t SELECT id, 1 FROM c",
@@ -240,7 +240,7 @@ def test_a_change_of_rows_makes_every_reader_again(what: str, steps: Callable[..
         # How many rows there are, its columns do not say here; it is taken not to know.
         assert {"t", "of_net"} <= found.keys()
     else:
-        assert found.keys() == {"t", *ALL}
+        assert found.keys() - {"x"} == {"t", *ALL}
     assert needs(rebuild_plan(steps(after), steps(after))) == {}
 
 
