@@ -6,11 +6,11 @@ import contextlib
 import importlib
 import sys
 import time
-import types
 from typing import TYPE_CHECKING, Any
 
 import pyspark
 from openlineage_pyspark.listener.probe.client import spark_errors
+from openlineage_pyspark.workbench.dryrun.models import has_models, install_models
 from openlineage_pyspark.workbench.dryrun.modules import StandIn
 from openlineage_pyspark.workbench.dryrun.rdds import install_rdds, schema_of_names
 from openlineage_pyspark.workbench.dryrun.standins import count_of, plain_row, row_of
@@ -75,6 +75,7 @@ class Patches:
         self._patch_writers()
         self._patch_actions()
         self._patch_catalog()
+        has_models(lambda: install_models(self._stage, self._without_columns))
         for owner, names in (
             (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
             (SparkContext, ("_jvm", "_jsc", "_gateway")),
@@ -102,6 +103,11 @@ class Patches:
 
     def _plan(self, frame: Any) -> str:
         return self.world_of(frame.sparkSession).plan(frame)
+
+    def _without_columns(self, frame: Any) -> Any:
+        """Return a DataFrame of which the columns are not known, that is made of another one."""
+        known = Unknown.of(frame) or Unknown((self._plan(frame),))
+        return self._unknown(frame.sparkSession, known)
 
     def _frame_of(self, found: Any, spark: Any) -> Any:
         """Return a DataFrame of what a world gives."""
@@ -168,7 +174,13 @@ class Patches:
         SparkContext.__init__ = lambda *_, **__: None
         SparkContext.stop = SparkContext.__exit__ = lambda *_: None
         SparkContext.addPyFile = lambda _, path: sys.path.insert(1, str(path))
-        install_rdds(self._stage)
+        make = SparkSession.createDataFrame
+
+        def write(rdd: Any, path: str) -> None:
+            frame = self._unknown(self._spark, Unknown((self.world.plan(make(self._spark, rdd, "value STRING")),)))
+            frame.write.text(path)
+
+        install_rdds(self._stage, write)
 
     def _patch_readers(self) -> None:
         def begin(streamed: bool) -> Callable[[Any, Any], None]:  # noqa: FBT001 (of this loop)
@@ -411,13 +423,6 @@ def _writer_to(frame: Any, name: str) -> Any:
     return DataFrameWriterV2(frame, name)
 
 
-def names_of_notebook() -> dict[str, Any]:
-    """Return what notebooks have without an import: the session, and what shows something."""
-    spark = SparkSession.builder.getOrCreate()
-    silent = dict.fromkeys(("display", "displayHTML"), lambda *_, **__: None)
-    return {"spark": spark, "sc": spark.sparkContext, "dbutils": StandIn("dbutils"), **silent}
-
-
 def text_of_column(column: Any) -> str:
     """Return the SQL of a column, as it may stand in a statement."""
     if not isinstance(column, Column):
@@ -426,10 +431,3 @@ def text_of_column(column: Any) -> str:
     if pyspark.__version__.startswith("3."):
         return str(java.expr().sql())
     return with_quoted_operators(str(java.node().sql()))
-
-
-def module_of(name: str, **members: Any) -> types.ModuleType:
-    """Return a module of these members."""
-    module = types.ModuleType(name)
-    vars(module).update(members)
-    return module

@@ -20,15 +20,17 @@ _NOT_DONE = ("addArchive", "addFile", "addJar", "cancelAllJobs", "setCheckpointD
 _LISTS = ("collect", "take", "takeOrdered", "takeSample", "top")
 _MAPS = ("collectAsMap", "countByKey", "countByValue")
 _SINGLE = ("aggregate", "first", "fold", "max", "mean", "min", "reduce", "sum", "treeAggregate", "treeReduce")
-_SAVES = ("foreach", "foreachPartition", "saveAsPickleFile", "saveAsSequenceFile", "saveAsTextFile")
+_SAVES = ("saveAsPickleFile", "saveAsSequenceFile", "saveAsTextFile")
+_NOTHING = ("foreach", "foreachPartition")
 
 
-def install_rdds(stage: Stage) -> None:
+def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
     """
     Have actions on RDDs give no rows, and paths be those of the script's folder.
 
     Args:
         stage: is told of each action.
+        write: tells that an RDD would be written to a path.
     """
 
     def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
@@ -43,9 +45,11 @@ def install_rdds(stage: Stage) -> None:
         setattr(SparkContext, name, lambda *_, **__: None)
     for name in _OF_PATHS:
         setattr(SparkContext, name, _of_path(getattr(SparkContext, name), stage))
-    for names, value in ((_LISTS, list), (_MAPS, dict), ((*_SINGLE, *_SAVES), _nothing)):
+    for names, value in ((_LISTS, list), (_MAPS, dict), ((*_SINGLE, *_NOTHING), _nothing)):
         for name in names:
             setattr(RDD, name, told(name, value))
+    for name in _SAVES:
+        setattr(RDD, name, lambda rdd, path, *_, **__: write(rdd, str(path)))
     RDD.count = lambda _: count_of(lambda: stage.decides("the count() of an RDD"))
     RDD.isEmpty = lambda _: stage.is_empty("isEmpty() of an RDD")
     # How many a file has is not known before it is opened.
