@@ -21,6 +21,7 @@ from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.databricks import Databricks
 from openlineage_pyspark.workbench.dryrun.effects import Effects
 from openlineage_pyspark.workbench.dryrun.environment import hide_environment
+from openlineage_pyspark.workbench.dryrun.glue import install_glue
 from openlineage_pyspark.workbench.dryrun.guard import AuditHook, RefusedError
 from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
@@ -74,6 +75,8 @@ def _run(stage: Stage) -> None:
     patches.world.plan(spark.range(0))
     patches.apply()
     install_lakes(patches)
+    if "awsglue" not in request.allowed:
+        install_glue(stage, patches.without_columns)
     _close_the_doors(stage, port, str(spark.sparkContext._temp_dir))
     _perform(stage, spark)
     _wait_for_threads()

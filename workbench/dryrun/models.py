@@ -188,6 +188,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
         return _Reader(lambda: make(None, None), stage)
 
     wrapper.JavaEstimator._fit, wrapper.JavaTransformer._transform = fit, transform
+    each: Any
     for each in _all_below(util.MLWritable):
         if "write" in vars(each):
             each.write = lambda _: _Writer(stage)

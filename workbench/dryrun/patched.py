@@ -75,7 +75,7 @@ class Patches:
         self._patch_writers()
         self._patch_actions()
         self._patch_catalog()
-        has_models(lambda: install_models(self._stage, self._without_columns))
+        has_models(lambda: install_models(self._stage, self.without_columns))
         for owner, names in (
             (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
             (SparkContext, ("_jvm", "_jsc", "_gateway")),
@@ -104,7 +104,7 @@ class Patches:
     def _plan(self, frame: Any) -> str:
         return self.world_of(frame.sparkSession).plan(frame)
 
-    def _without_columns(self, frame: Any) -> Any:
+    def without_columns(self, frame: Any) -> Any:
         """Return a DataFrame of which the columns are not known, that is made of another one."""
         known = Unknown.of(frame) or Unknown((self._plan(frame),))
         return self._unknown(frame.sparkSession, known)
