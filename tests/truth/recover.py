@@ -43,6 +43,7 @@ from support import class_archive
 from support.lakes import LAKE_CONF, LAKE_JARS
 
 from truth.pipelines import Action, Pipeline, pipeline
+from truth.shop import shop
 from truth.worlds import Rows, World
 
 if TYPE_CHECKING:
@@ -191,15 +192,15 @@ class _Trial:
         folder: for its files.
         lake: `iceberg` or `delta`.
         recorded: the events.
-        kills: whether it is killed.
-        verbose: whether all is shown.
+        mode: the mode of recovery.
+        column: the column that is asked about; empty for all.
     """
 
     def __init__(
-        self, spark: SparkSession, folder: Path, lake: str, recorded: _Recorded, *, kills: bool, verbose: bool
+        self, spark: SparkSession, folder: Path, lake: str, recorded: _Recorded, mode: str, column: str
     ) -> None:
         self._spark, self._folder, self._lake, self._recorded = spark, folder, lake, recorded
-        self._kills, self._verbose = kills, verbose
+        self._mode, self._column = mode, column
         self._events, self._store = folder / "events.ndjson", folder / "lineage.db"
         self._said: list[str] = []
         self._since = time.monotonic()
@@ -252,13 +253,21 @@ class _Trial:
         plan = self._folder / "plan.json"
         right = self._folder / "right.sql"
         right.write_text(f"{self._world.loading(bad, bad.rows)};\n", "utf-8")
-        if problem := self._planned(plan, right):
-            return Outcome("declined", problem)
-        steps = json.loads(plan.read_text("utf-8"))["result"]["steps"]
-        declined, harmed = self._applied(plan, steps)
+        expired: list[str] = []
+        while True:
+            if problem := self._planned(plan, right, expired):
+                return Outcome("declined", problem)
+            steps = json.loads(plan.read_text("utf-8"))["result"]["steps"]
+            declined, harmed = self._applied(plan, steps)
+            # A person plans again, as the checks say.
+            gone = [each for each in re.findall(r"plan again with --expired (\S+)", declined) if each not in expired]
+            if harmed or not gone:
+                break
+            expired += gone
         now = [self._world.version(place) for place in places]
         kills = _MortalSession.killed
-        touched = [place for place in places if place not in self._pipeline.reached() and before[place] != now[place]]
+        reached = self._pipeline.reached(by_column=bool(self._column))
+        touched = [place for place in places if place not in reached and before[place] != now[place]]
         if touched:
             return Outcome("TOUCHED", self._tables(touched), len(steps), kills)
         if declined:
@@ -304,15 +313,20 @@ class _Trial:
         self._said.append(f"$ {' '.join(arguments)}\n{text}")
         return code, text
 
-    def _planned(self, plan: Path, right: Path) -> str:
+    def _planned(self, plan: Path, right: Path, expired: Sequence[str]) -> str:
         """Make the plan; return why there is none."""
-        self._taken_in()
-        version = self._world.reached(self._pipeline.bad, 0)
-        ref = f"{self._label(0)}@{version}"
-        code, text = self._call(
-            *("recover", ref, "--store", str(self._store), "--out", str(plan), "--correct-with", str(right))
-        )
+        if self._recorded.lines:
+            self._taken_in()
+        gone = (f"--expired={version}" for version in expired)
+        code, text = self._call(*self._asking(plan), "--correct-with", str(right), *gone)
         return text if code else ""
+
+    def _asking(self, plan: Path) -> list[str]:
+        """Return the command that asks for a plan."""
+        version = self._world.reached(self._pipeline.bad, 0)
+        column = [f"--column={self._column}"] if self._column else []
+        ref = f"{self._label(0)}@{version}"
+        return ["recover", ref, "--store", str(self._store), "--mode", self._mode, *column, "--out", str(plan)]
 
     def _taken_in(self) -> None:
         self._events.write_text("".join(f"{line}\n" for line in self._recorded.lines), "utf-8")
@@ -333,10 +347,8 @@ class _Trial:
         self._recorded.skip()
         if self._recorded.lines:
             self._taken_in()
-        version = self._world.reached(self._pipeline.bad, 0)
-        ref = f"{self._label(0)}@{version}"
         again = self._folder / "again.json"
-        code, text = self._call("recover", ref, "--store", str(self._store), "--out", str(again))
+        code, text = self._call(*self._asking(again))
         if code:
             return f"asked again: {text}"
         steps = json.loads(again.read_text("utf-8"))["result"]["steps"]
@@ -464,9 +476,8 @@ def _short(value: Any) -> str:
 def _tried(
     spark: SparkSession, folder: Path, recorded: _Recorded, made: Pipeline, options: argparse.Namespace
 ) -> Outcome:
-    trial = _Trial(
-        spark, folder / uuid.uuid4().hex[:8], options.lake, recorded, kills=options.kills, verbose=options.verbose
-    )
+    place = folder / uuid.uuid4().hex[:8]
+    trial = _Trial(spark, place, options.lake, recorded, options.mode, options.column)
     _MortalSession.chance = random.Random(made.seed) if options.kills else None  # noqa: S311
     _MortalSession.killed = 0
     try:
@@ -485,6 +496,9 @@ def main() -> int:
     parser.add_argument("--pipelines", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1, help="that of the first one; the others follow")
     parser.add_argument("--lake", choices=("iceberg", "delta"), default="iceberg")
+    parser.add_argument("--shop", action="store_true", help="one larger pipeline of eleven tables, each time otherwise")
+    parser.add_argument("--mode", choices=("incremental", "full"), default="incremental")
+    parser.add_argument("--column", choices=("", "v"), default="", help="ask about a column alone")
     parser.add_argument("--kills", action="store_true", help="kill the application of plans at random places")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no pipeline after these")
     parser.add_argument("--keep", type=Path, help="keep tables and stores in this new folder")
@@ -504,7 +518,7 @@ def main() -> int:
         for seed in range(options.seed, options.seed + options.pipelines):
             if time.monotonic() - begin > options.minutes * 60:
                 break
-            made = pipeline(seed, options.lake)
+            made = (shop if options.shop else pipeline)(seed, options.lake)
             found = _tried(spark, folder, recorded, made, options)
             counts[found.kind] += 1
             told = f"{found.steps} steps" + (f", killed {found.kills} times" if options.kills else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,6 +140,9 @@ class World:
     def _overwrite(self, _: int, action: Action) -> None:
         self._write(action, "INSERT OVERWRITE {}")
 
+    def _count(self, _: int, action: Action) -> None:
+        self._write(action, "INSERT OVERWRITE {}")
+
     def _static(self, _: int, action: Action) -> None:
         self._write(action, f"INSERT OVERWRITE {{}} PARTITION (p = {action.day % 3})", columns="k, v")
 
@@ -200,6 +204,17 @@ class World:
             return
         self._spark.sql(f"DROP TABLE {self.name(action.target)}")
         self._create(action.target)
+
+    def _expire(self, _: int, action: Action) -> None:
+        """Let all versions but the current one expire."""
+        if self._lake == "delta":
+            with self._set("spark.databricks.delta.retentionDurationCheck.enabled", "false"):
+                self._spark.sql(f"VACUUM {self.name(action.target)} RETAIN 0 HOURS")
+            return
+        parts = ".".join(map(quoted_part, self.table_id(action.target).parts[1:])).replace("'", "\\'")
+        until = f"{datetime.now() + timedelta(seconds=1):%Y-%m-%d %H:%M:%S}"
+        arguments = f"table => '{parts}', older_than => TIMESTAMP '{until}', retain_last => 1"
+        self._spark.sql(f"CALL ice.system.expire_snapshots({arguments})")
 
     def _truncate(self, _: int, action: Action) -> None:
         verb = "DELETE FROM" if self._lake == "delta" else "TRUNCATE TABLE"
@@ -289,6 +304,8 @@ def _query(action: Action, sources: list[str]) -> str:
             f"(SELECT k, max(v) AS v FROM {sources[1]} GROUP BY k) AS y ON x.k = y.k GROUP BY x.k"
         )
     source, number = sources[0], action.number
+    if action.kind == "count":
+        return f"SELECT k, count(1) AS v, max(p) AS p FROM {source} GROUP BY k"
     if action.kind == "static" or number % 3 == 0:
         return f"SELECT k, sum(v) AS v, max(p) AS p FROM {source} WHERE p = {action.day % 3} GROUP BY k"
     if number % 3 == 1:

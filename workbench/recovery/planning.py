@@ -56,6 +56,10 @@ _CHANGING = re.compile(
     re.IGNORECASE,
 )
 _REPLACED = re.compile(r"\s*(?:CREATE|REPLACE)\b", re.IGNORECASE)
+# A statement that adds no row: an UPDATE, a DELETE, or a MERGE that inserts none.
+_ADDS_NO_ROW = re.compile(
+    r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|DELETE|MERGE(?!.*\bINSERT\b))\b", re.IGNORECASE | re.DOTALL
+)
 _IN_PLACE = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|MERGE)\b", re.IGNORECASE | re.DOTALL)
 # In an offset of Iceberg.
 _SNAPSHOT = re.compile(r'"snapshot_id"\s*:\s*(-?\d+)')
@@ -628,6 +632,11 @@ class _Planning:
             notes.append(f"Its statement was: {run.sql}")
         if self._in_place:
             notes.append("Nothing is rolled back: only a column is bad, and the newest version was read by all.")
+        if self._corrects_what_is_gone(run.sql):
+            doubts.append(
+                f"it only changes rows that are there, and the rows of version {made.version} are gone with the roll "
+                "back: name statements that insert the right ones"
+            )
         text = f"Put the right data of version {made.version} into {name}." if made.version else f"Correct {name}."
         is_copy = self._wish.mode is Mode.SIDE_BY_SIDE
         yield RecoveryStep(
@@ -642,6 +651,18 @@ class _Planning:
             corrects=made.version if self._in_place else "",
             like="" if is_copy else made.run_id,
         )
+
+    def _corrects_what_is_gone(self, sql: str) -> bool:
+        """
+        Return whether the correction adds no row, although the bad rows were removed before it.
+
+        Args:
+            sql: the statement that made the bad version: one that added no row either is repeated so.
+        """
+        goes_back = not self._in_place and self._root in self._bases and self._is_remade(self._bases[self._root])
+        correction = self._wish.correction
+        adds_none = bool(correction) and all(map(_ADDS_NO_ROW.match, correction))
+        return goes_back and adds_none and not _ADDS_NO_ROW.match(sql)
 
     def _checkpoints(self) -> Iterator[RecoveryStep]:
         for query, units in self._queries.items():
