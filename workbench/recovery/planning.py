@@ -851,7 +851,9 @@ class _Planning:
         """Yield that an application which runs again finds other rows than it read."""
         if version:
             which = version if version == statements.NO_ROWS else f"version {version}"
-            yield f"it reads what {dataset.label} holds then, and read {which}"
+            name = statements.sql_name(statements.table_id(dataset))
+            how = "" if version == statements.NO_ROWS else f": let its code read {name} VERSION AS OF {version}"
+            yield f"it reads what {dataset.label} holds then, and read {which}{how}"
         elif self._facts.histories.get(dataset.id) and self._changed_since(placed):
             yield f"it reads what {dataset.label} holds then, and that was written since"
 
