@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 OUTCOMES = ("right", "declined", "WRONG", "TOUCHED", "BROKEN")
 _PROGRAM = "truth-job"
 _PAUSED = 3
+# The doubt that a person settles, who lets an application read a version.
+_READS = re.compile(r"it reads what .* holds then, and read version .*: let its code read (.*) VERSION AS OF (\S+)")
 _TRIES = 200
 _CUT = 1500
 _THEN, _AFTER = "after the recovery", "on the day after"
@@ -70,6 +72,7 @@ class Outcome:
         why: what is different, or why it was declined.
         steps: how many steps the plan had.
         kills: how often it was killed.
+        by_hand: for how many applications a person changed which version they read, as the plan says.
         seconds: how long the right pipeline took, the wrong one, and the recovery with the day after.
     """
 
@@ -77,6 +80,7 @@ class Outcome:
     why: str = ""
     steps: int = 0
     kills: int = 0
+    by_hand: int = 0
     seconds: tuple[int, ...] = ()
 
 
@@ -203,6 +207,7 @@ class _Trial:
         self._mode, self._column = mode, column
         self._events, self._store = folder / "events.ndjson", folder / "lineage.db"
         self._said: list[str] = []
+        self._by_hand: set[int] = set()
         self._since = time.monotonic()
         self.seconds: list[int] = []
 
@@ -276,7 +281,7 @@ class _Trial:
                 return Outcome("BROKEN", declined, len(steps), kills)
             return Outcome("declined", declined, len(steps), kills)
         wrong = self._different(_THEN) or self._asked_again()
-        return Outcome("WRONG" if wrong else "right", wrong, len(steps), kills)
+        return Outcome("WRONG" if wrong else "right", wrong, len(steps), kills, len(self._by_hand))
 
     def _next_day(self, found: Outcome) -> Outcome:
         """Go on with the pipeline for a day, as nobody would if its streams or tables were broken."""
@@ -391,13 +396,20 @@ class _Trial:
 
     def _accepted(self, steps: Sequence[dict[str, Any]]) -> list[str] | str:
         """Return the doubts that are accepted, or why it is declined: what a person can't do is seen beforehand."""
-        doubtful = [step for step in steps if step["doubts"] and step["language"]]
-        if doubtful:
-            return "doubts: " + "; ".join(dict.fromkeys(doubt for step in doubtful for doubt in step["doubts"]))
+        doubtful = [(number, step) for number, step in enumerate(steps, 1) if step["doubts"] and step["language"]]
+        unsettled = [doubt for _, step in doubtful for doubt in step["doubts"] if not self._is_settled(step, doubt)]
+        if unsettled:
+            return "doubts: " + "; ".join(dict.fromkeys(unsettled))
         for step in steps:
             if not step["language"] and step["move"] is None and step["action"] != "stop":
                 return f"a person finds the way: {step['title']} {'; '.join((*step['doubts'], *step['notes']))}"
-        return []
+        self._by_hand |= {number for number, _ in doubtful}
+        return [f"--accept-doubt={number}" for number, _ in doubtful]
+
+    def _is_settled(self, step: dict[str, Any], doubt: str) -> bool:
+        """Return whether a person settles a doubt: the code of an application names its tables, and no view."""
+        actions = [self._pipeline.actions[int(code.split()[1])] for code in step["code"] if code.startswith(_PROGRAM)]
+        return bool(actions) and _READS.fullmatch(doubt) is not None and all(each.form != "view" for each in actions)
 
     def _done_by_hand(self, step: dict[str, Any]) -> str:
         """Do what a person does at a pause; return why that can't be done."""
@@ -411,7 +423,9 @@ class _Trial:
                 return "the tables would be created again"
             action = self._pipeline.actions[number]
             self._recorded.skip()
-            self._world.perform(number, attrs.evolve(action))
+            settled = (found for each in step["doubts"] if (found := _READS.fullmatch(each)))
+            with self._world.pinned({found[1]: found[2] for found in settled}):
+                self._world.perform(number, action)
             self._recorded.take(action.job, number)
         return ""
 
@@ -521,7 +535,8 @@ def main() -> int:
             made = (shop if options.shop else pipeline)(seed, options.lake)
             found = _tried(spark, folder, recorded, made, options)
             counts[found.kind] += 1
-            told = f"{found.steps} steps" + (f", killed {found.kills} times" if options.kills else "")
+            told = f"{found.steps} steps" + (f", {found.by_hand} by hand" if found.by_hand else "")
+            told += f", killed {found.kills} times" if options.kills else ""
             print(
                 f"{options.lake} {seed}: {found.kind} ({told}, {'+'.join(map(str, found.seconds))} s) {found.why}",
                 flush=True,

@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.recovery.statements import quoted_part, sql_n
 from truth.pipelines import Action, Pipeline, Table, kind_of_load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -48,6 +48,7 @@ class World:
         self._wrong = wrong
         self._live = LiveSession(spark)
         self._reached: dict[tuple[int, int], str] = {}
+        self._pins: Mapping[str, str] = {}
 
     # What is there.
 
@@ -107,6 +108,15 @@ class World:
         getattr(self, f"_{action.kind}")(number, action)
         if number == self._pipeline.bad or number in {each.to for each in self._pipeline.actions}:
             self._reached[number, action.target] = self.version(action.target)
+
+    @contextmanager
+    def pinned(self, pins: Mapping[str, str]) -> Iterator[None]:
+        """Let what runs meanwhile read some tables at a version, as if a person had changed its code."""
+        self._pins = pins
+        try:
+            yield
+        finally:
+            self._pins = {}
 
     def reached(self, number: int, place: int) -> str:
         """Return the version of a table after an action."""
@@ -261,7 +271,7 @@ class World:
     def _names(self, action: Action) -> Iterator[tuple[str, list[str]]]:
         """Give the names of what an action writes and reads, as its form has them."""
         own = self.table_id(action.target).parts
-        sources = [self._view(each) if action.form == "view" else self.name(each) for each in action.sources]
+        sources = [self._view(each) if action.form == "view" else self._source(each) for each in action.sources]
         if action.form != "short" or own[0] == "delta":
             yield self.name(action.target), sources
             return
@@ -276,6 +286,11 @@ class World:
             )
         finally:
             self._spark.sql("USE spark_catalog.default")
+
+    def _source(self, place: int) -> str:
+        name = self.name(place)
+        version = self._pins.get(name)
+        return f"(SELECT * FROM {name} VERSION AS OF {version})" if version else name
 
     @contextmanager
     def _set(self, key: str, value: str) -> Iterator[None]:
