@@ -634,8 +634,8 @@ class _Planning:
             notes.append("Nothing is rolled back: only a column is bad, and the newest version was read by all.")
         if self._corrects_what_is_gone(run.sql):
             doubts.append(
-                f"it only changes rows that are there, and the rows of version {made.version} are gone with the roll "
-                "back: name statements that insert the right ones"
+                f"it only changes rows that are there, and those of version {made.version} are gone by then: name "
+                "statements that insert the right ones"
             )
         text = f"Put the right data of version {made.version} into {name}." if made.version else f"Correct {name}."
         is_copy = self._wish.mode is Mode.SIDE_BY_SIDE

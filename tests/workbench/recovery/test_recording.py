@@ -157,8 +157,8 @@ def test_a_correction_that_adds_no_row_is_not_sure_where_the_bad_rows_go_by_a_ro
 
     (step,) = (step for step in plan.steps if step.action == "correct")
     doubt = (
-        "it only changes rows that are there, and the rows of version 2 are gone with the roll back: name statements "
-        "that insert the right ones"
+        "it only changes rows that are there, and those of version 2 are gone by then: name statements that insert the "
+        "right ones"
     )
     assert step.doubts == (() if is_sure else (doubt,))
 
