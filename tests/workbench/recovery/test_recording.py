@@ -148,7 +148,7 @@ def test_a_column_is_not_corrected_in_place_under_what_read_an_older_version(tmp
     ],
 )
 def test_a_correction_that_adds_no_row_is_not_sure_where_the_bad_rows_go_by_a_roll_back(
-    tmp_path: Path, correction: str, is_sure: bool
+    tmp_path: Path, correction: str, *, is_sure: bool
 ) -> None:
     file = tmp_path / "lineage.db"
     taken(file, by_column())
