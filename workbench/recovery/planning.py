@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Unit,
     )
     from openlineage_pyspark.workbench.recovery.groups import Group
+    from openlineage_pyspark.workbench.recovery.rewriting import Rewritten
 
 PROGRAM = "openlineage-pyspark"
 RETAINED_BATCHES = 100
@@ -131,7 +132,7 @@ class _Planning:
         self._again_from: dict[int, int] = {}
         self._in_place = False
         self._expired: dict[int, str] = {}
-        self._alone: dict[tuple[str, frozenset[int]], bool] = {}
+        self._texts: dict[tuple[str, frozenset[int]], Rewritten] = {}
         self._newest_checks: dict[int, tuple[TableCheck, ...]] = {}
         # Whether something that is current holds bad data, or comes from what does.
         self._is_needed = False
@@ -387,7 +388,7 @@ class _Planning:
         start = self._flow.made(self._wish.start).unit
         # Side by side, an application would write the tables and not the copies.
         alone = (lambda _: True) if self._wish.mode is Mode.SIDE_BY_SIDE else self._stands_alone
-        return groups(self._flow, self._needed, start, alone)
+        return groups(self._flow, self._needed, start, alone, self._names_source)
 
     @functools.cached_property
     def _group_of(self) -> dict[Unit, int]:
@@ -396,16 +397,25 @@ class _Planning:
 
     def _stands_alone(self, unit: Unit) -> bool:
         """Return whether the statement of a run can be repeated from its text, without its application."""
+        text = self._text_of(unit)
+        return bool(text.text) and text.stands_alone
+
+    def _names_source(self, unit: Unit, dataset: int) -> bool:
+        """Return whether the statement of a run names a dataset, which it may read through a view."""
+        text = self._text_of(unit)
+        return not text.text or dataset in text.named
+
+    def _text_of(self, unit: Unit) -> Rewritten:
+        """Return the statement of a run with whole names."""
         from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 
         known = {key[0] for key in self._flow.writes.get(unit, ())}
         known |= {placed.read.dataset for placed in self._flow.reads.get(unit, ())}
         # The runs of a job have the same text.
         key = (self._facts.run(unit[0]).sql, frozenset(known))
-        if key not in self._alone:
-            text = rewritten(key[0], (), [self._facts.datasets[each] for each in known], {}, {})
-            self._alone[key] = bool(text.text) and text.stands_alone
-        return self._alone[key]
+        if key not in self._texts:
+            self._texts[key] = rewritten(key[0], (), [self._facts.datasets[each] for each in known], {}, {})
+        return self._texts[key]
 
     @functools.cached_property
     def _queries(self) -> dict[str, list[Unit]]:
@@ -732,14 +742,21 @@ class _Planning:
         corrected: set[int] = set()
         for placed in self._flow.reads.get(unit, ()):
             dataset = self._facts.datasets[placed.read.dataset]
+            is_named = self._names_source(unit, dataset.id)
             if self._is_corrected(placed):
                 corrected.add(dataset.id)
                 pins.append(Pin(dataset.label, affected=True))
                 reads.append((dataset, ""))
+                if not is_named and self._wish.mode is Mode.SIDE_BY_SIDE:
+                    doubts.append(f"it reads {dataset.label} through a view, and so not its copy")
                 continue
             version, doubt = ("", "") if dataset.id in writes else self._pinned(placed, dataset)
             doubts += [doubt] if doubt else []
             pins.append(Pin(dataset.label, version))
+            if version and not is_named:
+                if not self._is_there_again(placed, group):
+                    doubts.append(self._doubt_of_view(dataset, version))
+                version = ""
             reads.append((dataset, version))
         known = [self._facts.datasets[each] for each in {*writes, *(dataset.id for dataset, _ in reads)}]
         copies = self._copy_names if self._wish.mode is Mode.SIDE_BY_SIDE else {}
@@ -773,6 +790,11 @@ class _Planning:
             after=tuple(self._checks_after(unit, copies)),
             like="" if copies else run.id,
         )
+
+    def _doubt_of_view(self, dataset: DatasetFacts, version: str) -> str:
+        """Return the doubt about a statement that reads other rows through a view than it read then."""
+        which = version if version == statements.NO_ROWS else f"version {version}"
+        return f"it reads {dataset.label} through a view, so what that holds then, and read {which}"
 
     def _checks_before(
         self, reads: Iterable[tuple[DatasetFacts, str]], writes: Iterable[DatasetFacts]

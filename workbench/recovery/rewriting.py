@@ -35,12 +35,14 @@ class Rewritten:
         doubts: what is not certain about it.
         before: the statements that must run before it.
         stands_alone: whether all that it names is known. What is not may be a temporary view of its application.
+        named: the datasets that it reads by their names; what it reads through a view is not among them.
     """
 
     text: str
     doubts: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     stands_alone: bool = True
+    named: frozenset[int] = frozenset()
 
 
 def rewritten(
@@ -88,6 +90,7 @@ def _changed(
     doubts: list[str] = []
     before: tuple[str, ...] = ()
     stands_alone = True
+    named: set[int] = set()
     for table in list(tree.find_all(exp.Table)):
         parts = [part.name for part in table.parts]
         if len(parts) == 1 and parts[0].lower() in ctes:
@@ -101,6 +104,7 @@ def _changed(
             continue
         dataset = matching[0]
         is_target = id(table) in targets
+        named |= set() if is_target else {dataset.id}
         if is_target and isinstance(tree, exp.Create):
             name = table_in_sql(copies.get(dataset.id, dataset.sql))
             before = _over_what_is_there(tree, dataset, name, doubts, is_copy=dataset.id in copies)
@@ -118,7 +122,7 @@ def _changed(
             number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
             table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
         _in_query(tree, table, parts[-1])
-    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before, stands_alone)
+    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before, stands_alone, frozenset(named))
 
 
 def _tree_of(sql: str) -> Any:

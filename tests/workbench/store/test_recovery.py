@@ -1498,3 +1498,67 @@ def test_a_version_of_somebody_unknown_to_which_a_table_goes_back_is_looked_at_i
     checks = [(each.version, each.since, each.known, each.time) for each in step.before if each.check == "clean"]
     assert checks == ([(goes_back_to, "6", known, began)] if known else [])
     assert [note.partition(" who made")[0] for note in step.notes] == ["Nobody knows"] * len(checks)
+
+
+def view(name: str) -> dict[str, Any]:
+    """Return a permanent view, as an event of what reads it names it beside the tables behind it."""
+    catalog = {"framework": "spark", "type": "spark", "name": "spark_catalog"}
+    facets = {"catalog": catalog, "datasetType": {"datasetType": "VIEW"}}
+    return {"namespace": "file:/warehouse", "name": f"db.{name}", "facets": facets}
+
+
+THROUGH_A_VIEW = "INSERT INTO ice.db.made SELECT * FROM ice.db.raw CROSS JOIN spark_catalog.db.rates_now"
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_a_statement_that_reads_other_rows_through_a_view_than_then_is_not_sure(filled: Fill, *, later: bool) -> None:
+    read = (table("raw", "11"), view("rates_now"), table("rates", "1"))
+    events = [
+        *statement("rate", 1, "INSERT INTO db.rates VALUES (1)", (), table("rates", "1")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, THROUGH_A_VIEW, read, table("made", "21", parent="20")),
+    ]
+    if later:
+        events += statement("rate", 4, "INSERT INTO db.rates VALUES (2)", (), table("rates", "2", parent="1"))
+
+    step = filled(*events).recover("db.raw", version="11").result.steps[-1]
+
+    assert step.code == (THROUGH_A_VIEW,)
+    doubt = "it reads db.rates through a view, so what that holds then, and read version 1"
+    assert step.doubts == ((doubt,) if later else ())
+
+
+def test_a_statement_that_read_clean_data_through_a_view_runs_before_they_are_corrected(filled: Fill) -> None:
+    """A table without versions is made again from its start, of which a part was right."""
+    copy = "INSERT INTO db.out SELECT * FROM spark_catalog.db.raw_now"
+    out, insert = table("out", lake="parquet"), "INSERT INTO db.raw SELECT * FROM db.files"
+    events = []
+    for place in (1, 2):
+        raw = table("raw", str(place), parent=str(place - 1) if place > 1 else "")
+        events += statement("load", place * 4, insert, (table("files", lake="parquet"),), raw)
+        events += statement("copy", place * 4 + 2, copy, (view("raw_now"), raw), out)
+
+    steps = filled(*events).recover("db.raw", version="2").result.steps
+
+    assert [step.again[0].run_id if step.again else step.action for step in steps] == [
+        "roll back",
+        "keep",
+        "empty",
+        "copy-6",
+        "correct",
+        "copy-10",
+    ]
+    assert [step.doubts for step in steps if step.action == "run"] == [(), ()]
+
+
+def test_side_by_side_a_view_of_what_is_copied_is_not_sure(filled: Fill) -> None:
+    read = (view("raw_now"), table("raw", "11"))
+    sql = "INSERT INTO ice.db.made SELECT * FROM spark_catalog.db.raw_now"
+    events = [
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, sql, read, table("made", "21", parent="20")),
+    ]
+    found = filled(*events).recover("db.raw", version="11", mode="side-by-side").result
+
+    (step,) = (step for step in found.steps if step.action == "run")
+    assert step.doubts == ("it reads db.raw through a view, and so not its copy",)
