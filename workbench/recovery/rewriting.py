@@ -96,6 +96,9 @@ def _changed(
         if len(parts) == 1 and parts[0].lower() in ctes:
             continue
         matching = [dataset for dataset in known if _names(dataset, parts)]
+        if not matching and len(parts) > 2:
+            # A whole name: of a view whose query Spark put in its place. What it reads is known by other names.
+            continue
         if len(matching) != 1:
             which = "several datasets of the run have this name" if matching else "it may be a temporary view"
             doubts.append(f"{'.'.join(parts)} is left as it is: {which}")
