@@ -57,6 +57,7 @@ _CHANGING = re.compile(
     re.IGNORECASE,
 )
 _REPLACED = re.compile(r"\s*(?:CREATE|REPLACE)\b", re.IGNORECASE)
+_VIEW = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?VIEW\b", re.IGNORECASE)
 # A statement that adds no row: an UPDATE, a DELETE, or a MERGE that inserts none.
 _ADDS_NO_ROW = re.compile(
     r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|DELETE|MERGE(?!.*\bINSERT\b))\b", re.IGNORECASE | re.DOTALL
@@ -132,7 +133,7 @@ class _Planning:
         self._again_from: dict[int, int] = {}
         self._in_place = False
         self._expired: dict[int, str] = {}
-        self._texts: dict[tuple[str, frozenset[int]], Rewritten] = {}
+        self._texts: dict[tuple[str, frozenset[int], tuple[tuple[int, str], ...]], Rewritten] = {}
         self._newest_checks: dict[int, tuple[TableCheck, ...]] = {}
         # Whether something that is current holds bad data, or comes from what does.
         self._is_needed = False
@@ -406,16 +407,46 @@ class _Planning:
         return not text.text or dataset in text.named
 
     def _text_of(self, unit: Unit) -> Rewritten:
-        """Return the statement of a run with whole names."""
+        """Return the statement of a run with whole names, and with the queries of views in their places."""
         from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 
         known = {key[0] for key in self._flow.writes.get(unit, ())}
         known |= {placed.read.dataset for placed in self._flow.reads.get(unit, ())}
+        views = self._views_of(unit)
         # The runs of a job have the same text.
-        key = (self._facts.run(unit[0]).sql, frozenset(known))
+        key = (self._facts.run(unit[0]).sql, frozenset(known), tuple(sorted(views.items())))
         if key not in self._texts:
-            self._texts[key] = rewritten(key[0], (), [self._facts.datasets[each] for each in known], {}, {})
+            datasets = [self._facts.datasets[each] for each in sorted(known)]
+            self._texts[key] = rewritten(key[0], (), datasets, {}, {}, views=views)
         return self._texts[key]
+
+    def _views_of(self, unit: Unit) -> dict[int, str]:
+        """Return the views that a statement reads -> their queries then, as far as events state them."""
+        found = {}
+        for placed in self._flow.reads.get(unit, ()):
+            sql = self._facts.run(self._flow.made(placed.key).run_id).sql if placed.key is not None else ""
+            if _VIEW.match(sql):
+                found[placed.read.dataset] = sql
+        if not found:
+            return {}
+        from openlineage_pyspark.workbench.recovery.rewriting import query_of_view
+
+        datasets = [self._facts.datasets[placed.read.dataset] for placed in self._flow.reads[unit]]
+        queries = ((view, query_of_view(sql, datasets)) for view, sql in found.items())
+        return {view: query for view, query in queries if query}
+
+    def _opened_views(self, unit: Unit) -> dict[int, str]:
+        """Return the views whose queries a statement reads in their places: what they show now is not what it read."""
+        views = self._views_of(unit)
+        if not views:
+            return {}
+        side = self._wish.mode is Mode.SIDE_BY_SIDE
+        is_needed = any(
+            side if self._is_corrected(placed) else self._changed_since(placed)
+            for placed in self._flow.reads[unit]
+            if placed.read.dataset in views or self._facts.datasets[placed.read.dataset].has_versions
+        )
+        return views if is_needed else {}
 
     @functools.cached_property
     def _queries(self) -> dict[str, list[Unit]]:
@@ -740,8 +771,12 @@ class _Planning:
         reads: list[tuple[DatasetFacts, str]] = []
         doubts = list(self._doubts_of(group))
         corrected: set[int] = set()
+        views = self._opened_views(unit)
         for placed in self._flow.reads.get(unit, ()):
             dataset = self._facts.datasets[placed.read.dataset]
+            if dataset.id in views:
+                reads.append((dataset, ""))
+                continue
             is_named = self._names_source(unit, dataset.id)
             if self._is_corrected(placed):
                 corrected.add(dataset.id)
@@ -762,7 +797,7 @@ class _Planning:
         copies = self._copy_names if self._wish.mode is Mode.SIDE_BY_SIDE else {}
         own = corrected | (writes & set(self._bases))
         read_copies = {each: name for each, name in copies.items() if each in own}
-        text = rewritten(run.sql, reads, known, copies, read_copies, corrected)
+        text = rewritten(run.sql, reads, known, copies, read_copies, corrected, views)
         changing = sorted({found[1].lower() for found in _CHANGING.finditer(run.sql)})
         doubts += text.doubts
         doubts += [f"{name} gives another value when it runs again" for name in changing]
@@ -783,6 +818,9 @@ class _Planning:
             (*text.before, text.text) if text.text else (),
             inputs=tuple(pins),
             again=tuple(self._again(group)),
+            notes=tuple(
+                f"The query of the view {self._label(each)} is in its place, to read what it read." for each in views
+            ),
             doubts=tuple(dict.fromkeys(doubts)),
             writes=tuple(statements.table_id(each, copies.get(each.id, "")) for each in tables if each.is_of_spark),
             settings=_settings(run),

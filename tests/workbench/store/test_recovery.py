@@ -1532,6 +1532,66 @@ def test_a_statement_that_reads_other_rows_through_a_view_than_then_is_not_sure(
     assert step.doubts == ((doubt,) if later else ())
 
 
+def created(name: str, query: str, minute: float, source: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the events of a CREATE VIEW."""
+    made = view(name)
+    made["facets"]["lifecycleStateChange"] = {"lifecycleStateChange": "CREATE"}
+    return statement("view", minute, f"CREATE OR REPLACE VIEW db.{name} AS {query}", (source,), made)
+
+
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("SELECT v AS rate FROM ice.db.rates", "SELECT v AS rate FROM ice.db.rates VERSION AS OF 1"),
+        ("SELECT r.v FROM db.rates r", "SELECT r.v FROM ice.db.rates VERSION AS OF 1 AS r"),
+        # In a session of its own, where names may have meant others.
+        ("SELECT v FROM rates", ""),
+        ("SELECT v FROM ice.db.unknown", ""),
+        ("WITH a AS (SELECT v FROM ice.db.rates) SELECT v FROM a", ""),
+    ],
+)
+def test_a_view_whose_query_is_known_is_read_as_it_was(filled: Fill, query: str, read: str) -> None:
+    rates = [table("rates", "1"), table("rates", "2", parent="1")]
+    events = [
+        *statement("rate", 0, "INSERT INTO db.rates VALUES (1)", (), rates[0]),
+        *created("rates_now", query, 1, rates[0]),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement(
+            "make",
+            3,
+            THROUGH_A_VIEW,
+            (table("raw", "11"), view("rates_now"), rates[0]),
+            table("made", "21", parent="20"),
+        ),
+        *statement("rate", 4, "INSERT INTO db.rates VALUES (2)", (), rates[1]),
+        *created("rates_now", "SELECT -v AS rate FROM ice.db.rates", 5, rates[1]),
+    ]
+
+    step = filled(*events).recover("db.raw", version="11").result.steps[-1]
+
+    opened = THROUGH_A_VIEW.replace("spark_catalog.db.rates_now", f"({read}) AS `rates_now`")
+    assert step.code == ((opened if read else THROUGH_A_VIEW),)
+    assert bool(step.doubts) is not bool(read)
+    assert step.notes == (
+        ("The query of the view db.rates_now is in its place, to read what it read.",) if read else ()
+    )
+
+
+def test_side_by_side_the_query_of_a_view_reads_the_copy(filled: Fill) -> None:
+    read = (view("raw_now"), table("raw", "11"))
+    sql = "INSERT INTO ice.db.made SELECT raw_now.k FROM spark_catalog.db.raw_now"
+    events = [
+        *created("raw_now", "SELECT k FROM ice.db.raw", 1, table("raw", "10")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, sql, read, table("made", "21", parent="20")),
+    ]
+    found = filled(*events).recover("db.raw", version="11", mode="side-by-side").result
+
+    (step,) = (step for step in found.steps if step.action == "run")
+    assert step.code == ("INSERT INTO ice.db.made_s1 SELECT raw_now.k FROM (SELECT k FROM ice.db.raw_s1) AS raw_now",)
+    assert step.doubts == ()
+
+
 def test_a_statement_that_read_clean_data_through_a_view_runs_before_they_are_corrected(filled: Fill) -> None:
     """A table without versions is made again from its start, of which a part was right."""
     copy = "INSERT INTO db.out SELECT * FROM spark_catalog.db.raw_now"
