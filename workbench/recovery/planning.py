@@ -767,32 +767,10 @@ class _Planning:
 
         unit = group.units[0]
         writes = {key[0] for key in self._flow.writes.get(unit, ())}
-        pins: list[Pin] = []
-        reads: list[tuple[DatasetFacts, str]] = []
-        doubts = list(self._doubts_of(group))
-        corrected: set[int] = set()
         views = self._opened_views(unit)
-        for placed in self._flow.reads.get(unit, ()):
-            dataset = self._facts.datasets[placed.read.dataset]
-            if dataset.id in views:
-                reads.append((dataset, ""))
-                continue
-            is_named = self._names_source(unit, dataset.id)
-            if self._is_corrected(placed):
-                corrected.add(dataset.id)
-                pins.append(Pin(dataset.label, affected=True))
-                reads.append((dataset, ""))
-                if not is_named and self._wish.mode is Mode.SIDE_BY_SIDE:
-                    doubts.append(f"it reads {dataset.label} through a view, and so not its copy")
-                continue
-            version, doubt = ("", "") if dataset.id in writes else self._pinned(placed, dataset)
-            doubts += [doubt] if doubt else []
-            pins.append(Pin(dataset.label, version))
-            if version and not is_named:
-                if not self._is_there_again(placed, group):
-                    doubts.append(self._doubt_of_view(dataset, version))
-                version = ""
-            reads.append((dataset, version))
+        read = self._read_again(group, unit, views)
+        reads, corrected = read.reads, read.corrected
+        doubts = [*self._doubts_of(group), *read.doubts]
         known = [self._facts.datasets[each] for each in {*writes, *(dataset.id for dataset, _ in reads)}]
         copies = self._copy_names if self._wish.mode is Mode.SIDE_BY_SIDE else {}
         own = corrected | (writes & set(self._bases))
@@ -816,7 +794,7 @@ class _Planning:
             title,
             "sql" if is_sql else "",
             (*text.before, text.text) if text.text else (),
-            inputs=tuple(pins),
+            inputs=read.pins,
             again=tuple(self._again(group)),
             notes=tuple(
                 f"The query of the view {self._label(each)} is in its place, to read what it read." for each in views
@@ -828,6 +806,36 @@ class _Planning:
             after=tuple(self._checks_after(unit, copies)),
             like="" if copies else run.id,
         )
+
+    def _read_again(self, group: Group, unit: Unit, views: Collection[int]) -> _ReadAgain:
+        """Return what a statement reads when it runs again; the queries of some views are in their places."""
+        writes = {key[0] for key in self._flow.writes.get(unit, ())}
+        pins: list[Pin] = []
+        reads: list[tuple[DatasetFacts, str]] = []
+        doubts: list[str] = []
+        corrected: set[int] = set()
+        for placed in self._flow.reads.get(unit, ()):
+            dataset = self._facts.datasets[placed.read.dataset]
+            if dataset.id in views:
+                reads.append((dataset, ""))
+                continue
+            is_named = self._names_source(unit, dataset.id)
+            if self._is_corrected(placed):
+                corrected.add(dataset.id)
+                pins.append(Pin(dataset.label, affected=True))
+                reads.append((dataset, ""))
+                if not is_named and self._wish.mode is Mode.SIDE_BY_SIDE:
+                    doubts.append(f"it reads {dataset.label} through a view, and so not its copy")
+                continue
+            version, doubt = ("", "") if dataset.id in writes else self._pinned(placed, dataset)
+            doubts += [doubt] if doubt else []
+            pins.append(Pin(dataset.label, version))
+            if version and not is_named:
+                if not self._is_there_again(placed, group):
+                    doubts.append(self._doubt_of_view(dataset, version))
+                version = ""
+            reads.append((dataset, version))
+        return _ReadAgain(tuple(pins), tuple(reads), tuple(doubts), frozenset(corrected))
 
     def _doubt_of_view(self, dataset: DatasetFacts, version: str) -> str:
         """Return the doubt about a statement that reads other rows through a view than it read then."""
@@ -1113,6 +1121,24 @@ class _Planning:
             writes = (statements.table_id(known), statements.table_id(known, name))
             code = statements.switched(known, name)
             yield RecoveryStep("switch", title, "sql", code, notes=tuple(notes), writes=writes)
+
+
+@attrs.frozen
+class _ReadAgain:
+    """
+    What a statement reads when it runs again.
+
+    Args:
+        pins: its inputs, for people.
+        reads: its inputs, each with the version to which it is pinned.
+        doubts: what is not certain about them.
+        corrected: those that are made again before.
+    """
+
+    pins: tuple[Pin, ...]
+    reads: tuple[tuple[DatasetFacts, str], ...]
+    doubts: tuple[str, ...]
+    corrected: frozenset[int]
 
 
 @attrs.frozen
