@@ -16,12 +16,12 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time
-from openlineage_pyspark.workbench.store.described import Described
+from openlineage_pyspark.workbench.store.described import JobDatasets
 from openlineage_pyspark.workbench.store.names import datasets_by_name
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.store.described import Output
+    from openlineage_pyspark.workbench.store.described import Writing
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
 JobOutput: TypeAlias = "tuple[int, int]"
@@ -35,7 +35,7 @@ _PARTITIONS = re.compile(r"\bPARTITION\s*\(|\bREPLACE\s+(WHERE|USING)\b", re.IGN
 
 # Clocks differ, and a clock without a time zone by up to 14 hours.
 _AHEAD_MICROS = 24 * 60 * 60 * 1_000_000
-_NOTHING = Described()
+_NOTHING = JobDatasets()
 _COMPLETE, _FAILED, _OPEN = "'COMPLETE'", "'FAIL', 'ABORT'", "'START', 'RUNNING', 'OTHER'"
 
 
@@ -114,8 +114,8 @@ class _Run(NamedTuple):
 class _Holding(NamedTuple):
     """What was described of a job and an output: how that is written, when it was said last, and whether it is done."""
 
-    described: Described
-    output: Output
+    described: JobDatasets
+    output: Writing
     last_time: int
     is_done: bool
 
@@ -221,7 +221,7 @@ class Current:
         self._began: dict[int, int] = {}
         # The jobs of which every run has failed.
         self._failing: set[int] = set()
-        self._described: dict[str, Described] = {}
+        self._described: dict[str, JobDatasets] = {}
         self._dataset_of: dict[int, int] = {}
         self._writers: dict[int, set[int]] = {}
         self._holding: dict[JobOutput, list[_Holding]] = {}
@@ -395,7 +395,7 @@ class Current:
     def _learn_datasets(self, names: Iterable[int]) -> None:
         self._dataset_of |= datasets_by_name(self._tables, set(names) - self._dataset_of.keys())
 
-    def _outputs_of(self, described: Described, dataset: int) -> Iterator[Output]:
+    def _outputs_of(self, described: JobDatasets, dataset: int) -> Iterator[Writing]:
         """Yield how a dataset is written: once for each of its names that is."""
         return (output for name, output in described.written.items() if self._dataset_of[name] == dataset)
 

@@ -11,7 +11,7 @@ Query: TypeAlias = "Callable[[str, Sequence[str | int]], list[tuple[Any, ...]]]"
 """Returns the rows of a query, with `?` for parameters."""
 
 
-class Output(NamedTuple):
+class Writing(NamedTuple):
     """
     How events describe a dataset that is written.
 
@@ -23,13 +23,13 @@ class Output(NamedTuple):
     change: str
     sources: frozenset[int] | None = None
 
-    def __or__(self, other: Output) -> Output:
+    def __or__(self, other: Writing) -> Writing:
         """Return the union of two descriptions; the first stated value of each field counts."""
         stated = [each for each in (self.sources, other.sources) if each is not None]
-        return Output(max(self.change, other.change), frozenset().union(*stated) if stated else None)
+        return Writing(max(self.change, other.change), frozenset().union(*stated) if stated else None)
 
 
-class Described(NamedTuple):
+class JobDatasets(NamedTuple):
     """
     What events describe of the datasets of a job.
 
@@ -41,20 +41,20 @@ class Described(NamedTuple):
 
     descriptions: frozenset[int | str] = frozenset()
     read: frozenset[int] = frozenset()
-    written: Mapping[int, Output] = {}
+    written: Mapping[int, Writing] = {}
 
-    def __or__(self, other: Described) -> Described:
+    def __or__(self, other: JobDatasets) -> JobDatasets:
         """Return the union of two descriptions."""
         written = {**self.written}
         for name, output in other.written.items():
             written[name] = written[name] | output if name in written else output
-        return Described(self.descriptions | other.descriptions, self.read | other.read, written)
+        return JobDatasets(self.descriptions | other.descriptions, self.read | other.read, written)
 
 
-class DescribedAlone(NamedTuple):
+class RunlessDatasets(NamedTuple):
     """What events of a job describe that are of none of its runs, and when the last one did."""
 
-    described: Described
+    described: JobDatasets
     last_time: int
 
 
@@ -71,7 +71,7 @@ _READ = "SELECT description, name_id FROM reading WHERE description IN ({})"
 _WRITTEN = "SELECT description, name_id, change, states_sources FROM writing WHERE description IN ({})"
 
 
-class DescribedByVersions:
+class DatasetsByVersions:
     """
     What runs and jobs describe, from the tables of versions. What was asked for is not asked for again.
 
@@ -82,7 +82,7 @@ class DescribedByVersions:
     def __init__(self, query: Query) -> None:
         self._query = query
 
-    def of_runs(self, runs: Iterable[str], time: int) -> dict[str, Described]:
+    def of_runs(self, runs: Iterable[str], time: int) -> dict[str, JobDatasets]:
         """Return the descriptions in events of runs until a time, in microseconds since 1970."""
         versions: dict[str, list[int]] = {}
         for marks, part in marked_lists(runs):
@@ -97,16 +97,16 @@ class DescribedByVersions:
             found[run] = described
         return found
 
-    def alone(self, jobs: Iterable[int], time: int) -> dict[int, list[DescribedAlone]]:
+    def alone(self, jobs: Iterable[int], time: int) -> dict[int, list[RunlessDatasets]]:
         """Return the descriptions in events of jobs without a run, until a time."""
         rows = [row for listed in id_lists(jobs) for row in self._query(_ALONE.format(listed), (time,))]
         known = self._versions({version for _, version, _ in rows})
-        found: dict[int, list[DescribedAlone]] = {}
+        found: dict[int, list[RunlessDatasets]] = {}
         for job, version, last_time in rows:
-            found.setdefault(job, []).append(DescribedAlone(known[version], last_time))
+            found.setdefault(job, []).append(RunlessDatasets(known[version], last_time))
         return found
 
-    def _versions(self, versions: set[int]) -> dict[int, Described]:
+    def _versions(self, versions: set[int]) -> dict[int, JobDatasets]:
         """Return the descriptions of versions of jobs."""
         parts: dict[int, list[int]] = {version: [] for version in versions}
         for listed in id_lists(versions):
@@ -127,11 +127,11 @@ def _described(
     descriptions: Sequence[int],
     read: Mapping[int, Sequence[int]],
     written: Mapping[int, Sequence[tuple[int, str, int]]],
-) -> Described:
-    outputs: dict[int, Output] = {}
+) -> JobDatasets:
+    outputs: dict[int, Writing] = {}
     for description in descriptions:
         for name, change, states in written.get(description, ()):
-            output = Output(change, frozenset(read.get(description, ())) if states else None)
+            output = Writing(change, frozenset(read.get(description, ())) if states else None)
             outputs[name] = outputs[name] | output if name in outputs else output
     every = frozenset(name for description in descriptions for name in read.get(description, ()))
-    return Described(frozenset(descriptions), every, outputs)
+    return JobDatasets(frozenset(descriptions), every, outputs)

@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from openlineage_pyspark.workbench.store.described import Described, DescribedAlone
+    from openlineage_pyspark.workbench.store.described import JobDatasets, RunlessDatasets
     from openlineage_pyspark.workbench.store.told import Told
 
 DROPPED = "expired_run"
@@ -29,10 +29,10 @@ _SHOWN = 10
 class Descriptions(Protocol):
     """What an engine knows of what events describe."""
 
-    def of_runs(self, runs: Iterable[str], time: int, /) -> dict[str, Described]:
+    def of_runs(self, runs: Iterable[str], time: int, /) -> dict[str, JobDatasets]:
         """Return the descriptions in events of runs until a time, in microseconds since 1970."""
 
-    def alone(self, jobs: Iterable[int], time: int, /) -> dict[int, list[DescribedAlone]]:
+    def alone(self, jobs: Iterable[int], time: int, /) -> dict[int, list[RunlessDatasets]]:
         """Return the descriptions in events of jobs without a run, until a time."""
 
 

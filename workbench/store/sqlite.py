@@ -14,7 +14,7 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.store.described import DescribedByVersions
+from openlineage_pyspark.workbench.store.described import DatasetsByVersions
 from openlineage_pyspark.workbench.store.event_texts import EventTexts, NewEvent, texts_in_order
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
 from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
@@ -112,7 +112,7 @@ class Database:
             )
         except (sqlite3.Error, UnicodeDecodeError, OSError) as problem:
             raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
-        self.described = DescribedByVersions(self.query)
+        self.described = DatasetsByVersions(self.query)
         self._versions = Versions(self._connection)
         self._texts = EventTexts(self._connection)
         self._writes_of_others = -1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark.workbench.model.times import FOREVER
-from openlineage_pyspark.workbench.store.spark.described import DescribedByEvents
+from openlineage_pyspark.workbench.store.spark.described import DatasetsByEvents
 from openlineage_pyspark.workbench.store.spark.sql import DESCRIPTION
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
@@ -160,7 +160,7 @@ def test_the_json_of_events_describes_what_the_versions_of_jobs_describe(tmp_pat
     with Database(tmp_path / "s.db", read_only=True) as database:
         runs = [run for (run,) in database.query("SELECT run_id FROM run")]
         by_versions, by_events = (
-            described.of_runs(runs, FOREVER) for described in (database.described, DescribedByEvents(database.query))
+            described.of_runs(runs, FOREVER) for described in (database.described, DatasetsByEvents(database.query))
         )
         edges = dict(database.query(f"SELECT description, group_concat({DESCRIPTION}, '\n') FROM told_edge GROUP BY 1"))
     assert {run: each[1:] for run, each in by_events.items()} == {run: each[1:] for run, each in by_versions.items()}

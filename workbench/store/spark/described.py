@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import InvalidEventError
-from openlineage_pyspark.workbench.store.described import Described, DescribedAlone, Output
+from openlineage_pyspark.workbench.store.described import JobDatasets, RunlessDatasets, Writing
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import DatasetMention, read_event
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
@@ -21,7 +21,7 @@ _OF_RUNS = "SELECT run_id, json FROM event WHERE run_id IN ({}) AND time <= ?"
 _ALONE = "SELECT run_id, json FROM event WHERE run_id = '' AND type = 'JOB' AND time <= ?"
 
 
-class DescribedByEvents:
+class DatasetsByEvents:
     """
     What runs and jobs describe, from the JSON of their events.
 
@@ -32,11 +32,11 @@ class DescribedByEvents:
     def __init__(self, query: Callable[[str, Sequence[str | int]], list[tuple[Any, ...]]]) -> None:
         self._query = query
         self._memory = EventMemory()
-        self._alone: dict[int, list[DescribedAlone]] | None = None
+        self._alone: dict[int, list[RunlessDatasets]] | None = None
 
-    def of_runs(self, runs: Iterable[str], time: int) -> dict[str, Described]:
+    def of_runs(self, runs: Iterable[str], time: int) -> dict[str, JobDatasets]:
         """Return the descriptions in events of runs until a time, in microseconds since 1970."""
-        found: dict[str, Described] = {}
+        found: dict[str, JobDatasets] = {}
         for marks, part in marked_lists(runs):
             for run, text in self._query(_OF_RUNS.format(marks), (*part, time)):
                 for event in self._read(text):
@@ -44,14 +44,14 @@ class DescribedByEvents:
                     found[run] = found[run] | described if run in found else described
         return found
 
-    def alone(self, jobs: Iterable[int], time: int) -> dict[int, list[DescribedAlone]]:
+    def alone(self, jobs: Iterable[int], time: int) -> dict[int, list[RunlessDatasets]]:
         """Return the descriptions in events of jobs without a run, until a time, which is the same for all jobs."""
         if self._alone is None:
             self._alone = {}
             for _, text in self._query(_ALONE, (time,)):
                 for event in self._read(text):
                     for job in {each.job_id for each in event.mentions if each.job_id is not None}:
-                        told = DescribedAlone(_described(event), event.span.last_time)
+                        told = RunlessDatasets(_described(event), event.span.last_time)
                         self._alone.setdefault(job, []).append(told)
         return {job: self._alone[job] for job in jobs if job in self._alone}
 
@@ -60,15 +60,15 @@ class DescribedByEvents:
             yield read_event(text, self._memory.parse(text), self._memory)
 
 
-def _described(event: EventRows) -> Described:
+def _described(event: EventRows) -> JobDatasets:
     lines = [each.lines for each in event.mentions if isinstance(each, DatasetMention)]
     written = {
-        name: Output(each.change, frozenset(each.read) if each.states_sources else None)
+        name: Writing(each.change, frozenset(each.read) if each.states_sources else None)
         for each in lines
         for name in each.written
     }
     descriptions = frozenset(_description(row) for each in lines for row in each.edges)
-    return Described(descriptions, frozenset(name for each in lines for name in each.read), written)
+    return JobDatasets(descriptions, frozenset(name for each in lines for name in each.read), written)
 
 
 def _description(edge: Row) -> str:

@@ -17,7 +17,7 @@ from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, Drop
 from openlineage_pyspark.workbench.store.spark import functions as spark_functions
 from openlineage_pyspark.workbench.store.spark import sql as spark_sql
 from openlineage_pyspark.workbench.store.spark import views as spark_views
-from openlineage_pyspark.workbench.store.spark.described import DescribedByEvents
+from openlineage_pyspark.workbench.store.spark.described import DatasetsByEvents
 from openlineage_pyspark.workbench.store.spark.rows import coded_rows
 from openlineage_pyspark.workbench.store.spark.session import (
     answered_rows,
@@ -259,9 +259,9 @@ class SparkTables:
             return int(answered_rows(self.session.sql(f"SELECT count(*) FROM {event}"))[0][0])
 
     @property
-    def described(self) -> DescribedByEvents:
+    def described(self) -> DatasetsByEvents:
         """What events describe, for one question."""
-        return DescribedByEvents(self.query)
+        return DatasetsByEvents(self.query)
 
     def told(self, runs: Iterable[str], time: int) -> Told:
         """Return the gaps and the steps in events of runs until a time."""
