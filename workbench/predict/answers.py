@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.predict.cache import KeptAnswer, KeptAnswers, base_of
-from openlineage_pyspark.workbench.predict.dependencies import Dependence, Dependencies, digest_of
+from openlineage_pyspark.workbench.predict.dependencies import Dependence, Dependencies, text_digest
 from openlineage_pyspark.workbench.predict.scripts import (
     Given,
     Script,
@@ -175,7 +175,7 @@ class _Asking:
         found = guarded_analysis(session, statement, self._given.dialect, _mark(dependence.key), dependence.reads)
         effects = session.effects()
         if not dependence.is_covered(session.read, effects, is_refused=found.refusal is not None):
-            self._opaque.add(digest_of(statement))
+            self._opaque.add(text_digest(statement))
         return KeptAnswer(found, effects)
 
 

@@ -22,7 +22,7 @@ from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer
-from openlineage_pyspark.workbench.predict.session import Analyzed, Effect
+from openlineage_pyspark.workbench.predict.session import Analyzed, Consequence
 from openlineage_pyspark.workbench.predict.statements import Loop, ScriptStatement
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class KeptAnswer:
     """
 
     analyzed: Analyzed
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[Consequence, ...] = ()
 
 
 def base_of(given: Given) -> str:
@@ -156,7 +156,7 @@ def _connection(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_SECONDS_OF_OTHERS)
     try:
         connection.executescript(_SCHEMA)
-    except BaseException:
+    except sqlite3.Error:
         connection.close()
         raise
     return connection
@@ -200,14 +200,14 @@ def _answer_in(document: bytes) -> KeptAnswer | None:
         return None
 
 
-def _effect(values: Mapping[str, Any]) -> Effect:
+def _effect(values: Mapping[str, Any]) -> Consequence:
     table = values["table"]
     made = None
     if table is not None:
         identifier = None if table["identifier"] is None else Identifier(**table["identifier"])
         columns = tuple((name, type_) for name, type_ in table["columns"])
         made = DeclaredTable(tuple(table["parts"]), columns, tuple(table["partitions"]), identifier)
-    return Effect(values["kind"], values["name"], tuple(values["parts"]), made, values["from_text"])
+    return Consequence(values["kind"], values["name"], tuple(values["parts"]), made, values["from_text"])
 
 
 def document_of_answer(answer: StatementAnswer) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens, unquoted
 from openlineage_pyspark.workbench.predict.databricks import as_spark
-from openlineage_pyspark.workbench.predict.session import Effect, is_kept_setting
+from openlineage_pyspark.workbench.predict.session import Consequence, is_kept_setting
 from openlineage_pyspark.workbench.predict.variables import placeheld, substituted
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Dependence:
     replaces_setting: bool
     words: frozenset[str]
 
-    def is_covered(self, text: str, effects: Collection[Effect], *, is_refused: bool) -> bool:
+    def is_covered(self, text: str, effects: Collection[Consequence], *, is_refused: bool) -> bool:
         """
         Return whether a statement has seen and changed nothing but what it is taken to see and to change.
 
@@ -149,7 +149,7 @@ class Dependencies:
         words = frozenset().union(*(_names_in(tokens(each)) for each in texts))
         # Which rows a loop has, and what is a variable in a script, depends on statements around it.
         sees_all = self._is_blind or statement.in_script or any(map(_COMPUTED_NAME.search, texts))
-        if self._opaque and digest_of(statement) in self._opaque:
+        if self._opaque and text_digest(statement) in self._opaque:
             sees_all = self._is_blind = True
         reads = None if sees_all else self._closure(words)
         seen: Any = self._history
@@ -205,7 +205,7 @@ class Dependencies:
         self._names[name] = _hash(self._names.get(name, ""), by)
 
 
-def digest_of(statement: ScriptStatement) -> str:
+def text_digest(statement: ScriptStatement) -> str:
     """Return a hash of the text of a statement."""
     return _hash(statement.text)
 

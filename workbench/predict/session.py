@@ -187,7 +187,7 @@ class Analyzed:
 
 
 @attrs.frozen
-class Effect:
+class Consequence:
     """
     What a statement changes for later ones.
 
@@ -254,7 +254,7 @@ class ScriptSession:
         self._databases = {"default"}
         self._put: set[Parts] = set()
         self._declared_since: list[DeclaredTable] = []
-        self._effects: list[Effect] = []
+        self._effects: list[Consequence] = []
         self._reach: Collection[str] | None = None
         self._from_text: dict[Parts, str] = {}
         self._made: set[Parts] = set()
@@ -432,7 +432,7 @@ class ScriptSession:
         self._from_text.pop(table.key, None)
         if from_text:
             self._from_text[table.key] = from_text
-        self._effects.append(Effect("table", table.key[-1], table.parts, table, from_text))
+        self._effects.append(Consequence("table", table.key[-1], table.parts, table, from_text))
         self._know(table.parts)
 
     @property
@@ -440,13 +440,13 @@ class ScriptSession:
         """What Spark read last in the place of a statement."""
         return self._text
 
-    def effects(self) -> tuple[Effect, ...]:
+    def effects(self) -> tuple[Consequence, ...]:
         """Return what was changed for later statements since this was last asked."""
         found, self._effects = tuple(self._effects), []
         return found
 
-    def restore(self, effects: Iterable[Effect]) -> None:
-        """Change once more what a statement has changed in another session, but for what is in Spark alone."""
+    def restore(self, effects: Iterable[Consequence]) -> None:
+        """Consequence once more what a statement has changed in another session, but for what is in Spark alone."""
         for each in effects:
             if each.table is not None:
                 self.declare(each.table, each.from_text)
@@ -463,7 +463,7 @@ class ScriptSession:
         return self._reach is None or parts[-1].lower() in self._reach
 
     def _note(self, kind: str, name: str = "", parts: Parts = ()) -> None:
-        self._effects.append(Effect(kind, name.lower(), parts))
+        self._effects.append(Consequence(kind, name.lower(), parts))
 
     def made(self) -> tuple[DeclaredTable, ...]:
         """Return the tables that were made known since this was last asked."""

@@ -17,9 +17,9 @@ from openlineage_pyspark.workbench.predict import cache
 from openlineage_pyspark.workbench.predict.answers import answers_of
 from openlineage_pyspark.workbench.predict.cache import KeptAnswer, KeptAnswers, base_of
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
-from openlineage_pyspark.workbench.predict.dependencies import Dependence, Dependencies, digest_of
+from openlineage_pyspark.workbench.predict.dependencies import Dependence, Dependencies, text_digest
 from openlineage_pyspark.workbench.predict.scripts import Given, Script, lineage_of_answers, statements_in
-from openlineage_pyspark.workbench.predict.session import Analyzed, Effect, throw_away_session
+from openlineage_pyspark.workbench.predict.session import Analyzed, Consequence, throw_away_session
 from support.kept_answers import sessions_of
 from support.sql_edits import edit, folder, text_of
 
@@ -35,7 +35,7 @@ ANSWER = KeptAnswer(
         tables={"t": EncodedQuery("{}")},
         from_text={("c", "d", "t"): "a.sql:3"},
     ),
-    (Effect("table", "t", ("c", "d", "t"), TABLE, "a.sql:3"), Effect("setting", "")),
+    (Consequence("table", "t", ("c", "d", "t"), TABLE, "a.sql:3"), Consequence("setting", "")),
 )
 REFUSED = KeptAnswer(Analyzed("", None, Refusal("X", "no", {}, None, None), text="SELECT 1"))
 
@@ -165,13 +165,13 @@ def test_a_table_that_a_statement_does_not_name_is_not_in_its_key() -> None:
 def test_what_a_text_does_not_tell_is_noticed() -> None:
     found = dependences({"0.sql": "CREATE TABLE t AS SELECT id FROM a; USE d; SELECT 1"})
     made, used, asked = found
-    table = Effect("table", "t")
+    table = Consequence("table", "t")
     assert made.is_covered("CREATE TABLE t AS SELECT id FROM a", [table], is_refused=False)
     assert not made.is_covered("CREATE TABLE t AS SELECT id FROM other", [table], is_refused=False)
-    assert not made.is_covered("", [Effect("table", "a")], is_refused=False)
-    assert not made.is_covered("", [Effect("catalog", "t")], is_refused=False)
-    assert not made.is_covered("", [Effect("setting", "")], is_refused=False)
-    assert used.is_covered("USE d", [Effect("setting", "")], is_refused=False)
+    assert not made.is_covered("", [Consequence("table", "a")], is_refused=False)
+    assert not made.is_covered("", [Consequence("catalog", "t")], is_refused=False)
+    assert not made.is_covered("", [Consequence("setting", "")], is_refused=False)
+    assert used.is_covered("USE d", [Consequence("setting", "")], is_refused=False)
     assert not used.is_covered("USE d", [], is_refused=True)
     assert asked.is_covered("SELECT 1", [], is_refused=True)
 
@@ -179,7 +179,7 @@ def test_what_a_text_does_not_tell_is_noticed() -> None:
 def test_after_a_statement_that_has_seen_more_all_is_seen() -> None:
     files = {"0.sql": "CREATE TABLE t AS SELECT 1 AS x; SELECT id FROM a"}
     (first, _), *_ = statements_in(scripts(files))
-    found = Dependencies("", opaque={digest_of(first)})
+    found = Dependencies("", opaque={text_digest(first)})
     assert [found.take(statement).reads for statement, _ in statements_in(scripts(files))] == [None, None]
 
 
