@@ -95,7 +95,7 @@ def file_steps(
     within = {
         name: path if folder is None else folder / path.resolve().relative_to(here) for name, path in paths.items()
     }
-    given = json.dumps([options.passed_on, options.env, options.conf, options.allow])
+    given = json.dumps([options.passed_on, options.env, options.conf, options.allow, options.param])
     steps: list[FileStep] = []
     for each in {each.name: each for each in scripts}.values():
         if each in sql:
