@@ -262,6 +262,8 @@ class ScriptSession:
     def __init__(self, spark: Any, tables: DeclaredTables, *, is_first: bool = True, shapes: bool = False) -> None:
         self._spark = spark
         self._shapes = shapes
+        self._shape = ""
+        self._named: tuple[str, ...] = ()
         self._tables = tables
         self._jvm = spark._jvm
         self._gateway = spark.sparkContext._gateway
@@ -323,16 +325,15 @@ class ScriptSession:
         from_text = {parts: place for parts, place in self._from_text.items() if self._is_near(parts)}
         catalog, database = self._current()
         kind, query, refusal = "", None, None
-        shape, targets = "", tuple[str, ...]()
         given, text = text, self._substituted(text)
-        self._text = text
+        self._text, self._shape, self._named = text, "", ()
         self._is_rewritten, self._missed = False, None
         try:
             with as_probe_error():
                 text, parsed = self._parsed(text)
                 self._text = text
                 kind = str(parsed.nodeName())
-                targets = self._targets(kind, parsed) if self._shapes else ()
+                self._named = self._targets(kind, parsed)
                 if in_script and kind == "CreateVariable":
                     text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
                 plan = self._analyzed(text, kind, parsed) if self._unset is None else None
@@ -340,7 +341,7 @@ class ScriptSession:
                     plan = self._with_values(plan)
                 # The names of tables are those of the script, whatever the machine's configuration makes of paths.
                 query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
-                shape = self._shape_of(plan) if self._shapes and plan is not None else ""
+                self._shape = self._shape_of(plan)
                 if self._unset is None:
                     self._follow(text, kind, parsed, plan)
         except spark_errors() as problem:
@@ -362,12 +363,13 @@ class ScriptSession:
         refusal = self._without_value_of(kind, text) or refusal
         missed = None if refusal is not None else self._missed
         read = text if refusal is not None and text != given else ""
-        return Analyzed(
-            kind, query, refusal, missed, catalog, database, {}, from_text, read, "" if refusal else shape, targets
-        )
+        shown = "" if refusal else self._shape, self._named
+        return Analyzed(kind, query, refusal, missed, catalog, database, {}, from_text, read, *shown)
 
     def _shape_of(self, plan: Any) -> str:
-        """Return all of a plan that decides what it computes."""
+        """Return all of a plan that decides what it computes; empty if it is not wanted."""
+        if plan is None or not self._shapes:
+            return ""
         source = resources.files(__package__).joinpath(_SHAPE_JAVA).read_text(encoding="utf-8")
         class_ = compiled_classes(self._gateway, _SHAPE_CLASS, source)
         method = next(each for each in class_.getMethods() if each.getName() == "of")
@@ -375,6 +377,8 @@ class ScriptSession:
 
     def _targets(self, kind: str, parsed: Any) -> tuple[str, ...]:
         """Return the whole names of the tables that a statement makes, drops or changes, as far as it names them."""
+        if not self._shapes:
+            return ()
         if kind == _TEMPORARY_VIEW:
             return (f"temporary view {parsed.name().table()}",)
         if kind == _CACHES:

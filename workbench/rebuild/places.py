@@ -35,7 +35,7 @@ class Definition:
     def location(self) -> str:
         """Return the path of its rows; empty if it names none."""
         at = self.words.index("LOCATION") + 1 if "LOCATION" in self.words else len(self.words)
-        return path_of(self.words[at].strip("'\"")) if at < len(self.words) else ""
+        return shared_path_of(self.words[at].strip("'\"")) if at < len(self.words) else ""
 
     @property
     def is_foreign(self) -> bool:
@@ -43,7 +43,7 @@ class Definition:
         return not _FOREIGN.isdisjoint(self.words)
 
 
-def path_of(name: str) -> str:
+def shared_path_of(name: str) -> str:
     """
     Return the path in the name of a dataset, without the file system; empty if the name is no path.
 

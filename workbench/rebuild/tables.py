@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.rebuild.expressions import Scope
-from openlineage_pyspark.workbench.rebuild.places import Definition, may_share, path_of
+from openlineage_pyspark.workbench.rebuild.places import Definition, may_share, shared_path_of
 from openlineage_pyspark.workbench.rebuild.relations import Relation, Relations, key_of_name, table_key
 from openlineage_pyspark.workbench.rebuild.shape import Node, UnreadableError, nodes_of, text_of
 
@@ -170,7 +170,7 @@ class Replay:
     def _with_what_is_there(self, key: str, term: Term) -> Term:
         """Return a term with what was written, under other names, to places that may be those of a table."""
         definition = self._definitions.get(key)
-        path = path_of(key) or ("" if definition is None else definition.location)
+        path = shared_path_of(key) or ("" if definition is None else definition.location)
         anywhere = definition is not None and definition.is_foreign
         there = [
             self._terms.of("place", other, written)
@@ -313,7 +313,7 @@ class Replay:
     def _note_place(self, key: str, whole: Term) -> None:
         """Note what is written to a path: another name may mean it too."""
         definition = self._definitions.get(key)
-        path = path_of(key) or ("" if definition is None else definition.location)
+        path = shared_path_of(key) or ("" if definition is None else definition.location)
         if path or (definition is not None and definition.is_foreign):
             self._places[key] = (path or key, whole)
 

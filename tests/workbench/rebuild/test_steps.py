@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from openlineage_pyspark.workbench.rebuild.findings import findings_of
 from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, text_of_plan
-from openlineage_pyspark.workbench.rebuild.places import may_share, path_of
+from openlineage_pyspark.workbench.rebuild.places import may_share, shared_path_of
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, TablePlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, plain_text
 from openlineage_pyspark.workbench.rebuild.surroundings import surroundings_of
@@ -168,8 +168,8 @@ def test_a_script_is_changed_by_the_files_beside_it_and_not_by_other_scripts_or_
     ],
 )
 def test_two_names_may_mean_one_place(one: str, other: str, shared: bool) -> None:
-    assert may_share(path_of(one), path_of(other)) is shared
-    assert may_share(path_of(other), path_of(one)) is shared
+    assert may_share(shared_path_of(one), shared_path_of(other)) is shared
+    assert may_share(shared_path_of(other), shared_path_of(one)) is shared
 
 
 PLAN = RebuildPlan(
