@@ -326,8 +326,7 @@ class ScriptSession:
         catalog, database = self._current()
         kind, query, refusal = "", None, None
         given, text = text, self._substituted(text)
-        self._text, self._shape, self._named = text, "", ()
-        self._is_rewritten, self._missed = False, None
+        self._text, self._shape, self._named, self._is_rewritten, self._missed = text, "", (), False, None
         try:
             with as_probe_error():
                 text, parsed = self._parsed(text)
@@ -361,9 +360,8 @@ class ScriptSession:
         finally:
             self._clean()
         refusal = self._without_value_of(kind, text) or refusal
-        missed = None if refusal is not None else self._missed
+        missed, shown = (None if refusal is not None else self._missed), (self._shape, self._named)
         read = text if refusal is not None and text != given else ""
-        shown = "" if refusal else self._shape, self._named
         return Analyzed(kind, query, refusal, missed, catalog, database, {}, from_text, read, *shown)
 
     def _shape_of(self, plan: Any) -> str:
