@@ -27,6 +27,8 @@ _CREATES = frozenset({"CreateTable", "ReplaceTable"})
 _SETTINGS = ("Set", "Reset", "CreateVariable", "DropVariable", "CreateFunction", "CreateSQLFunction", "DropFunction",
              "CreateUserDefinedFunction")  # fmt: skip
 _EMPTY = "empty"
+_RENAME = "RenameTable"
+_VIEWS = frozenset({"CreateView", "AlterViewAs"})
 
 
 @attrs.frozen
@@ -86,6 +88,7 @@ class Replay:
         self._declared = terms.of("nothing declared")
         self._as_it_begins = self._settings
         self._definitions: dict[str, Definition] = {}
+        self._late: set[str] = set()
         self._places: dict[str, tuple[str, Term]] = {}
         self._unread: dict[int, str] = {}
         self._leaves: dict[str, None] = {}
@@ -112,7 +115,10 @@ class Replay:
         return Final(dict(self._tables), frozenset(self._dropped), dict(self._unread))
 
     def _take(self, step: FileStep) -> None:
-        if step.shape and step.is_known and not step.travels:
+        if step.kind == _RENAME:
+            # Its plan stands for a copy of the table.
+            self._without_plan(step)
+        elif step.shape and step.is_known and not step.travels:
             try:
                 self._of_plan(step)
             except UnreadableError as problem:
@@ -169,6 +175,8 @@ class Replay:
 
     def _with_what_is_there(self, key: str, term: Term) -> Term:
         """Return a term with what was written, under other names, to places that may be those of a table."""
+        if key in self._late:
+            return self._terms.of("late", term, self._everything())
         definition = self._definitions.get(key)
         path = shared_path_of(key) or ("" if definition is None else definition.location)
         anywhere = definition is not None and definition.is_foreign
@@ -227,6 +235,11 @@ class Replay:
             if kind == "table":
                 self._definitions[key] = Definition(tuple(step.header.split(" ")))
             self._put(key, found.rows, columns, self._terms.of("definition", step.header), kind=kind)
+            if kind == "table" and step.kind in _VIEWS:
+                # A view in another catalog than Spark's: its plan is that of a table, and it is computed when it is read.
+                self._late.add(key)
+            else:
+                self._late.discard(key)
 
     def _written(self, plan: _Plan) -> None:
         table, query = plan.nodes[plan.root.node("table")], plan.relations.of(plan.root.node("query"))
@@ -432,7 +445,7 @@ class Replay:
         self._put(key, self._terms.of(_EMPTY), columns, definition, known)
 
     def _altered(self, step: FileStep, keys: Sequence[str]) -> None:
-        if step.kind == "RenameTable" and len(keys) == 2 and keys[0] in self._tables:
+        if step.kind == _RENAME and len(keys) == 2 and keys[0] in self._tables:
             old, new = keys
             version = self._tables.pop(old)
             self._dropped.add(old)

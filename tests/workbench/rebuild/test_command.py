@@ -139,7 +139,7 @@ def test_a_value_that_is_no_longer_masked_comes_first_in_the_comment(
     )
     assert lines[3] == (
         "- **masked to unmasked** `sql/1.sql:2` `default.people.mail -> default.known.who: the value is no longer "
-        "masked: TRANSFORMATION masked sha2(CAST(people.mail AS BINARY), 256) => IDENTITY`"
+        "masked: TRANSFORMATION (masked) sha2(CAST(people.mail AS BINARY), 256) => IDENTITY`"
     )
     assert shown.count("```mermaid\n") == 1
 

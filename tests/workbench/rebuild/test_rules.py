@@ -520,6 +520,19 @@ def test_a_view_follows_what_it_reads_and_what_reads_it_is_made_again(
     }
 
 
+def test_a_view_in_another_catalog_has_what_its_tables_have_when_it_is_read(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    base = (
+        f"{NET.format('amount')}; CREATE VIEW lake.a.v AS SELECT id FROM t; INSERT INTO t SELECT id, 1 FROM people; "
+        "CREATE TABLE u AS SELECT id FROM lake.a.v"
+    )
+
+    assert needs(rebuild_plan(steps(base), steps(base))) == {}
+    found = needs(rebuild_plan(steps(base), steps(base.replace("FROM people", "FROM people WHERE id > 1"))))
+    assert {"t", "u"} <= found.keys()
+
+
 def test_each_table_has_its_reason_and_its_place(steps: Callable[..., tuple[FileStep, ...]]) -> None:
     base = f"{NET.format('amount')}{READERS}; CREATE TABLE apart AS SELECT id FROM people"
 
