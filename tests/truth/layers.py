@@ -618,6 +618,8 @@ class Changer:
         if query is None or query.keys >= 0 or query.union or statement.kind not in ("table", "insert", "temporary"):
             return None
         items = list(query.items)
+        if len(items) < 2:
+            return None
         first = self.rng.randrange(len(items) - 1)
         items[first], items[first + 1] = items[first + 1], items[first]
         if statement.kind == "insert":

@@ -236,7 +236,7 @@ class Replay:
                 self._definitions[key] = Definition(tuple(step.header.split(" ")))
             self._put(key, found.rows, columns, self._terms.of("definition", step.header), kind=kind)
             if kind == "table" and step.kind in _VIEWS:
-                # A view in another catalog than Spark's: its plan is that of a table, and it is computed when it is read.
+                # A view in another catalog: its plan is that of a table, and it is computed when it is read.
                 self._late.add(key)
             else:
                 self._late.discard(key)

@@ -39,7 +39,7 @@ GATES = "masked-to-unmasked,dropped-column-in-use,type-changed,rebuild"
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory, process_jvm: Any) -> Path:
-    """Give a repository whose files differ from its last commit, and a store with a job that reads a table of theirs."""
+    """Give a repository whose files differ from its last commit, and a store with a job that reads one of their tables."""
     folder = tmp_path_factory.mktemp("repository")
     for name, text in {"ddl/a.sql": DDL, **BASE}.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -90,6 +90,13 @@ def test_the_plan_names_what_is_made_again_in_order_and_what_stays_and_why(
         "       sql/2.sql:2",
         "  keep default.towns: of default.known it reads only what stays as it is",
     ]
+
+
+def test_the_page_shows_what_is_printed(judged: Callable[..., tuple[int, str, str]]) -> None:
+    """Its example is this repository."""
+    page = (ROOT / "docs" / "judged-change.md").read_text("utf-8")
+
+    assert f"```\n{judged()[1]}```\n" in page
 
 
 def test_the_json_has_the_plan_and_the_findings_with_their_places(

@@ -32,6 +32,14 @@ CREATE TABLE counted AS SELECT count(*) AS n FROM t
 """Read one column of the table `t` each, and how many rows it has."""
 ALL = {"of_id", "of_net", "counted"}
 NET = "CREATE TABLE t AS SELECT id, {} AS net FROM orders"
+OF_ORDERS = NET.format("amount")
+OF_X, OF_V = (OF_ORDERS.replace("orders", each) for each in "xv")
+RANKED = (
+    "CREATE TABLE t AS SELECT id, amount AS net FROM (SELECT *, rank() OVER (ORDER BY {}) r FROM orders) WHERE r = 1"
+)
+GENERATED = "CREATE TABLE x (id INT, amount INT GENERATED ALWAYS AS (id * {})) USING delta; INSERT INTO x (id) SELECT id FROM orders"
+MERGED = f"{OF_ORDERS}; MERGE INTO t USING people p ON t.id = p.id WHEN "
+"""The merge of people into the table, up to what it does."""
 KEYED = "CREATE TABLE t AS SELECT id, sum(amount) AS net FROM orders {} GROUP BY id"
 
 
@@ -63,22 +71,22 @@ def needs(plan: RebuildPlan) -> dict[str, str]:
 
 # What is different, before and after; and which of the readers of the table are made again.
 ROWS = {
-    "a condition that is added": (NET.format("amount"), NET.format("amount") + " WHERE cust > 1"),
+    "a condition that is added": (OF_ORDERS, OF_ORDERS + " WHERE cust > 1"),
     "a literal in a condition": (
-        NET.format("amount") + " WHERE cust > 1",
-        NET.format("amount") + " WHERE cust > 2",
+        OF_ORDERS + " WHERE cust > 1",
+        OF_ORDERS + " WHERE cust > 2",
     ),
     "a function in a condition": (
-        NET.format("amount") + " WHERE upper(state) = 'A'",
-        NET.format("amount") + " WHERE lower(state) = 'A'",
+        OF_ORDERS + " WHERE upper(state) = 'A'",
+        OF_ORDERS + " WHERE lower(state) = 'A'",
     ),
     "a table in a subquery of a condition": (
-        NET.format("amount") + " WHERE id IN (SELECT id FROM people)",
-        NET.format("amount") + " WHERE id IN (SELECT cust FROM orders)",
+        OF_ORDERS + " WHERE id IN (SELECT id FROM people)",
+        OF_ORDERS + " WHERE id IN (SELECT cust FROM orders)",
     ),
     "a condition within a subquery": (
-        NET.format("amount") + " WHERE EXISTS (SELECT 1 FROM people p WHERE p.id = cust)",
-        NET.format("amount") + " WHERE EXISTS (SELECT 1 FROM people p WHERE p.id = orders.id)",
+        OF_ORDERS + " WHERE EXISTS (SELECT 1 FROM people p WHERE p.id = cust)",
+        OF_ORDERS + " WHERE EXISTS (SELECT 1 FROM people p WHERE p.id = orders.id)",
     ),
     "the kind of a join": (
         "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o JOIN people p ON o.cust = p.id",
@@ -89,14 +97,14 @@ ROWS = {
         "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o JOIN people p ON o.id = p.id",
     ),
     "a join that is added": (
-        NET.format("amount"),
+        OF_ORDERS,
         "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o JOIN people p ON o.cust = p.id",
     ),
     "the keys of groups": (KEYED.format(""), KEYED.format("") + ", cust"),
     "a condition on groups": (KEYED.format(""), KEYED.format("") + " HAVING count(*) > 1"),
     "rows before groups": (KEYED.format(""), KEYED.format("WHERE cust > 0")),
     "rows that are equal": (
-        NET.format("amount"),
+        OF_ORDERS,
         "CREATE TABLE t AS SELECT DISTINCT id, amount AS net FROM orders",
     ),
     "a column of rows that are distinct": (
@@ -104,27 +112,27 @@ ROWS = {
         "CREATE TABLE t AS SELECT DISTINCT id, amount + 1 AS net FROM orders",
     ),
     "a column of a union that is distinct": (
-        f"{NET.format('amount')} UNION SELECT id, 1 FROM people",
-        f"{NET.format('amount')} UNION SELECT id, 2 FROM people",
+        f"{OF_ORDERS} UNION SELECT id, 1 FROM people",
+        f"{OF_ORDERS} UNION SELECT id, 2 FROM people",
     ),
     "a union that keeps equal rows": (
-        f"{NET.format('amount')} UNION SELECT id, 1 FROM people",
-        f"{NET.format('amount')} UNION ALL SELECT id, 1 FROM people",
+        f"{OF_ORDERS} UNION SELECT id, 1 FROM people",
+        f"{OF_ORDERS} UNION ALL SELECT id, 1 FROM people",
     ),
     "a column of rows that are taken away": (
-        f"{NET.format('amount')} EXCEPT SELECT id, 1 FROM people",
-        f"{NET.format('amount')} EXCEPT SELECT id, 2 FROM people",
+        f"{OF_ORDERS} EXCEPT SELECT id, 1 FROM people",
+        f"{OF_ORDERS} EXCEPT SELECT id, 2 FROM people",
     ),
-    "a query that is added": (NET.format("amount"), f"{NET.format('amount')} UNION ALL SELECT id, 1 FROM people"),
-    "a limit": (NET.format("amount") + " LIMIT 3", NET.format("amount") + " LIMIT 4"),
-    "a limit that is added": (NET.format("amount"), NET.format("amount") + " ORDER BY id LIMIT 4"),
+    "a query that is added": (OF_ORDERS, f"{OF_ORDERS} UNION ALL SELECT id, 1 FROM people"),
+    "a limit": (OF_ORDERS + " LIMIT 3", OF_ORDERS + " LIMIT 4"),
+    "a limit that is added": (OF_ORDERS, OF_ORDERS + " ORDER BY id LIMIT 4"),
     "the order under a limit": (
-        NET.format("amount") + " ORDER BY id LIMIT 3",
-        NET.format("amount") + " ORDER BY id DESC LIMIT 3",
+        OF_ORDERS + " ORDER BY id LIMIT 3",
+        OF_ORDERS + " ORDER BY id DESC LIMIT 3",
     ),
-    "another column of rows that a limit cuts": (NET.format("amount") + " LIMIT 3", NET.format("tax") + " LIMIT 3"),
+    "another column of rows that a limit cuts": (OF_ORDERS + " LIMIT 3", NET.format("tax") + " LIMIT 3"),
     "an array that is taken apart": (
-        NET.format("amount"),
+        OF_ORDERS,
         "CREATE TABLE t AS SELECT id, amount AS net FROM orders LATERAL VIEW explode(lines) x AS e",
     ),
     "how an array is taken apart": (
@@ -140,92 +148,90 @@ ROWS = {
         "CREATE TABLE t AS SELECT id, 1 AS net FROM people",
     ),
     "a condition in a view": (
-        f"CREATE TEMP VIEW v AS SELECT * FROM orders WHERE id > 1; {NET.format('amount').replace('orders', 'v')}",
-        f"CREATE TEMP VIEW v AS SELECT * FROM orders WHERE id > 2; {NET.format('amount').replace('orders', 'v')}",
+        f"CREATE TEMP VIEW v AS SELECT * FROM orders WHERE id > 1; {OF_V}",
+        f"CREATE TEMP VIEW v AS SELECT * FROM orders WHERE id > 2; {OF_V}",
     ),
     "a condition in a CTE": (
         "CREATE TABLE t AS WITH c AS (SELECT * FROM orders WHERE id > 1) SELECT id, amount AS net FROM c",
         "CREATE TABLE t AS WITH c AS (SELECT * FROM orders WHERE id > 2) SELECT id, amount AS net FROM c",
     ),
     "a filter on the values of a window": (
-        "CREATE TABLE t AS SELECT id, amount AS net FROM (SELECT *, rank() OVER (ORDER BY id) r FROM orders) WHERE r = 1",
-        "CREATE TABLE t AS SELECT id, amount AS net FROM (SELECT *, rank() OVER (ORDER BY tax) r FROM orders) WHERE r = 1",
+        RANKED.format("id"),
+        RANKED.format("tax"),
     ),
     "a sample": (
-        NET.format("amount").replace("orders", "orders TABLESAMPLE (10 PERCENT)"),
-        NET.format("amount").replace("orders", "orders TABLESAMPLE (20 PERCENT)"),
+        OF_ORDERS.replace("orders", "orders TABLESAMPLE (10 PERCENT)"),
+        OF_ORDERS.replace("orders", "orders TABLESAMPLE (20 PERCENT)"),
     ),
     "an INSERT that comes twice": (
-        f"{NET.format('amount')}; INSERT INTO t SELECT id, 1 FROM people",
-        f"{NET.format('amount')}; INSERT INTO t SELECT id, 1 FROM people; INSERT INTO t SELECT id, 1 FROM people",
+        f"{OF_ORDERS}; INSERT INTO t SELECT id, 1 FROM people",
+        f"{OF_ORDERS}; INSERT INTO t SELECT id, 1 FROM people; INSERT INTO t SELECT id, 1 FROM people",
     ),
     "an INSERT that overwrites": (
-        f"{NET.format('amount')}; INSERT INTO t SELECT id, 1 FROM people",
-        f"{NET.format('amount')}; INSERT OVERWRITE t SELECT id, 1 FROM people",
+        f"{OF_ORDERS}; INSERT INTO t SELECT id, 1 FROM people",
+        f"{OF_ORDERS}; INSERT OVERWRITE t SELECT id, 1 FROM people",
     ),
     "a DELETE": (
-        f"{NET.format('amount')}; DELETE FROM t WHERE id = 1",
-        f"{NET.format('amount')}; DELETE FROM t WHERE id = 2",
+        f"{OF_ORDERS}; DELETE FROM t WHERE id = 1",
+        f"{OF_ORDERS}; DELETE FROM t WHERE id = 2",
     ),
-    "a DELETE that is added": (NET.format("amount"), f"{NET.format('amount')}; DELETE FROM t WHERE id = 1"),
-    "a TRUNCATE": (NET.format("amount"), f"{NET.format('amount')}; TRUNCATE TABLE t"),
+    "a DELETE that is added": (OF_ORDERS, f"{OF_ORDERS}; DELETE FROM t WHERE id = 1"),
+    "a TRUNCATE": (OF_ORDERS, f"{OF_ORDERS}; TRUNCATE TABLE t"),
     "the condition of a MERGE": (
-        f"{NET.format('amount')}; MERGE INTO t USING people p ON t.id = p.id WHEN NOT MATCHED THEN INSERT (id) VALUES (p.id)",
-        f"{NET.format('amount')}; MERGE INTO t USING people p ON t.net = p.id WHEN NOT MATCHED THEN INSERT (id) VALUES (p.id)",
+        f"{MERGED}NOT MATCHED THEN INSERT (id) VALUES (p.id)",
+        f"{OF_ORDERS}; MERGE INTO t USING people p ON t.net = p.id WHEN NOT MATCHED THEN INSERT (id) VALUES (p.id)",
     ),
     "when a MERGE deletes": (
-        f"{NET.format('amount')}; MERGE INTO t USING people p ON t.id = p.id WHEN MATCHED AND p.name = 'a' THEN DELETE",
-        f"{NET.format('amount')}; MERGE INTO t USING people p ON t.id = p.id WHEN MATCHED AND p.name = 'b' THEN DELETE",
+        f"{MERGED}MATCHED AND p.name = 'a' THEN DELETE",
+        f"{MERGED}MATCHED AND p.name = 'b' THEN DELETE",
     ),
     "an UPDATE before a DELETE that reads what it sets": (
-        f"{NET.format('amount')}; UPDATE t SET net = 1 WHERE id = 1; DELETE FROM t WHERE net = 1",
-        f"{NET.format('amount')}; UPDATE t SET net = 2 WHERE id = 1; DELETE FROM t WHERE net = 1",
+        f"{OF_ORDERS}; UPDATE t SET net = 1 WHERE id = 1; DELETE FROM t WHERE net = 1",
+        f"{OF_ORDERS}; UPDATE t SET net = 2 WHERE id = 1; DELETE FROM t WHERE net = 1",
     ),
     "a setting": (
-        f"SET spark.sql.session.timeZone = UTC; {NET.format('amount')}",
-        f"SET spark.sql.session.timeZone = CET; {NET.format('amount')}",
+        f"SET spark.sql.session.timeZone = UTC; {OF_ORDERS}",
+        f"SET spark.sql.session.timeZone = CET; {OF_ORDERS}",
     ),
     "a variable": (
         f"DECLARE x = 1; {NET.format('amount + x')}",
         f"DECLARE x = 2; {NET.format('amount + x')}",
     ),
     "a statement that Spark refuses": (
-        NET.format("amount").replace("orders", "nowhere"),
+        OF_ORDERS.replace("orders", "nowhere"),
         NET.format("amount + 1").replace("orders", "nowhere"),
     ),
     "what may run or not": (
-        f"BEGIN IF true THEN {NET.format('amount')}; END IF; END",
-        f"BEGIN IF false THEN {NET.format('amount')}; END IF; END",
+        f"BEGIN IF true THEN {OF_ORDERS}; END IF; END",
+        f"BEGIN IF false THEN {OF_ORDERS}; END IF; END",
     ),
     "a table that is read as it was": (
-        NET.format("amount").replace("orders", "target VERSION AS OF 1"),
-        NET.format("amount").replace("orders", "target VERSION AS OF 2"),
+        OF_ORDERS.replace("orders", "target VERSION AS OF 1"),
+        OF_ORDERS.replace("orders", "target VERSION AS OF 2"),
     ),
     "a function of SQL": (
         f"CREATE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN x + 1; {NET.format('f(id)')}",
         f"CREATE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN x + 2; {NET.format('f(id)')}",
     ),
     "where rows are that no statement writes": (
-        f"CREATE TABLE x (id INT, amount INT) USING parquet LOCATION '/a'; {NET.format('amount').replace('orders', 'x')}",
-        f"CREATE TABLE x (id INT, amount INT) USING parquet LOCATION '/b'; {NET.format('amount').replace('orders', 'x')}",
+        f"CREATE TABLE x (id INT, amount INT) USING parquet LOCATION '/a'; {OF_X}",
+        f"CREATE TABLE x (id INT, amount INT) USING parquet LOCATION '/b'; {OF_X}",
     ),
     "a value that no statement gives": (
-        f"CREATE TABLE x (id INT, amount INT GENERATED ALWAYS AS (id * 2)) USING delta; "
-        f"INSERT INTO x (id) SELECT id FROM orders; {NET.format('amount').replace('orders', 'x')}",
-        f"CREATE TABLE x (id INT, amount INT GENERATED ALWAYS AS (id * 3)) USING delta; "
-        f"INSERT INTO x (id) SELECT id FROM orders; {NET.format('amount').replace('orders', 'x')}",
+        f"{GENERATED.format(2)}; {OF_X}",
+        f"{GENERATED.format(3)}; {OF_X}",
     ),
     "a database in which a statement is that Spark refuses": (
         "USE a; CREATE TABLE default.t AS SELECT id, net FROM nowhere; USE default",
         "USE b; CREATE TABLE default.t AS SELECT id, net FROM nowhere; USE default",
     ),
     "a condition in a CTE before an INSERT": (
-        f"{NET.format('amount')}; WITH c AS (SELECT id FROM people WHERE id > 1) INSERT INTO t SELECT id, 1 FROM c",
-        f"{NET.format('amount')}; WITH c AS (SELECT id FROM people WHERE id > 2) INSERT INTO t SELECT id, 1 FROM c",
+        f"{OF_ORDERS}; WITH c AS (SELECT id FROM people WHERE id > 1) INSERT INTO t SELECT id, 1 FROM c",
+        f"{OF_ORDERS}; WITH c AS (SELECT id FROM people WHERE id > 2) INSERT INTO t SELECT id, 1 FROM c",
     ),
     "an operator that is not known here": (
         "CREATE TABLE t AS SELECT id, net FROM (SELECT id, amount FROM orders) UNPIVOT (net FOR n IN (amount))",
-        "CREATE TABLE t AS SELECT id, net FROM (SELECT id, amount + 1 AS amount FROM orders) UNPIVOT (net FOR n IN (amount))",
+        "CREATE TABLE t AS SELECT id, net FROM (SELECT id, 1BD AS amount FROM orders) UNPIVOT (net FOR n IN (amount))",
     ),
 }  # fmt: skip
 
@@ -245,7 +251,7 @@ def test_a_change_of_rows_makes_every_reader_again(what: str, steps: Callable[..
 
 
 COLUMN = {
-    "an expression": (NET.format("amount"), NET.format("amount + 1")),
+    "an expression": (OF_ORDERS, NET.format("amount + 1")),
     "a literal in an expression": (NET.format("amount + 1"), NET.format("amount + 2")),
     "a constant": (NET.format("1"), NET.format("2")),
     "a type": (NET.format("CAST(amount AS INT)"), NET.format("CAST(amount AS BIGINT)")),
@@ -277,8 +283,8 @@ COLUMN = {
         NET.format("(SELECT max(id) FROM people WHERE id > 1)"),
     ),
     "a column of one side of a union": (
-        f"{NET.format('amount')} UNION ALL SELECT id, 1 FROM people",
-        f"{NET.format('amount')} UNION ALL SELECT id, 2 FROM people",
+        f"{OF_ORDERS} UNION ALL SELECT id, 1 FROM people",
+        f"{OF_ORDERS} UNION ALL SELECT id, 2 FROM people",
     ),
     "a column of a view": (
         f"CREATE TEMP VIEW v AS SELECT id, amount AS a FROM orders; {NET.format('a').replace('orders', 'v')}",
@@ -289,20 +295,20 @@ COLUMN = {
         "CREATE TABLE t (id INT, net INT, b INT); INSERT INTO t SELECT id, id, id FROM orders",
     ),
     "what an UPDATE sets": (
-        f"{NET.format('amount')}; UPDATE t SET net = 1 WHERE id = 1",
-        f"{NET.format('amount')}; UPDATE t SET net = 2 WHERE id = 1",
+        f"{OF_ORDERS}; UPDATE t SET net = 1 WHERE id = 1",
+        f"{OF_ORDERS}; UPDATE t SET net = 2 WHERE id = 1",
     ),
     "where an UPDATE sets it": (
-        f"{NET.format('amount')}; UPDATE t SET net = 1 WHERE id = 1",
-        f"{NET.format('amount')}; UPDATE t SET net = 1 WHERE id = 2",
+        f"{OF_ORDERS}; UPDATE t SET net = 1 WHERE id = 1",
+        f"{OF_ORDERS}; UPDATE t SET net = 1 WHERE id = 2",
     ),
     "what a MERGE sets": (
-        f"{NET.format('amount')}; MERGE INTO t USING people p ON t.id = p.id WHEN MATCHED THEN UPDATE SET net = p.id",
-        f"{NET.format('amount')}; MERGE INTO t USING people p ON t.id = p.id WHEN MATCHED THEN UPDATE SET net = p.id + 1",
+        f"{MERGED}MATCHED THEN UPDATE SET net = p.id",
+        f"{MERGED}MATCHED THEN UPDATE SET net = p.id + 1",
     ),
     "what a MERGE inserts": (
-        f"{NET.format('amount')}; MERGE INTO t USING people p ON t.id = p.id WHEN NOT MATCHED THEN INSERT (id, net) VALUES (p.id, 1)",
-        f"{NET.format('amount')}; MERGE INTO t USING people p ON t.id = p.id WHEN NOT MATCHED THEN INSERT (id, net) VALUES (p.id, 2)",
+        f"{MERGED}NOT MATCHED THEN INSERT (id, net) VALUES (p.id, 1)",
+        f"{MERGED}NOT MATCHED THEN INSERT (id, net) VALUES (p.id, 2)",
     ),
 }  # fmt: skip
 
@@ -320,16 +326,16 @@ def test_a_change_of_one_column_makes_its_readers_again_and_no_other(
 
 
 SAME = {
-    "a comment": (NET.format("amount"), f"-- why\n{NET.format('amount')} /* because */"),
-    "capitals and white space": (NET.format("amount"), NET.format("AMOUNT").replace(" FROM", "\n  from")),
-    "a CTE": (NET.format("amount"), "CREATE TABLE t AS WITH c AS (SELECT id, amount FROM orders) SELECT id, amount AS net FROM c"),
-    "a subquery": (NET.format("amount"), "CREATE TABLE t AS SELECT id, net FROM (SELECT id, amount AS net, tax FROM orders)"),
+    "a comment": (OF_ORDERS, f"-- why\n{OF_ORDERS} /* because */"),
+    "capitals and white space": (OF_ORDERS, NET.format("AMOUNT").replace(" FROM", "\n  from")),
+    "a CTE": (OF_ORDERS, "CREATE TABLE t AS WITH c AS (SELECT id, amount FROM orders) SELECT id, amount AS net FROM c"),
+    "a subquery": (OF_ORDERS, "CREATE TABLE t AS SELECT id, net FROM (SELECT id, amount AS net, tax FROM orders)"),
     "a view": (
-        NET.format("amount"),
-        f"CREATE TEMP VIEW v AS SELECT id, amount, upper(state) FROM orders; {NET.format('amount').replace('orders', 'v')}",
+        OF_ORDERS,
+        f"CREATE TEMP VIEW v AS SELECT id, amount, upper(state) FROM orders; {OF_V}",
     ),
-    "an alias": (NET.format("amount"), "CREATE TABLE t AS SELECT o.id, o.amount AS net FROM orders o"),
-    "a statement that looks": (NET.format("amount"), f"{NET.format('amount')}; SELECT * FROM t; SHOW TABLES; DESCRIBE t"),
+    "an alias": (OF_ORDERS, "CREATE TABLE t AS SELECT o.id, o.amount AS net FROM orders o"),
+    "a statement that looks": (OF_ORDERS, f"{OF_ORDERS}; SELECT * FROM t; SHOW TABLES; DESCRIBE t"),
     "a CREATE and an INSERT": (
         "CREATE TABLE t (id INT, net INT); INSERT INTO t SELECT id, cust FROM orders",
         "CREATE TABLE t (id INT, net INT); INSERT INTO t (net, id) SELECT cust, id FROM orders",
@@ -392,7 +398,7 @@ def test_what_depends_on_the_order_of_rows_is_made_again_with_the_table_that_it_
 def test_a_column_that_comes_or_goes_or_moves_makes_the_table_again_and_not_its_readers(
     steps: Callable[..., tuple[FileStep, ...]],
 ) -> None:
-    base = f"{NET.format('amount')}{READERS}"
+    base = f"{OF_ORDERS}{READERS}"
     added, moved = base.replace("AS net", "AS net, tax", 1), base.replace("id, amount AS net", "amount AS net, id")
 
     assert needs(rebuild_plan(steps(base), steps(added))) == {"t": "make"}
@@ -403,7 +409,7 @@ def test_a_column_that_comes_or_goes_or_moves_makes_the_table_again_and_not_its_
 def test_a_definition_that_changes_is_no_reason_to_make_the_readers_again(
     steps: Callable[..., tuple[FileStep, ...]],
 ) -> None:
-    base = f"{NET.format('amount')}{READERS}"
+    base = f"{OF_ORDERS}{READERS}"
     other = base.replace("TABLE t AS", "TABLE t USING orc PARTITIONED BY (id) AS")
 
     assert needs(rebuild_plan(steps(base), steps(other))) == {"t": "define"}
@@ -420,7 +426,7 @@ def test_a_star_has_the_columns_that_the_table_has_then(steps: Callable[..., tup
 
 
 def test_a_declared_type_that_changes_is_that_of_its_column_alone(steps: Callable[..., tuple[FileStep, ...]]) -> None:
-    base = f"{NET.format('amount')}{READERS}"
+    base = f"{OF_ORDERS}{READERS}"
 
     found = needs(rebuild_plan(steps(base), steps(base, DDL.replace("amount DECIMAL(10,2)", "amount DECIMAL(12,2)"))))
 
@@ -428,7 +434,7 @@ def test_a_declared_type_that_changes_is_that_of_its_column_alone(steps: Callabl
 
 
 def test_where_declared_rows_are_is_a_reason_too(steps: Callable[..., tuple[FileStep, ...]]) -> None:
-    base = f"{NET.format('amount')}{READERS}"
+    base = f"{OF_ORDERS}{READERS}"
     places = [
         DDL.replace("lines ARRAY<INT>) USING parquet", f"lines ARRAY<INT>) USING parquet LOCATION '{each}'")
         for each in "ab"
@@ -448,7 +454,8 @@ def test_what_is_written_to_a_path_is_read_by_a_table_that_is_there(steps: Calla
 
 
 def test_names_that_differ_in_case_alone_are_not_taken_for_one(steps: Callable[..., tuple[FileStep, ...]]) -> None:
-    base = f"SET spark.sql.caseSensitive = true; CREATE TABLE t AS SELECT id, cust AS ID FROM orders{READERS.replace('net', 'id')}"
+    table = "SET spark.sql.caseSensitive = true; CREATE TABLE t AS SELECT id, cust AS ID FROM orders"
+    base = f"{table}{READERS.replace('net', 'id')}"
 
     assert "of_id" in needs(
         rebuild_plan(steps(base), steps(base.replace("SELECT id, cust", "SELECT cust AS id, cust")))
@@ -456,7 +463,7 @@ def test_names_that_differ_in_case_alone_are_not_taken_for_one(steps: Callable[.
 
 
 def test_the_files_of_a_table_are_others_when_it_is_made_again(steps: Callable[..., tuple[FileStep, ...]]) -> None:
-    base = f"{NET.format('amount')}; CREATE TABLE u AS SELECT id, _metadata.file_name AS f FROM t"
+    base = f"{OF_ORDERS}; CREATE TABLE u AS SELECT id, _metadata.file_name AS f FROM t"
 
     found = needs(rebuild_plan(steps(base), steps(base.replace("amount", "tax"))))
 
@@ -477,7 +484,7 @@ def test_tables_that_are_new_and_gone_are_named(steps: Callable[..., tuple[FileS
 def test_a_table_that_is_dropped_and_read_is_not_the_one_that_was_there(
     steps: Callable[..., tuple[FileStep, ...]],
 ) -> None:
-    base = f"{NET.format('amount')}; CREATE TABLE u AS SELECT id FROM t"
+    base = f"{OF_ORDERS}; CREATE TABLE u AS SELECT id FROM t"
 
     found = needs(rebuild_plan(steps(base), steps(base.replace("; CREATE TABLE u", "; DROP TABLE t; CREATE TABLE u"))))
 
@@ -485,7 +492,7 @@ def test_a_table_that_is_dropped_and_read_is_not_the_one_that_was_there(
 
 
 def test_a_table_that_is_renamed_is_the_same_under_its_new_name(steps: Callable[..., tuple[FileStep, ...]]) -> None:
-    base = f"{NET.format('amount')}; ALTER TABLE t RENAME TO u; CREATE TABLE v AS SELECT id FROM u"
+    base = f"{OF_ORDERS}; ALTER TABLE t RENAME TO u; CREATE TABLE v AS SELECT id FROM u"
 
     assert needs(rebuild_plan(steps(base), steps(base))) == {}
     assert needs(rebuild_plan(steps(base), steps(base.replace("amount", "tax")))) == {"u": "net"}
@@ -503,7 +510,7 @@ def test_statements_in_another_order_are_what_they_give(steps: Callable[..., tup
 def test_a_view_follows_what_it_reads_and_what_reads_it_is_made_again(
     steps: Callable[..., tuple[FileStep, ...]],
 ) -> None:
-    base = f"{NET.format('amount')}; CREATE VIEW v AS SELECT net FROM t; CREATE TABLE u AS SELECT net + 1 AS n FROM v"
+    base = f"{OF_ORDERS}; CREATE VIEW v AS SELECT net FROM t; CREATE TABLE u AS SELECT net + 1 AS n FROM v"
 
     assert needs(rebuild_plan(steps(base), steps(base.replace("amount", "tax * 2")))) == {
         "t": "net",
@@ -524,7 +531,7 @@ def test_a_view_in_another_catalog_has_what_its_tables_have_when_it_is_read(
     steps: Callable[..., tuple[FileStep, ...]],
 ) -> None:
     base = (
-        f"{NET.format('amount')}; CREATE VIEW lake.a.v AS SELECT id FROM t; INSERT INTO t SELECT id, 1 FROM people; "
+        f"{OF_ORDERS}; CREATE VIEW lake.a.v AS SELECT id FROM t; INSERT INTO t SELECT id, 1 FROM people; "
         "CREATE TABLE u AS SELECT id FROM lake.a.v"
     )
 
@@ -534,7 +541,7 @@ def test_a_view_in_another_catalog_has_what_its_tables_have_when_it_is_read(
 
 
 def test_each_table_has_its_reason_and_its_place(steps: Callable[..., tuple[FileStep, ...]]) -> None:
-    base = f"{NET.format('amount')}{READERS}; CREATE TABLE apart AS SELECT id FROM people"
+    base = f"{OF_ORDERS}{READERS}; CREATE TABLE apart AS SELECT id FROM people"
 
     found = rebuild_plan(steps(base), steps(base.replace("amount", "amount + 1", 1)))
 

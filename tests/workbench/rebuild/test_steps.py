@@ -167,7 +167,7 @@ def test_a_script_is_changed_by_the_files_beside_it_and_not_by_other_scripts_or_
         ("s3://lake/a", "s3://lake/b", False),
     ],
 )
-def test_two_names_may_mean_one_place(one: str, other: str, shared: bool) -> None:
+def test_two_names_may_mean_one_place(one: str, other: str, *, shared: bool) -> None:
     assert may_share(shared_path_of(one), shared_path_of(other)) is shared
     assert may_share(shared_path_of(other), shared_path_of(one)) is shared
 
