@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 Columns = tuple[tuple[str, str], ...]
 """The columns of a table: their names, and `int`, `dec`, `str` or `dbl`."""
@@ -88,7 +88,7 @@ class Select:
         inner = {table for text in (*self.where, *(each.text for each in self.items)) for table in _within(text)}
         return frozenset(own | inner | (self.union[1].reads if self.union else frozenset()))
 
-    def text(self, after: Callable[[int], str] = lambda _keys: "") -> str:
+    def text(self) -> str:
         """Return it as SQL."""
         listed = ", ".join(f"{each.text} AS {each.name}" for each in self.items)
         text = f"SELECT {'DISTINCT ' if self.is_distinct else ''}{listed} FROM {self.source} l"
@@ -115,7 +115,7 @@ class Select:
 
 def _within(text: str) -> list[str]:
     words = text.replace("(", " ").replace(")", " ").split()
-    return [after for word, after in zip(words, words[1:], strict=False) if word == "FROM"]
+    return [words[at + 1] for at, word in enumerate(words[:-1]) if word == "FROM"]
 
 
 @attrs.frozen
@@ -171,13 +171,16 @@ class Statement:
             "temporary": [f"CREATE OR REPLACE TEMPORARY VIEW {self.table} AS {query}"],
             "update": [f"UPDATE {self.table} SET {self._sets()} WHERE {self.condition}"],
             "delete": [f"DELETE FROM {self.table} WHERE {self.condition}"],
-            "merge": [
-                f"MERGE INTO {self.table} t USING ({query}) s ON t.id = s.id WHEN MATCHED AND {self.condition} THEN "
-                f"UPDATE SET {self._sets()} WHEN NOT MATCHED THEN INSERT "
-                f"({', '.join(name for name, _ in self.columns)}) VALUES ({', '.join(self.inserts)})"
-            ],
+            "merge": [self._merge(query)],
         }[self.kind]
         return [*found[:-1], self.note.replace("{}", found[-1]) if self.note else found[-1]]
+
+    def _merge(self, query: str) -> str:
+        names = ", ".join(name for name, _ in self.columns)
+        return (
+            f"MERGE INTO {self.table} t USING ({query}) s ON t.id = s.id WHEN MATCHED AND {self.condition} THEN "
+            f"UPDATE SET {self._sets()} WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({', '.join(self.inserts)})"
+        )
 
     def _sets(self) -> str:
         return ", ".join(f"{name} = {text}" for name, text in self.sets)
@@ -269,8 +272,8 @@ class Maker:
             return Statement("again", of.table, of.columns, query)
         if kind == "merge":
             source = dict(SOURCES["raw_customers"])
-            items = tuple(Item(name, f"l.{name}", type_) for name, type_ in SOURCES["raw_customers"])
-            query = Select(items, "raw_customers", where=(self.condition(source, "l.", known),))
+            own = tuple(Item(name, f"l.{name}", type_) for name, type_ in SOURCES["raw_customers"])
+            query = Select(own, "raw_customers", where=(self.condition(source, "l.", known),))
             merged = tuple((name, self.value(type_, source, "s.")) for name, type_ in chosen if name != "id")
             if merged:
                 inserts = tuple("s.id" if n == "id" else self.value(t, source, "s.") for n, t in of.columns)
@@ -303,10 +306,7 @@ class Maker:
             else ""
         )
         base = Select((), source, other, join, on, where, lateral=lateral)
-        if rng.random() < 0.3:
-            found = self._grouped(base, scope)
-        else:
-            found = self._projected(base, scope)
+        found = self._grouped(base, scope) if rng.random() < 0.3 else self._projected(base, scope)
         if depth == 0 and rng.random() < 0.12:
             found = self._united(found, known)
         if rng.random() < 0.08:
@@ -368,18 +368,22 @@ class Maker:
         ints = [f"{prefix}{name}" for name, each in columns.items() if each == "int"] or ["1"]
         if type_ == "int":
             return rng.choice(
-                (one, f"{one} + {rng.randint(1, 9)}", f"{one} * {rng.randint(2, 4)}", f"coalesce({one}, {rng.randint(0, 5)})",
-                 f"{one} - {two}", f"CASE WHEN {one} > {rng.randint(0, 9)} THEN {two} ELSE {rng.randint(0, 9)} END",
+                (one, f"{one} + {rng.randint(1, 9)}", f"{one} * {rng.randint(2, 4)}",
+                 f"coalesce({one}, {rng.randint(0, 5)})", f"{one} - {two}",
+                 f"CASE WHEN {one} > {rng.randint(0, 9)} THEN {two} ELSE {rng.randint(0, 9)} END",
                  f"abs({one})", f"nullif({one}, {two})", str(rng.randint(0, 20)),
                  f"transform(array({one}, {two}), z -> z + {rng.randint(1, 3)})[{rng.randint(0, 1)}]")
             )  # fmt: skip
         if type_ == "dec":
-            return f"CAST({rng.choice((one, f'{one} * {rng.randint(2, 5)}', f'{one} + {rng.randint(1, 5)}', f'{one} + {rng.choice(ints)}'))} AS DECIMAL(12,2))"
+            texts = (one, f"{one} * {rng.randint(2, 5)}", f"{one} + {rng.randint(1, 5)}", f"{one} + {rng.choice(ints)}")
+            return f"CAST({rng.choice(texts)} AS DECIMAL(12,2))"
         if type_ == "dbl":
             return rng.choice((one, f"{one} * {rng.randint(2, 4)}D", f"round({one}, {rng.randint(0, 2)})"))
         return rng.choice(
-            (one, f"upper({one})", f"concat({one}, '{rng.choice(_TEXTS)}')", f"coalesce({one}, '{rng.choice(_TEXTS)}')",
-             f"substring({one}, 1, {rng.randint(1, 3)})", f"'{rng.choice(_TEXTS)}'", f"CAST({rng.choice(ints)} AS STRING)")
+            (one, f"upper({one})", f"concat({one}, '{rng.choice(_TEXTS)}')",
+             f"coalesce({one}, '{rng.choice(_TEXTS)}')",
+             f"substring({one}, 1, {rng.randint(1, 3)})", f"'{rng.choice(_TEXTS)}'",
+             f"CAST({rng.choice(ints)} AS STRING)")
         )  # fmt: skip
 
     def literal(self, type_: str) -> str:
@@ -397,16 +401,18 @@ class Maker:
         rng = self.rng
         name = rng.choice(sorted(columns))
         type_ = columns[name]
+        of = f"{prefix}{name}"
         if type_ == "str":
-            return rng.choice((f"{prefix}{name} <> '{rng.choice(_TEXTS)}'", f"{prefix}{name} LIKE '{rng.choice('fdoxab')}%'",
-                               f"{prefix}{name} IS NOT NULL", f"{prefix}{name} IN ('fr', '{rng.choice(_TEXTS)}', 'ann')"))  # fmt: skip
+            one, two = rng.choice(_TEXTS), rng.choice(_TEXTS)
+            like = f"{of} LIKE '{rng.choice('fdoxab')}%'"
+            return rng.choice((f"{of} <> '{one}'", like, f"{of} IS NOT NULL", f"{of} IN ('fr', '{two}', 'ann')"))
         if type_ == "int" and known and rng.random() < 0.15:
             table = rng.choice(list(known))
             keys = [each for each, other in known[table] if other == "int"]
             if keys:
                 return f"{prefix}{name} IN (SELECT {rng.choice(keys)} FROM {table})"
-        return rng.choice((f"{prefix}{name} > {rng.randint(0, 4)}", f"{prefix}{name} BETWEEN {rng.randint(0, 2)} AND {rng.randint(5, 40)}",
-                           f"{prefix}{name} IS NOT NULL", f"{prefix}{name} <> {rng.randint(0, 9)}"))  # fmt: skip
+        between = f"{of} BETWEEN {rng.randint(0, 2)} AND {rng.randint(5, 40)}"
+        return rng.choice((f"{of} > {rng.randint(0, 4)}", between, f"{of} IS NOT NULL", f"{of} <> {rng.randint(0, 9)}"))
 
     def aggregate(self, columns: Mapping[str, str], prefix: str) -> tuple[str, str]:
         """Return a random aggregate, and its type."""
@@ -524,7 +530,7 @@ class Changer:
         places = [
             n
             for n, each in enumerate(texts)
-            if any(c.isdigit() and before == " " for before, c in zip(each, each[1:], strict=False))
+            if any(each[at].isdigit() and each[at - 1] == " " for at in range(1, len(each)))
         ]
         if not places:
             return None

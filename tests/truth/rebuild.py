@@ -3,9 +3,9 @@ Prove rebuild plans by execution: random pipelines of SQL, and random changes of
 
     ./run truth rebuild --changes 2000 --seed 1
 
-Each pipeline is executed on small tables. After a change, what lies downstream of it is executed again: a table that the
-plan wants to be made has its rows in another order then, as in any run, and one that it keeps stays as it was. What is
-kept must have the very rows that its statements give now, and so must each column that the plan keeps of a table whose
+Each pipeline is executed on small tables. After a change, what lies downstream of it is executed again: a table that
+the plan wants to be made has its rows in another order then, as in any run, and one that it keeps stays as it was. What
+is kept must have the very rows that its statements give now, and so must each column that the plan keeps of a table whose
 rows stay. No expectation is written by hand.
 The exit code is 1 if a table was skipped that is different. A finding names its seed and its change.
 """
@@ -178,9 +178,9 @@ class Judge:
     def steps(self, pipeline: Pipeline) -> tuple[FileStep, ...]:
         """Return the statements of a pipeline, as the command has them."""
         keys = self._keys(pipeline)
-        made_by = {each.table: at for at, each in reversed(list(enumerate(pipeline)))}
+        made_by = {pipeline[at].table: at for at in reversed(range(len(pipeline)))}
         answers = list(self._of_ddl)
-        for at, each in enumerate(pipeline):
+        for at in range(len(pipeline)):
             if keys[at] not in self._answers:
                 self._ensure(at, pipeline, keys, made_by)
                 self._follow(at, pipeline, keys)
@@ -308,7 +308,7 @@ class Judge:
 
 
 def _matched(old: Pipeline, new: Pipeline) -> tuple[dict[int, int], dict[int, set[str]]]:
-    """Return the places of the statements that stay, after and before; and the tables of those gone, by their places."""
+    """Return the places of the statements that stay, after and before; and the tables of those gone, by their place."""
     same: dict[int, int] = {}
     gone: dict[int, set[str]] = {}
     for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

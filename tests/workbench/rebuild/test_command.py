@@ -39,7 +39,7 @@ GATES = "masked-to-unmasked,dropped-column-in-use,type-changed,rebuild"
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory, process_jvm: Any) -> Path:
-    """Give a repository whose files differ from its last commit, and a store with a job that reads one of their tables."""
+    """Give a repository whose files differ from its last commit, and a store with a job that reads a table."""
     folder = tmp_path_factory.mktemp("repository")
     for name, text in {"ddl/a.sql": DDL, **BASE}.items():
         (folder / name).parent.mkdir(exist_ok=True)

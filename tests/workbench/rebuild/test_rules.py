@@ -37,7 +37,9 @@ OF_X, OF_V = (OF_ORDERS.replace("orders", each) for each in "xv")
 RANKED = (
     "CREATE TABLE t AS SELECT id, amount AS net FROM (SELECT *, rank() OVER (ORDER BY {}) r FROM orders) WHERE r = 1"
 )
-GENERATED = "CREATE TABLE x (id INT, amount INT GENERATED ALWAYS AS (id * {})) USING delta; INSERT INTO x (id) SELECT id FROM orders"
+GENERATED = (
+    "CREATE TABLE x (id INT, amount INT GENERATED ALWAYS AS (id * {})); INSERT INTO x (id) SELECT id FROM orders"
+)
 MERGED = f"{OF_ORDERS}; MERGE INTO t USING people p ON t.id = p.id WHEN "
 """The merge of people into the table, up to what it does."""
 KEYED = "CREATE TABLE t AS SELECT id, sum(amount) AS net FROM orders {} GROUP BY id"
