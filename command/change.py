@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +92,9 @@ def file_steps(
     paths = {each.name: Path(each.name) for each in scripts}
     sql = [each for each in scripts if not is_python_script(paths[each.name])]
     of_sql = steps_of_answers(answers, found, sql)
-    here = Path.cwd()
     within = {
-        name: path if folder is None else folder / path.resolve().relative_to(here) for name, path in paths.items()
+        name: path if folder is None else folder / os.path.relpath(path.resolve(), Path.cwd())
+        for name, path in paths.items()
     }
     given = json.dumps([options.passed_on, options.env, options.conf, options.allow, options.param])
     steps: list[FileStep] = []

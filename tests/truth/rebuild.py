@@ -5,8 +5,8 @@ Prove rebuild plans by execution: random pipelines of SQL, and random changes of
 
 Each pipeline is executed on small tables. After a change, what lies downstream of it is executed again: a table that
 the plan wants to be made has its rows in another order then, as in any run, and one that it keeps stays as it was. What
-is kept must have the very rows that its statements give now, and so must each column that the plan keeps of a table whose
-rows stay. No expectation is written by hand.
+is kept must have the very rows that its statements give now, and so must each column that the plan keeps of a table
+whose rows stay. No expectation is written by hand.
 The exit code is 1 if a table was skipped that is different. A finding names its seed and its change.
 """
 

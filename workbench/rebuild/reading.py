@@ -7,6 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.predict.compare import name_of
+from openlineage_pyspark.workbench.predict.notebooks import is_notebook, sql_of
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, plain_text
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _TEMPORARY = "temporary view"
 
 
 def steps_of_answers(
-    answers: Iterable[StatementAnswer], found: Iterable[StatementLineage], scripts: Iterable[Script]
+    answers: Iterable[StatementAnswer], found: Iterable[StatementLineage], scripts: Sequence[Script]
 ) -> tuple[FileStep, ...]:
     """
     Return the statements of files of SQL.
@@ -30,7 +31,15 @@ def steps_of_answers(
     """
     texts = {each.name: each.text for each in scripts}
     lineages = {_place(each): each for each in found}
-    return tuple(_step(each, lineages.get(_place(each)), texts) for each in answers)
+    steps = [_step(each, lineages.get(_place(each)), texts) for each in answers]
+    return (*(_cells(each) for each in scripts if is_notebook(each.text)), *steps)
+
+
+def _cells(notebook: Script) -> FileStep:
+    """Return the cells of a notebook that are no SQL, as one statement of which nothing is known."""
+    lines = zip(notebook.text.split("\n"), sql_of(notebook.text).split("\n"), strict=True)
+    code = "\n".join(line for line, sql in lines if line.strip() and not sql.strip(" ;"))
+    return FileStep(notebook.name, 1, "", "cells", is_known=False, code=code)
 
 
 def _place(each: StatementAnswer | StatementLineage) -> tuple[str, int, int]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from openlineage_pyspark.workbench.predict.scripts import Script
 from openlineage_pyspark.workbench.rebuild.findings import findings_of
 from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, text_of_plan
 from openlineage_pyspark.workbench.rebuild.places import may_share, shared_path_of
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, TablePlan, rebuild_plan
+from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, plain_text
 from openlineage_pyspark.workbench.rebuild.surroundings import surroundings_of
 
@@ -46,6 +48,17 @@ def test_a_script_stays_if_its_code_and_all_that_it_reads_stay() -> None:
         "gold.a": "make",
         "gold.b": "make",
     }
+
+
+def test_cells_of_a_notebook_that_are_no_sql_decide_about_all_that_follows() -> None:
+    text = "# Databricks notebook source\nx = {}\n# COMMAND ----------\n# MAGIC %sql\n# MAGIC SELECT {}"
+    table = statement("x", "", "a", known=False)
+
+    def notebook(python: int, sql: int) -> list[FileStep]:
+        return [*steps_of_answers((), (), [Script("n.py", text.format(python, sql))]), table]
+
+    assert needs(notebook(1, 1), notebook(1, 2)) == {}
+    assert needs(notebook(1, 1), notebook(2, 1)) == {"a": "make"}
 
 
 def test_what_a_script_may_read_is_everything_if_it_is_not_known() -> None:
