@@ -92,13 +92,6 @@ def test_the_plan_names_what_is_made_again_in_order_and_what_stays_and_why(
     ]
 
 
-def test_the_page_shows_what_is_printed(judged: Callable[..., tuple[int, str, str]]) -> None:
-    """Its example is this repository."""
-    page = (ROOT / "docs" / "judged-change.md").read_text("utf-8")
-
-    assert f"```\n{judged()[1]}```\n" in page
-
-
 def test_the_json_has_the_plan_and_the_findings_with_their_places(
     judged: Callable[..., tuple[int, str, str]],
 ) -> None:
