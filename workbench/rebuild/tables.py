@@ -125,6 +125,9 @@ class Replay:
                 self._by_text(step, str(problem))
             except RecursionError:
                 self._by_text(step, "its plan is too deep")
+            except (LookupError, TypeError, ValueError):
+                # Another Spark may give an operator other arguments.
+                self._by_text(step, "its plan has a form that is not known here")
         elif step.kind == "script" or not step.is_known or step.travels or step.shape:
             self._by_text(step, "")
         else:

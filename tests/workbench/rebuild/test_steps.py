@@ -79,6 +79,24 @@ def test_a_path_within_another_one_is_read_with_it() -> None:
     assert needs([part, whole, beside], [changed, whole, beside]).keys() == {"s3a://lake/silver/day=1/", "gold.a"}
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "no JSON",
+        "[]",
+        '[{"c": "CreateTableAsSelect", "a": {}, "o": []}]',
+        '[{"c": "CreateTableAsSelect", "a": {"query": ["r", 7]}, "o": []}]',
+        '[{"c": "AppendData", "a": {"table": 3, "query": ["r"]}, "o": []}]',
+        '[{"c": "MergeIntoTable", "a": {"targetTable": ["r", 0]}, "o": []}]',
+    ],
+)
+def test_a_plan_that_can_not_be_read_is_compared_by_its_text(shape: str) -> None:
+    one, other = (FileStep("a.sql", 1, text, "CreateTableAsSelect", shape, ("t",)) for text in "ab")
+
+    assert needs([one], [one]) == {}
+    assert needs([one], [other]) == {"t": "make"}
+
+
 def test_a_part_of_a_path_that_is_written_later_is_a_part_of_what_was_written_before() -> None:
     whole, reader = script("1", ("x",), "s3://lake/silver"), script("3", ("s3://lake/silver",), "gold.a")
     before, after = (script(code, ("y",), "s3://lake/silver/day=1") for code in "ab")
