@@ -47,7 +47,7 @@ from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.model.variables import VariableName, VariableWrite, variable_of, variable_writes
 from openlineage_pyspark.facets.sql_names import field_name, quoted_name
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
-from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, called_codes, known_type
+from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, called_codes, called_models, known_type
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Paths, Sources, Trace
 from openlineage_pyspark.facets.trace.texts import readable_names, whole_text
@@ -119,6 +119,7 @@ class PlanLineage:
             generates its rows, or has no new data in this micro-batch.
         variables: the variables of SQL that it sets, declares or drops, with what they now hold.
         fields: whether fields of stored structs are sources of their own.
+        models: the classes of the models of Spark ML whose code it calls.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -137,6 +138,7 @@ class PlanLineage:
     streamed: tuple[tuple[Identifier, ...], ...] = ()
     variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
     fields: bool = False
+    models: frozenset[str] = frozenset()
 
 
 @attrs.frozen
@@ -425,6 +427,7 @@ class _Analysis:
             streamed=self._streamed(streamed) if streamed is not None else (),
             variables={each.name: self._variable(each) for each in variables},
             fields=self._tells_fields,
+            models=called_models(plan),
         )
 
     def _remark_targets(self, sinks: Sequence[int], found: Sequence[Target]) -> bool:

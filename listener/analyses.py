@@ -24,7 +24,7 @@ from openlineage_pyspark.facets.trace.solve import ROWS
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnded, ExecutionStarted, QueryExecution
 from openlineage_pyspark.listener.runs.assemble import ExecutionAnalyzed, RecordStep
-from openlineage_pyspark.listener.runs.models import saved_model
+from openlineage_pyspark.listener.runs.models import LoadedModels, saved_model
 
 _MOST_REMEMBERED = 50_000
 _MOST_TABLES = 2_000
@@ -93,6 +93,8 @@ class Analyses:
         # Only for executions that have not ended.
         self._open: dict[int, PlanLineage] = {}
         self._models: set[int] = set()
+        self._loads: dict[int, tuple[str, ...]] = {}
+        self._loaded = LoadedModels()
         self._datasets: dict[int, tuple[Dataset, ...]] = {}
         self._sources: dict[int, Any] = {}
         self._rows: dict[int, Any] = {}
@@ -119,20 +121,28 @@ class Analyses:
         if isinstance(step, ExecutionEnded):
             done = self._open.pop(step.id, None)
             self._models.discard(step.id)
+            self._loads.pop(step.id, None)
             if done is not None and step.failure is None:
                 self._learn(done)
         if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)):
             return None
         if isinstance(step, ExecutionStarted) and step.model:
             self._models.add(step.id)
+        if isinstance(step, ExecutionStarted) and step.loads:
+            self._loads[step.id] = step.loads
         found = None
         if wanted:
-            found = self._analysis(step.query)
-            found = self._open[step.id] = saved_model(found) if step.id in self._models else found
+            found = self._open[step.id] = self._with_models(step.id, self._analysis(step.query))
         outlives_plan = step.is_checkpoint if isinstance(step, ExecutionAnalyzed) else False
         if step.id in self._open and (outlives_plan or (found is not None and step.query.stream is not None)):
             self._remember(self._open[step.id])
         return found
+
+    def _with_models(self, execution: int, found: PlanLineage) -> PlanLineage:
+        """Return the lineage of an execution, in which models that are saved, loaded and applied are datasets."""
+        if execution in self._loads:
+            return self._loaded.load(found, self._loads[execution])
+        return saved_model(found) if execution in self._models else self._loaded.applied(found)
 
     def _analysis(self, query: QueryExecution) -> PlanLineage:
         why = query.fault or "see the log"

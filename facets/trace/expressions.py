@@ -474,7 +474,11 @@ UNREAD = {
     "UserDefinedGenerator": ("function",),
     "ExternalUserDefinedFunction": ("payload", "dataType"),
 }
-"""Simple name of an expression -> the arguments that the probe leaves out, because they are closures."""
+"""
+Simple name of an expression -> the arguments that the probe leaves out, because they are closures.
+
+Of the code of a model of Spark ML, the probe gives the class around it.
+"""
 
 MASKING = frozenset(
     [
@@ -567,6 +571,12 @@ def called_codes(plan: Plan) -> Counter[OpaqueCode]:
         elif (code := _code_of_class(name)) is not None:
             found[code] += count
     return found
+
+
+def called_models(plan: Plan) -> frozenset[str]:
+    """Return the classes of the models of Spark ML whose code the expressions of a plan call."""
+    found = (each.arguments.get("function") for each in plan.expressions if each.name == "ScalaUDF")
+    return frozenset(each for each in found if isinstance(each, str))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -246,8 +246,17 @@ final class Encoder {
     int arity = tree.productArity();
     for (int i = 0; i < arity; i++) {
       if (class_.reads(i)) value(node, tree.productElement(i), inPlan, 0);
-      else node.writeNull();
+      else code(tree.productElement(i));
     }
+  }
+
+  /** Writes the class of a model of Spark ML whose code an argument is; of other code nothing is written. */
+  private void code(Object code) throws IOException {
+    String name = code == null ? "" : code.getClass().getName();
+    int end = name.indexOf('$');
+    String around = end < 0 ? name : name.substring(0, end);
+    if (around.startsWith("org.apache.spark.ml.") && around.endsWith("Model")) node.writeString(around);
+    else node.writeNull();
   }
 
   /** Writes only values that can affect columns: a number may be an ordinal. */

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -17,6 +18,10 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 final class Executions {
   private static final Pattern NAME = Pattern.compile("\\w{1,100}");
   private static final Pattern ACTION = Pattern.compile("\\w{1,100} at .{1,4000}\\.py:\\d{1,9}");
+  // The reader of a model is a class within it.
+  private static final Pattern MODEL_READER =
+      Pattern.compile("(org\\.apache\\.spark\\.ml\\.[\\w.]{1,200})\\$\\w{1,100}Reader\\.load\\(");
+  private static final String ANY_MODEL = "org.apache.spark.ml.Model";
   private static final int MOST_FRAMES = 200;
   private final Vocabulary vocabulary;
   private final boolean reads;
@@ -45,8 +50,9 @@ final class Executions {
     record.writeNumberField("time", event.time());
     callSite(record, event);
     if (savesModel(event.details())) record.writeBooleanField("model", true);
+    boolean loads = loadedModel(record, event.details());
     // If there is no plan, the analysis may have failed: see `unresolved`.
-    if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, false, execution);
+    if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, loads, execution);
     if (execution != null) session(record, event, execution);
     return record.end();
   }
@@ -55,6 +61,29 @@ final class Executions {
   static boolean savesModel(String stack) {
     int writer = stack == null ? -1 : stack.indexOf("org.apache.spark.ml.util.MLWriter.save");
     return writer >= 0 || (stack != null && stack.indexOf("org.apache.spark.ml.util.DefaultParamsWriter") >= 0);
+  }
+
+  /**
+   * Writes the class of the model that Spark ML, in whose stack a read began, loads, and the classes above it. Returns
+   * whether it loads one.
+   */
+  private static boolean loadedModel(JsonText record, String stack) throws IOException {
+    Matcher frame = MODEL_READER.matcher(stack == null ? "" : stack);
+    if (!frame.find()) return false;
+    record.writeFieldName("loads");
+    record.writeStartArray();
+    try {
+      Class model = Class.forName(frame.group(1), false, SparkListenerSQLExecutionStart.class.getClassLoader());
+      for (; model != null && !model.getName().equals(ANY_MODEL); model = model.getSuperclass()) {
+        record.writeString(model.getName());
+      }
+    } catch (ClassNotFoundException unknown) {
+      record.writeString(frame.group(1));
+    } catch (LinkageError unknown) {
+      record.writeString(frame.group(1));
+    }
+    record.writeEndArray();
+    return true;
   }
 
   /** Writes the settings of the session: a fault in this costs them alone. */
@@ -192,9 +221,9 @@ final class Executions {
   }
 
   /** Writes what is known about an execution's plan: a fault in this costs the plan, never the record. */
-  private void plan(JsonText record, long id, boolean checkpoint, QueryExecution execution) throws IOException {
+  private void plan(JsonText record, long id, boolean outlives, QueryExecution execution) throws IOException {
     try {
-      describe(record, id, checkpoint, execution);
+      describe(record, id, outlives, execution);
     } catch (Throwable problem) {
       record.writeStringField("fault", Failures.brief(problem));
     }
@@ -210,7 +239,7 @@ final class Executions {
   }
 
   /** Writes the plan's fields. Each value is read before its field is begun, so a fault leaves the record intact. */
-  private void describe(JsonText record, long id, boolean checkpoint, QueryExecution execution) throws IOException {
+  private void describe(JsonText record, long id, boolean outlives, QueryExecution execution) throws IOException {
     Object analyzed = analyzed(execution);
     if (analyzed == null) {
       unresolved(record, execution);
@@ -228,10 +257,11 @@ final class Executions {
     statements.write(record, execution, commands);
     // Only the result of a command is fetched: the command itself was a separate execution.
     boolean fetch = !stream && commands && "ALL".equals(String.valueOf(execution.mode()));
-    // A plain read matters only if reads are asked for, or if its rows outlive the plan under the plan's exprIds.
+    // A plain read matters only if reads are asked for, or if what it reads outlives the plan: rows, under the plan's
+    // exprIds, or a model.
     boolean read = !stream && !commands && !reads;
     if (fetch || read) record.writeBooleanField("read", true);
-    if (fetch || (read && !checkpoint)) return;
+    if (fetch || (read && !outlives)) return;
     sent.put(Long.valueOf(id), Integer.valueOf(System.identityHashCode(plan)));
     long[] start = (long[]) begun.get(Long.valueOf(id));
     Object session = Reflection.call(execution, "sparkSession");

@@ -217,6 +217,7 @@ class ExecutionStarted:
         query: what is known about its query by then.
         call_site: the line of Python that runs it; None if it is not known.
         model: whether it is a part of saving a model of Spark ML.
+        loads: if it is a part of loading one, the class of the model and the classes above it.
         session: the settings of its session; None if they are not known.
     """
 
@@ -226,6 +227,7 @@ class ExecutionStarted:
     query: QueryExecution = QueryExecution()
     call_site: CallSite | None = None
     model: bool = False
+    loads: tuple[str, ...] = ()
     session: StatementSession | None = None
 
 
@@ -535,6 +537,10 @@ class _Members:
         found = self.sequence(name)
         return found if all(type(item) is int for item in found) else self._refuse(name, "a list of whole numbers")
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        found = self.sequence(name)
+        return tuple(found) if all(isinstance(item, str) for item in found) else self._refuse(name, "a list of texts")
+
     def inner(self, name: str) -> _Members:
         return _Members(self._raw.get(name), f"{self._what}: {name!r}")
 
@@ -562,7 +568,14 @@ class _Members:
 def _execution_started(raw: _Members) -> ExecutionStarted:
     site = call_site(raw.optional_text("site") or "")
     return ExecutionStarted(
-        raw.number("id"), raw.number("root"), raw.time(), _query(raw), site, raw.flag("model"), _session(raw)
+        raw.number("id"),
+        raw.number("root"),
+        raw.time(),
+        _query(raw),
+        site,
+        raw.flag("model"),
+        raw.texts("loads"),
+        _session(raw),
     )
 
 

@@ -1,12 +1,15 @@
 """
-Models that Spark ML saves: a model is one dataset, its folder, however many files and folders Spark makes in it.
+Models of Spark ML: a model is one dataset, its folder, however many files and folders Spark makes in it.
 
 Spark writes each stage of a pipeline on its own, as `stages/0_Tokenizer_.../metadata`, and each stage's data beside it.
+What a model's `transform` makes comes from the model, if this application has loaded it. A plan does not name its
+models: it has their code, whose class is that of the model, or one above it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import attrs
 from openlineage_pyspark.facets.datasets import naming
@@ -17,6 +20,9 @@ from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 _WITHIN = re.compile(r"/(?:stages/\d+_[^/]+|bestModel|subModels|estimator|evaluator|model_\d+)(?:/|$)")
 """The folders of the models that a model holds."""
 
+_MOST_LOADED = 1_000
+_MOST_NAMED = 5
+_ONE_OF = "a model of this class made rows, and several were loaded: any of {} may be the one"
 _REMARK = Gap("model", "the columns that the model was trained on are not known: Spark does not report them")
 
 
@@ -28,10 +34,62 @@ def saved_model(part: PlanLineage) -> PlanLineage:
     return attrs.evolve(part, outputs=outputs, gaps=(*part.gaps, _REMARK))
 
 
+class LoadedModels:
+    """The models that an application has loaded."""
+
+    def __init__(self) -> None:
+        """Start with no models."""
+        # Folder -> the classes of the models in it, and those above them.
+        self._classes: dict[Identifier, frozenset[str]] = {}
+
+    def load(self, part: PlanLineage, classes: Iterable[str]) -> PlanLineage:
+        """
+        Learn of a model.
+
+        Args:
+            part: the lineage of a read that is a part of loading it.
+            classes: the class of the model, and those above it.
+
+        Returns:
+            The lineage of the read: what it reads is the model.
+        """
+        folders = tuple(
+            dict.fromkeys(
+                Identifier(each.identifier.namespace, model_folder(each.identifier.name)) for each in part.inputs
+            )
+        )
+        for folder in folders:
+            self._classes[folder] = self._classes.pop(folder, frozenset()).union(classes)
+        while len(self._classes) > _MOST_LOADED:
+            del self._classes[next(iter(self._classes))]
+        return attrs.evolve(part, inputs=tuple(map(_model, folders)))
+
+    def applied(self, part: PlanLineage) -> PlanLineage:
+        """
+        Return the lineage of a plan with the loaded models whose code it calls among its inputs.
+
+        A model of a class that was not loaded was fitted in this application, and is in no file that is known.
+        """
+        found: dict[Identifier, None] = {}
+        gaps = []
+        for called in sorted(part.models):
+            folders = [folder for folder, classes in self._classes.items() if called in classes]
+            found.update(dict.fromkeys(folders))
+            if len(folders) > 1:
+                gaps.append(Gap(called, _ONE_OF.format(", ".join(folder.name for folder in folders[:_MOST_NAMED]))))
+        read = {dataset.identifier for dataset in part.inputs}
+        more = tuple(_model(folder) for folder in found if folder not in read)
+        return attrs.evolve(part, inputs=(*part.inputs, *more), gaps=(*part.gaps, *gaps)) if found else part
+
+
+def _model(folder: Identifier) -> Dataset:
+    return Dataset(folder, type="FILE")
+
+
 def _as_model(output: WrittenDataset) -> WrittenDataset:
     written = output.write.dataset.identifier
     folder = Identifier(written.namespace, model_folder(written.name))
-    write = attrs.evolve(output.write, dataset=Dataset(folder, type="FILE"), label=folder.path_label)
+    write = attrs.evolve(output.write, dataset=_model(folder), label=folder.path_label)
     return WrittenDataset(write, None)
 
 

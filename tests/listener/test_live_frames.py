@@ -65,6 +65,15 @@ def test_a_statement_with_several_inserts_is_one_run(frames: Any, begin: str) ->
     assert [Path(read["name"]).name for read in inserts[-1]["inputs"]] == ["through rdd"]
 
 
+def test_what_a_loaded_model_makes_comes_from_its_folder_too_and_nothing_else_does(frames: Any) -> None:
+    (model,) = writing(frames, "model")["outputs"]
+    read = {name: writing(frames, name)["inputs"] for name in ("indexed", "copied")}
+
+    assert [Path(each["name"]).name for each in read["indexed"]] == ["words", "model"]
+    assert (read["indexed"][1]["namespace"], read["indexed"][1]["name"]) == (model["namespace"], model["name"])
+    assert [Path(each["name"]).name for each in read["copied"]] == ["words"]
+
+
 def test_the_job_is_as_it_is_and_its_events_keep_the_rules(frames: Any, violations: Any) -> None:
     assert (frames.code, frames.stdout) == (0, "rows 2 2\nrows 4 4\n")
     assert violations(frames.events()) == []
@@ -117,7 +126,7 @@ def test_the_metastore_may_be_configured_in_hive_site(jobs: Any) -> None:
     assert json.loads(done.stdout) == {"hive-site.xml": "thrift://site:9083", "spark": "thrift://own:9083"}
 
 
-@pytest.mark.parametrize(("name", "line"), [("my table, 50%", 21), ("checkpoint", 29)])
+@pytest.mark.parametrize(("name", "line"), [("my table, 50%", 22), ("checkpoint", 30)])
 def test_a_write_tells_its_line_of_python_or_none(frames: Any, name: str, line: int) -> None:
     found = {json.dumps(site) for event in frames.queries() if (site := call_site(event, name)) is not None}
 
@@ -129,7 +138,7 @@ def test_a_long_write_tells_its_line_of_python(frames: Any) -> None:
     """It goes on until its START is told."""
     told = [site for event in frames.queries() if (site := call_site(event, "through rdd")) is not None]
 
-    assert told == [{"file": "frames.py", "line": 23, "function": "parquet"}] * 2
+    assert told == [{"file": "frames.py", "line": 24, "function": "parquet"}] * 2
 
 
 def call_site(event: dict, name: str) -> dict | None:

@@ -7,7 +7,7 @@ from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
-from openlineage_pyspark.listener.runs.models import saved_model
+from openlineage_pyspark.listener.runs.models import LoadedModels, saved_model
 
 REMARK = ("model", "the columns that the model was trained on are not known: Spark does not report them")
 
@@ -35,3 +35,52 @@ def test_each_part_of_a_model_is_the_model(part: str, model: str) -> None:
     assert (output.write.label, output.write.lifecycle) == (Identifier("s3://bucket", model).path_label, "CREATE")
     assert output.lineage is None
     assert [(gap.task, gap.message) for gap in found.gaps] == [REMARK]
+
+
+MODEL = "org.apache.spark.ml.classification.LogisticRegressionModel"
+ABOVE = "org.apache.spark.ml.classification.ProbabilisticClassificationModel"
+SCALER = "org.apache.spark.ml.feature.StandardScalerModel"
+INPUT = Dataset(Identifier("s3://bucket", "/in"))
+
+
+def read(path: str) -> PlanLineage:
+    return PlanLineage(inputs=(Dataset(Identifier("s3://bucket", path), file_format="parquet", type="FILE"),))
+
+
+def model(path: str) -> Dataset:
+    return Dataset(Identifier("s3://bucket", path), type="FILE")
+
+
+def test_what_is_read_of_a_model_that_is_loaded_is_the_model() -> None:
+    assert LoadedModels().load(read("/m/pipe/stages/1_LogisticRegression_9a/data"), [MODEL]) == PlanLineage(
+        inputs=(model("/m/pipe"),)
+    )
+
+
+def test_a_plan_that_calls_the_code_of_loaded_models_reads_each_of_them_once() -> None:
+    loaded = LoadedModels()
+    loaded.load(read("/m/pipe/stages/0_StandardScaler_24/data"), [SCALER])
+    loaded.load(read("/m/pipe/stages/1_LogisticRegression_9a/metadata"), [MODEL, ABOVE])
+    loaded.load(read("/m/other/data"), ["org.apache.spark.ml.clustering.KMeansModel"])
+
+    applied = loaded.applied(PlanLineage(inputs=(INPUT,), models=frozenset([ABOVE, SCALER])))
+    assert (applied.inputs, applied.gaps) == ((INPUT, model("/m/pipe")), ())
+
+
+def test_a_plan_of_a_model_that_was_not_loaded_and_one_without_a_model_stay_as_they_are() -> None:
+    loaded = LoadedModels()
+    loaded.load(read("/m/single/data"), [SCALER])
+
+    for plan in (PlanLineage(inputs=(INPUT,), models=frozenset([ABOVE])), PlanLineage(inputs=(INPUT,))):
+        assert loaded.applied(plan) is plan
+
+
+def test_of_several_loaded_models_of_one_class_each_is_read_and_the_event_says_that_one_made_the_rows() -> None:
+    loaded = LoadedModels()
+    loaded.load(read("/m/one/data"), [SCALER])
+    loaded.load(read("/m/two/data"), [SCALER])
+
+    applied = loaded.applied(PlanLineage(inputs=(INPUT,), models=frozenset([SCALER])))
+    remark = "a model of this class made rows, and several were loaded: any of /m/one, /m/two may be the one"
+    assert applied.inputs == (INPUT, model("/m/one"), model("/m/two"))
+    assert [(gap.task, gap.message) for gap in applied.gaps] == [(SCALER, remark)]

@@ -57,6 +57,10 @@ def end(**more: Any) -> ExecutionEnded:
     ("members", "record"),
     [
         ({"k": "start", "id": 3, "root": 1, "time": 1500}, ExecutionStarted(3, 1, TIME)),
+        (
+            {"k": "start", "id": 3, "root": 1, "time": 1500, "loads": ["a.M", "a.Above"]},
+            ExecutionStarted(3, 1, TIME, loads=("a.M", "a.Above")),
+        ),
         ({"k": "end", "id": 3, "time": 1500, "error": ERROR}, ExecutionEnded(3, TIME, failure=FAILURE)),
         (
             {"k": "stream", "event": "QueryStartedEvent", "run": "r", "id": "q", "time": 1500, "name": "n"},

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from pyspark.ml.feature import StringIndexer, StringIndexerModel
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 
@@ -42,3 +43,9 @@ into = "INSERT INTO low SELECT k WHERE k < 2 INSERT INTO high SELECT k WHERE k >
 spark.sql(f"FROM parquet.`through rdd` {into}")
 spark.sql(f"WITH q AS (SELECT k FROM parquet.`through rdd`) FROM q {into}")
 print("rows", spark.table("low").count(), spark.table("high").count())
+
+words = spark.createDataFrame([("a",), ("b",)], "word STRING")
+words.write.parquet("words")
+StringIndexer(inputCol="word", outputCol="index").fit(words).write().save("model")
+StringIndexerModel.load("model").transform(spark.read.parquet("words")).write.parquet("indexed")
+spark.read.parquet("words").write.parquet("copied")
