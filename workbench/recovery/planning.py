@@ -134,6 +134,7 @@ class _Planning:
         self._in_place = False
         self._expired: dict[int, str] = {}
         self._texts: dict[tuple[str, frozenset[int], tuple[tuple[int, str], ...]], Rewritten] = {}
+        self._views: dict[Unit, dict[int, str]] = {}
         self._newest_checks: dict[int, tuple[TableCheck, ...]] = {}
         # Whether something that is current holds bad data, or comes from what does.
         self._is_needed = False
@@ -422,6 +423,11 @@ class _Planning:
 
     def _views_of(self, unit: Unit) -> dict[int, str]:
         """Return the views that a statement reads -> their queries then, as far as events state them."""
+        if unit not in self._views:
+            self._views[unit] = self._read_views(unit)
+        return self._views[unit]
+
+    def _read_views(self, unit: Unit) -> dict[int, str]:
         found = {}
         for placed in self._flow.reads.get(unit, ()):
             sql = self._facts.run(self._flow.made(placed.key).run_id).sql if placed.key is not None else ""
