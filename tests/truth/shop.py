@@ -94,7 +94,7 @@ def _with_others(chance: random.Random, actions: list[Action], job: int, bad: in
     """Put in what others do: one run without the listener, and old versions that expire."""
     found = list(actions)
     # What somebody unknown wrote after the bad load is declined.
-    until = len(found) if chance.random() < 0.25 else bad
+    until = len(found) if chance.random() < 0.1 else bad
     unseen = chance.choice([place for place, each in enumerate(found[:until]) if each.kind in ("append", "count")])
     found[unseen] = attrs.evolve(found[unseen], seen=False)
     place = chance.randrange(len(found) // 3, len(found))
