@@ -438,11 +438,14 @@ def _parts(table: str, path: str) -> list[str]:
 
     Args:
         table: the name.
-        path: where the table is: its folder has the name of the table, also if that has a dot.
+        path: where the table is. If its folder has a dot, is named as the end of the name, and is in the folder of the
+            namespace, the table has that dot in its name.
     """
-    own = path.rstrip("/").rpartition("/")[2]
-    if "." in own and (table == own or table.endswith(f".{own}")):
-        return [*filter(None, table.removesuffix(own).rstrip(".").split(".")), own]
+    folder, _, own = path.rstrip("/").rpartition("/")
+    namespace = table.removesuffix(f".{own}")
+    above = folder.rpartition("/")[2]
+    if "." in own and namespace != table and above in (part := namespace.rpartition(".")[2], f"{part}.db"):
+        return [*namespace.split("."), own]
     return table.split(".") if table else []
 
 

@@ -1628,16 +1628,28 @@ def test_side_by_side_a_view_of_what_is_copied_is_not_sure(filled: Fill) -> None
     assert step.doubts == ("it reads db.raw through a view, and so not its copy",)
 
 
-def test_a_table_whose_folder_has_a_dot_has_one_in_its_name(filled: Fill) -> None:
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("/lake/db/a.b", "ice.db.`a.b`"),
+        ("/lake/db.db/a.b", "ice.db.`a.b`"),
+        ("/lake/a.b", "ice.db.a.b"),
+        ("/lake/db.a.b", "ice.db.a.b"),
+        ("/lake/db/a/b", "ice.db.a.b"),
+    ],
+)
+def test_a_table_whose_folder_is_in_that_of_its_namespace_and_has_a_dot_has_one_in_its_name(
+    filled: Fill, folder: str, name: str
+) -> None:
     """An event joins the parts of a name by dots, and quotes none."""
-    sql = "INSERT INTO ice.db.`a.b` SELECT * FROM ice.db.raw"
+    sql = f"INSERT INTO {name} SELECT * FROM ice.db.raw"
+    made = {**table("a.b", "21", parent="20"), "name": folder}
     events = [
         *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
-        *statement("make", 3, sql, (table("raw", "11"),), table("a.b", "21", parent="20")),
+        *statement("make", 3, sql, (table("raw", "11"),), made),
     ]
     found = filled(*events).recover("db.raw", version="11").result
 
-    assert code_of(found)[1] == "CALL ice.system.rollback_to_snapshot('db.`a.b`', 20)"
+    assert code_of(found)[1] == f"CALL ice.system.rollback_to_snapshot('{name.removeprefix('ice.')}', 20)"
     assert code_of(found)[-1] == sql
-    assert found.steps[-1].writes[0].parts == ("ice", "db", "a.b")
     assert found.steps[-1].doubts == ()
