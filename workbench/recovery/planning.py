@@ -48,6 +48,7 @@ RETAINED_BATCHES = 100
 _SUFFIX = "_s1"
 # For a statement that replaced some partitions: by default Spark empties the others too.
 _WHOLE_TABLE = ("spark.sql.sources.partitionOverwriteMode", "STATIC")
+_OF_WRITES = frozenset({"spark.sql.sources.partitionOverwriteMode", "spark.sql.storeAssignmentPolicy"})
 _OVERWRITING = re.compile(r"\bOVERWRITE\b", re.IGNORECASE)
 _PARTITIONS_ALONE = (("spark.sql.sources.partitionOverwriteMode", "dynamic"),)
 _SHOWN = 3
@@ -429,10 +430,12 @@ class _Planning:
 
     def _read_views(self, unit: Unit) -> dict[int, str]:
         found = {}
+        here = _settings_of_queries(self._facts.run(unit[0]))
         for placed in self._flow.reads.get(unit, ()):
-            sql = self._facts.run(self._flow.made(placed.key).run_id).sql if placed.key is not None else ""
-            if _VIEW.match(sql):
-                found[placed.read.dataset] = sql
+            maker = self._facts.run(self._flow.made(placed.key).run_id) if placed.key is not None else None
+            # A view keeps the settings under which it was created.
+            if maker is not None and _VIEW.match(maker.sql) and _settings_of_queries(maker) == here:
+                found[placed.read.dataset] = maker.sql
         if not found:
             return {}
         from openlineage_pyspark.workbench.recovery.rewriting import query_of_view
@@ -1407,6 +1410,13 @@ def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
         # The session that repeats it may have another one.
         told.setdefault(*_WHOLE_TABLE)
     return tuple(sorted(told.items()))
+
+
+def _settings_of_queries(run: RunFacts) -> dict[str, str] | None:
+    """Return the settings under which a run read, without those of writes; None if no event states them."""
+    if run.session is None:
+        return None
+    return {key: value for key, value in run.session.settings if key not in _OF_WRITES}
 
 
 def _doubts_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:
