@@ -28,13 +28,13 @@ from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
 from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
-from openlineage_pyspark.workbench.predict import cache
+from openlineage_pyspark.workbench.predict.answers import answers_of
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
 from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
-from openlineage_pyspark.workbench.predict.scripts import Given, answers_of, lineage_of_answers
+from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers
 from openlineage_pyspark.workbench.questions.diff import markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, table_schemas
 from openlineage_pyspark.workbench.report import QUERY
@@ -67,11 +67,12 @@ _SCHEMAS = 'a file of JSON with the columns of tables and paths, as in {"s3a://l
 _PY_FILES = "a folder, a zip or a module that scripts import; may be repeated"
 _ALLOW = "a module that reaches other systems, such as requests, and is loaded in scripts all the same; may be repeated"
 _ENV = "a variable of the environment that scripts see, or the name of one that is passed on; may be repeated"
+_PARAM = "a parameter of a notebook or a job, which its widgets give; may be repeated"
 _TIMEOUT = "how long a script may run; default: 120"
 _DDL = "a file or a folder of SQL that declares tables; may be repeated"
 _CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
 _STORE = "with --diff: where to look for what is downstream: a store or event files; by default what --catalog names"
-_CACHE = "keep Spark's results in this folder: the same texts, tables and versions need no Spark again"
+_CACHE = "keep Spark's results in this folder: only what changed, and what sees the change, needs Spark again"
 _FAIL_ON = f"""what makes the exit code 1, separated by commas; default: short, which is each statement whose lineage is
 not exact. Also: {", ".join(GATES[1:])}"""
 # How many statements are worth to say how far it is, and how often that is said.
@@ -91,6 +92,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--py-files", action="append", default=[], type=Path, metavar="PATH", help=_PY_FILES)
     parser.add_argument("--allow", action="append", default=[], metavar="MODULE", help=_ALLOW)
     parser.add_argument("--env", action="append", default=[], metavar="NAME[=VALUE]", help=_ENV)
+    parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=_PARAM)
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help=_TIMEOUT)
     parser.add_argument("--diff", metavar="BASE", help="show what changed since a revision of git, such as origin/main")
     parser.add_argument("--store", type=Path, metavar="STORE|EVENTS", help=_STORE)
@@ -168,6 +170,7 @@ def _lineage(
         tuple(options.allow),
         options.timeout,
         pairs(options.conf),
+        pairs(options.param),
     )
     return lineage_of_files(scripts, known, settings, of_sql, folder=folder)
 
@@ -249,17 +252,10 @@ def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
 def _answers(
     scripts: Sequence[Script], tables: Sequence[DeclaredTable], options: argparse.Namespace
 ) -> tuple[StatementAnswer, ...]:
-    """Return what Spark tells of scripts, from the cache if it is there."""
+    """Return what Spark tells of scripts, from the cache as far as it is there."""
     functions = tuple(name.strip() for names in options.functions for name in names.split(","))
     given = Given(tuple(tables), functions, pairs(options.conf), options.dialect)
-    if options.cache is None:
-        return answers_of(scripts, given, _Progress())
-    key = cache.key_of(scripts, given)
-    kept = cache.read_answers(options.cache, key)
-    if kept is None:
-        kept = answers_of(scripts, given, _Progress())
-        cache.keep_answers(options.cache, key, kept)
-    return kept
+    return answers_of(scripts, given, _Progress(), options.cache)
 
 
 class _Progress:
