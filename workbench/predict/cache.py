@@ -59,7 +59,8 @@ class KeptAnswer:
 
 def base_of(given: Given) -> str:
     """Return a hash of what all answers depend on: properties, the dialect, and the versions of the packages."""
-    parts = [_FORMAT, [_version(name) for name in _PACKAGES], dict(given.conf), given.dialect, time.tzname]
+    versions = [_version(name) for name in _PACKAGES]
+    parts = [_FORMAT, versions, dict(given.conf), given.dialect, time.tzname, given.shapes]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -231,6 +232,8 @@ def document_of_analyzed(analyzed: Analyzed) -> dict[str, Any]:
         "tables": {name: query.plan for name, query in analyzed.tables.items()},
         "text": analyzed.text,
         "fromText": [[list(parts), place] for parts, place in analyzed.from_text.items()],
+        "shape": analyzed.shape,
+        "targets": list(analyzed.targets),
     }
 
 
@@ -262,4 +265,6 @@ def analyzed_of_document(document: Mapping[str, Any]) -> Analyzed:
         {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
         {tuple(parts): place for parts, place in document["fromText"]},
         document["text"],
+        document["shape"],
+        tuple(document["targets"]),
     )
