@@ -61,6 +61,14 @@ def test_cells_of_a_notebook_that_are_no_sql_decide_about_all_that_follows() -> 
     assert needs(notebook(1, 1), notebook(2, 1)) == {"a": "make"}
 
 
+def test_a_script_that_is_made_again_says_how_it_is_compared() -> None:
+    found = rebuild_plan([FIRST, SECOND], [script("4", FIRST.reads, "s3://lake/silver"), SECOND])
+
+    assert {each.reason for each in found.made} == {
+        "it can't be proved to stay as it is: a script is compared by its code and by all that it reads"
+    }
+
+
 def test_what_a_script_may_read_is_everything_if_it_is_not_known() -> None:
     unsure = script("2", None, "gold.a")
 
