@@ -15,15 +15,17 @@ JOINED = Kind("INDIRECT", "JOIN")
 
 def state(*edges: tuple[str, str, Kind]) -> PlacedGraph:
     """Return a state of edges between columns, `table.column` each."""
-    places = {tuple(end.split(".")) for edge in edges for end in edge[:2]}
+    places = {_place(end) for edge in edges for end in edge[:2]}
     nodes = {table: DatasetNode("", table, table) for table, _ in places}
     ids = {place: column_id(nodes[place[0]].id, place[1]) for place in places}
     columns = [ColumnNode(nodes[table].id, column, "") for table, column in places]
-    made = [
-        Edge(ids[tuple(source.split("."))], ids[tuple(target.split("."))], (Path(kind),))
-        for source, target, kind in edges
-    ]
+    made = [Edge(ids[_place(source)], ids[_place(target)], (Path(kind),)) for source, target, kind in edges]
     return PlacedGraph(Graph((*nodes.values(), *columns), tuple(made)), {id_: place for place, id_ in ids.items()})
+
+
+def _place(end: str) -> tuple[str, str]:
+    table, _, column = end.partition(".")
+    return table, column
 
 
 SILVER = ("raw.mail", "silver.who", MASKED)
