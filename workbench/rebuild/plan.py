@@ -75,8 +75,8 @@ class RebuildPlan:
 
     @property
     def apart(self) -> int:
-        """Return how many tables nothing of the change leads to."""
-        return sum(not each.is_downstream for each in self.tables)
+        """Return how many tables need nothing because nothing of the change leads to them."""
+        return sum(each.action == "keep" and not each.is_downstream for each in self.tables)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -191,7 +191,9 @@ class _Comparison:
         changed = sorted(each for each in new.reads if self._is_changed(each))
         if self._is_written_differently(key):
             return "which rows it has may have changed, or their number"
-        return f"the rows of {', '.join(changed)} may be others" if changed else "its rows may be others"
+        if changed:
+            return f"the rows of {', '.join(changed)} may be others"
+        return "what holds for the session by then has changed: a setting, a function or a variable"
 
     def _is_changed(self, key: str) -> bool:
         old, new = self._old.tables.get(key), self._new.tables.get(key)

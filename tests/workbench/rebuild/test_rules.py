@@ -558,3 +558,16 @@ def test_each_table_has_its_reason_and_its_place(steps: Callable[..., tuple[File
         ("default.counted", "of default.t it reads only what stays as it is"),
     ]
     assert found.apart == 1
+
+
+def test_tables_that_a_changed_setting_alone_makes_again_say_so_and_are_not_counted_as_kept(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    base = "CREATE TABLE before AS SELECT id FROM orders; SET spark.sql.session.timeZone = UTC; "
+    base += "CREATE TABLE t AS SELECT id FROM orders"
+
+    found = rebuild_plan(steps(base), steps(base.replace("UTC", "CET")))
+
+    reason = "what holds for the session by then has changed: a setting, a function or a variable"
+    assert [(each.table, each.reason) for each in found.made] == [("default.t", reason)]
+    assert (found.kept, found.apart) == ((), 1)
