@@ -32,6 +32,7 @@ from openlineage_pyspark.workbench.predict.answers import answers_of
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
 from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Graph
-    from openlineage_pyspark.workbench.predict.dbt import Project
+    from openlineage_pyspark.workbench.predict.dbt import Exposure, Project
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
 
 _DESCRIPTION = """\
@@ -131,9 +132,10 @@ def run(options: argparse.Namespace) -> int:
         now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files, globs=options.glob)]
         base = None if options.diff is None else _base(options)
         now, base = _as_models(now, project), base and _as_models(base, project)
-        found = _lineage(now, known, options)
+        exposures = () if project is None else project.exposures
+        found = _with_exposures(_lineage(now, known, options), exposures)
         if base is not None:
-            return _diff(found, _lineage_at(base, known, options), options)
+            return _diff(found, _with_exposures(_lineage_at(base, known, options), exposures), options)
     except (LineageError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
@@ -144,6 +146,11 @@ def run(options: argparse.Namespace) -> int:
         if not found and options.format == "text":
             complain(f"no statement in {', '.join(map(str, options.files))} reads or writes a table")
     return _told(found, _gates(options))
+
+
+def _with_exposures(found: tuple[StatementLineage, ...], exposures: Sequence[Exposure]) -> tuple[StatementLineage, ...]:
+    """Return the lineage of statements with that of the exposures of dbt that read what they make."""
+    return (*found, *lineage_of_exposures(exposures, found))
 
 
 def _gates(options: argparse.Namespace) -> frozenset[str]:
