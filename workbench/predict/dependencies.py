@@ -177,7 +177,7 @@ class Dependencies:
         for text in tuple(texts):
             if any(mark in text for mark in _MARKS):
                 known = substituted(text, self._values.get, keeps=True)
-                texts += [known, placeheld(known), placeheld(text)]
+                texts += [known, *map(placeheld, dict.fromkeys((known, text)))]
         texts += [each for text in tuple(texts) if (each := as_spark(text)) != text]
         return list(dict.fromkeys(texts))
 
