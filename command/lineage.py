@@ -68,6 +68,7 @@ _SCHEMAS = 'a file of JSON with the columns of tables and paths, as in {"s3a://l
 _PY_FILES = "a folder, a zip or a module that scripts import; may be repeated"
 _ALLOW = "a module that reaches other systems, such as requests, and is loaded in scripts all the same; may be repeated"
 _ENV = "a variable of the environment that scripts see, or the name of one that is passed on; may be repeated"
+_PARAM = "a parameter of a notebook or a job, which its widgets give; may be repeated"
 _TIMEOUT = "how long a script may run; default: 120"
 _DDL = "a file or a folder of SQL that declares tables; may be repeated"
 _CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
@@ -92,6 +93,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--py-files", action="append", default=[], type=Path, metavar="PATH", help=_PY_FILES)
     parser.add_argument("--allow", action="append", default=[], metavar="MODULE", help=_ALLOW)
     parser.add_argument("--env", action="append", default=[], metavar="NAME[=VALUE]", help=_ENV)
+    parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=_PARAM)
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help=_TIMEOUT)
     parser.add_argument("--diff", metavar="BASE", help="show what changed since a revision of git, such as origin/main")
     parser.add_argument("--store", type=Path, metavar="STORE|EVENTS", help=_STORE)
@@ -175,6 +177,7 @@ def _lineage(
         tuple(options.allow),
         options.timeout,
         pairs(options.conf),
+        pairs(options.param),
     )
     return lineage_of_files(scripts, known, settings, of_sql, folder=folder)
 

@@ -15,6 +15,8 @@ from openlineage_pyspark.workbench.dryrun.places import DataPlace, place_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+PARSED = "texts"
+"""The format of rows that are parsed from texts which the script has, and not from files."""
 _SHORT = ("parquet", "csv", "json", "orc", "text", "xml", "avro")
 
 
@@ -120,15 +122,21 @@ class Reader(_Given):
         """Give a table over JDBC."""
         return self.format("jdbc").option("url", url).option("dbtable", table).load()
 
+    def _rows(self) -> Any:
+        """Give rows that are parsed from texts of an RDD or of a DataFrame."""
+        return self._load_place(DataPlace(PARSED, {}), self._schema, self)
+
     def __getattr__(self, name: str) -> Any:
         if name in _SHORT:
-            return lambda *paths: self.format(name).load(*(each for each in paths if _is_paths(each)))
+            return lambda *given: self._rows() if any(map(_is_rows, given)) else self.format(name).load(*given)
         return super().__getattr__(name)
 
 
-def _is_paths(value: Any) -> bool:
-    """Return whether a value is a path or a sequence of them, and not rows as texts."""
-    return isinstance(value, (str, list, tuple)) or hasattr(value, "apply")
+def _is_rows(value: Any) -> bool:
+    """Return whether a value is an RDD or a Dataset of the JVM, and no path."""
+    if isinstance(value, (str, list, tuple)) or not hasattr(value, "getClass"):
+        return False
+    return str(value.getClass().getName()).endswith(("RDD", "Dataset"))
 
 
 class Writer(_Given):

@@ -15,15 +15,17 @@ import threading
 import traceback
 import types
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from openlineage_pyspark.errors import LineageError
+from openlineage_pyspark.workbench.dryrun.databricks import Databricks
 from openlineage_pyspark.workbench.dryrun.effects import Effects
 from openlineage_pyspark.workbench.dryrun.environment import hide_environment
+from openlineage_pyspark.workbench.dryrun.glue import install_glue
 from openlineage_pyspark.workbench.dryrun.guard import AuditHook, RefusedError
 from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
-from openlineage_pyspark.workbench.dryrun.patched import Patches, names_of_notebook, own_session
+from openlineage_pyspark.workbench.dryrun.patched import Patches, own_session
 from openlineage_pyspark.workbench.dryrun.records import Spot
 from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET, ScriptRequest
 from openlineage_pyspark.workbench.dryrun.session import attached_session
@@ -73,8 +75,10 @@ def _run(stage: Stage) -> None:
     patches.world.plan(spark.range(0))
     patches.apply()
     install_lakes(patches)
+    if "awsglue" not in request.allowed:
+        install_glue(stage, patches.without_columns)
     _close_the_doors(stage, port, str(spark.sparkContext._temp_dir))
-    _perform(stage)
+    _perform(stage, spark)
     _wait_for_threads()
     stage.tell("end")
 
@@ -119,14 +123,13 @@ def _watch(stage: Stage, main_thread: int | None) -> None:
     leave(_SCRIPT_ENDED)
 
 
-def _perform(stage: Stage) -> None:
+def _perform(stage: Stage, spark: Any) -> None:
     """Run the script as `python script.py` does, and tell how it fails if it does."""
     request = stage.request
     module = types.ModuleType("__main__")
     vars(module).update({"__file__": request.path, "__builtins__": __builtins__})
     sys.modules["__main__"] = module
-    if request.cells:
-        vars(module).update(names_of_notebook())
+    Databricks(stage, vars(module)).install(spark)
     try:
         code = compile(request.source, request.path, "exec", dont_inherit=True)
         exec(code, vars(module))  # noqa: S102 (this is what the user asks for)

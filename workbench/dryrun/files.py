@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, lineage_of_script, tables_of_script
-from openlineage_pyspark.workbench.dryrun.notebooks import ENDING, script_of_notebook
+from openlineage_pyspark.workbench.dryrun.notebooks import (
+    ENDING,
+    runs_as_script,
+    script_of_notebook,
+    script_of_source,
+)
 from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
@@ -44,6 +49,7 @@ class ScriptSettings:
         allowed: the modules that are not replaced by stand-ins.
         seconds: how long each may run.
         conf: properties of Spark.
+        parameters: the values of the parameters of notebooks and jobs.
     """
 
     arguments: tuple[str, ...] = ()
@@ -52,6 +58,7 @@ class ScriptSettings:
     allowed: tuple[str, ...] = ()
     seconds: int = 120
     conf: Mapping[str, str] = attrs.field(factory=dict)
+    parameters: Mapping[str, str] = attrs.field(factory=dict)
 
 
 def is_python_script(path: Path) -> bool:
@@ -61,10 +68,15 @@ def is_python_script(path: Path) -> bool:
     if path.suffix.lower() != _PYTHON:
         return False
     try:
-        return not is_notebook(path.read_text(encoding="utf-8-sig"))
+        return not _is_of_sql(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError):
         # Whether it was one in another revision, its text there tells.
         return True
+
+
+def _is_of_sql(text: str) -> bool:
+    """Return whether a text is a notebook that has no other code than SQL, so that nothing runs."""
+    return is_notebook(text) and not runs_as_script(text)
 
 
 def lineage_of_files(
@@ -94,7 +106,7 @@ def lineage_of_files(
     told: dict[int, tuple[StatementLineage, ...]] = {}
     with ScriptRunner(settings.conf) as runner:
         for at, script in enumerate(scripts):
-            if not is_python_script(Path(script.name)) or is_notebook(script.text):
+            if not is_python_script(Path(script.name)) or _is_of_sql(script.text):
                 before.append(script)
                 continue
             ddl = tuple((each.name, each.text) for each in before)
@@ -129,6 +141,8 @@ def _request(
         if found is None:
             raise TextError(f"{script.name} is no notebook of Python", path=script.name)
         source, cells = found
+    elif is_notebook(source):
+        source = script_of_source(source)
     within = folder / os.path.relpath(path, here) if folder is not None else path
     return ScriptRequest(
         script.name,
@@ -147,6 +161,8 @@ def _request(
         settings.allowed,
         settings.seconds,
         cells=cells,
+        is_notebook=path.suffix.lower() == ENDING or is_notebook(script.text),
+        parameters=settings.parameters,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.patched import module_of, text_of_column
+from openlineage_pyspark.workbench.dryrun.modules import module_of
+from openlineage_pyspark.workbench.dryrun.patched import text_of_column
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable, in_backticks
 
 if TYPE_CHECKING:

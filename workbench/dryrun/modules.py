@@ -178,6 +178,13 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Do nothing more."""
 
 
+def module_of(name: str, **members: Any) -> types.ModuleType:
+    """Return a module of these members."""
+    module = types.ModuleType(name)
+    vars(module).update(members)
+    return module
+
+
 def guarded_imports(source: str) -> frozenset[str]:
     """Return the modules that a script imports in a `try`, so that it knows what to do without them."""
     try:

@@ -1,8 +1,8 @@
 """
-Notebooks of Jupyter as scripts: their cells of code, one after the other.
+Notebooks of Jupyter, and those that Databricks exports as source, as scripts: their cells, one after the other.
 
-Cells of SQL (`%%sql`, `%sql`) become calls of `spark.sql`. Other magics, and commands of the shell, are left out: they
-are no Python, and what they do is not done here.
+Cells of SQL (`%%sql`, `%sql`) become calls that ask the session, and `%run` one that runs the other notebook. Other
+magics, and commands of the shell, are left out: they are no Python, and what they do is not done here.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.predict.notebooks import is_notebook
+from openlineage_pyspark.workbench.predict.statements import statements_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ENDING = ".ipynb"
-"""How the names of such files end."""
+"""How the names of those of Jupyter end."""
+_BORDER = "# COMMAND ----------"
+_MAGIC = "# MAGIC"
 
 
 def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
@@ -40,7 +45,7 @@ def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
     for cell in cells:
         begins.append(len(lines) + 1)
         if cell.get("cell_type") == "code":
-            lines += _lines_of_cell(_source(cell.get("source")))
+            lines += _lines_of_cell(_source(cell.get("source")).splitlines())
     return "\n".join([*lines, ""]), tuple(begins)
 
 
@@ -54,36 +59,90 @@ def _source(source: Any) -> str:
     return "".join(map(str, source)) if isinstance(source, list) else str(source or "")
 
 
-def _lines_of_cell(source: str) -> Iterator[str]:
+def runs_as_script(text: str) -> bool:
+    """Return whether a notebook that Databricks has exported as source of Python has code beside its cells of SQL."""
+    return any(line.strip() and not line.lstrip().startswith("#") for line in text.split("\n"))
+
+
+def script_of_source(text: str) -> str:
+    """Return the script that such a notebook is: each line has its place, and cells of SQL are calls."""
+    lines: list[str] = []
+    cell: list[str] = []
+    for line in text.split("\n"):
+        if line.startswith(_BORDER):
+            lines += [*_lines_of_source(cell), line]
+            cell = []
+        else:
+            cell.append(line)
+    return "\n".join([*lines, *_lines_of_source(cell)])
+
+
+def runnable_of(text: str, ending: str) -> str | None:
+    """
+    Return the script that a file is, which another notebook runs.
+
+    Args:
+        text: the content of the file.
+        ending: how its name ends, with the dot.
+
+    Returns:
+        None if it is no Python.
+    """
+    if ending == ENDING:
+        found = script_of_notebook(text)
+        return None if found is None else found[0]
+    return script_of_source(text) if is_notebook(text) else text
+
+
+def _lines_of_source(lines: list[str]) -> Iterator[str]:
+    """Yield the lines of a cell of a notebook in source form."""
+    said = [line.removeprefix(_MAGIC).removeprefix(" ") if line.startswith(_MAGIC) else "" for line in lines]
+    if any(each.strip() for each in said):
+        yield from _lines_of_cell(said) if any(map(_is_taken, said)) else lines
+    else:
+        yield from lines
+
+
+def _is_taken(line: str) -> bool:
+    """Return whether a line of magic begins what is done here."""
+    return line.lstrip().lstrip("%").partition(" ")[0] in ("sql", "run", "python") and line.lstrip().startswith("%")
+
+
+def _lines_of_cell(lines: list[str]) -> Iterator[str]:
     """Yield the lines of a cell as Python: as many as it has."""
-    lines = source.splitlines()
     first = next((at for at, line in enumerate(lines) if line.strip()), None)
     if first is None:
         yield from lines
-    elif lines[first].startswith("%%"):
-        word, _, rest = lines[first][2:].partition(" ")
-        if word == "sql":
-            statement = "\n".join([*lines[:first], "" if rest.startswith("-") else rest, *lines[first + 1 :]])
-            yield from _asked(statement)
-        else:
-            yield from (f"# {line}" for line in lines)
+        return
+    begins = lines[first].lstrip()
+    word, _, rest = begins.lstrip("%").partition(" ")
+    is_whole = begins.startswith("%%") or (begins.startswith("%") and word in ("sql", "python"))
+    if is_whole and word == "python":
+        yield from (*lines[:first], rest, *lines[first + 1 :])
+    elif is_whole and word == "sql":
+        yield from _asked([*lines[:first], "" if rest.startswith("-") else rest, *lines[first + 1 :]])
+    elif begins.startswith("%%"):
+        yield from (f"# {line}" for line in lines)
     else:
-        for line in lines:
-            stripped = line.lstrip()
-            indent = line[: len(line) - len(stripped)]
-            if stripped.startswith("%sql "):
-                yield f"{indent}spark.sql({stripped[5:]!r})"
-            elif stripped.startswith(("%", "!")):
-                # A block may hold nothing else.
-                yield f"{indent}pass  # {stripped}"
-            else:
-                yield line
+        yield from map(_plain, lines)
 
 
-def _asked(statement: str) -> Iterator[str]:
-    """Yield a call of `spark.sql` on as many lines as the statement has."""
-    lines = statement.rstrip().rstrip(";").splitlines() or [""]
-    for at, line in enumerate(lines):
-        begin, end = "spark.sql(" if at == 0 else "", ")" if at == len(lines) - 1 else ""
-        text = line if at == len(lines) - 1 else f"{line}\n"
-        yield f"{begin}{text!r}{end}"
+def _plain(line: str) -> str:
+    """Return a line of Python: a magic is a call, or is left out."""
+    stripped = line.lstrip()
+    indent = line[: len(line) - len(stripped)]
+    if stripped.startswith("%run "):
+        return f"{indent}_run_notebook({stripped[5:].strip()!r})"
+    if stripped.startswith("%sql "):
+        return f"{indent}_sql_of_cell({stripped[5:]!r})"
+    # A block may hold nothing else.
+    return f"{indent}pass  # {stripped}" if stripped.startswith(("%", "!")) else line
+
+
+def _asked(lines: list[str]) -> Iterator[str]:
+    """Yield calls for the statements of a cell of SQL, each on the line on which it begins."""
+    calls = [""] * len(lines)
+    for each in statements_of("\n".join(lines), ""):
+        at = each.line - 1
+        calls[at] += f"{'; ' if calls[at] else ''}_sqldf = _sql_of_cell({each.text!r})"
+    yield from calls

@@ -6,13 +6,15 @@ import contextlib
 import importlib
 import sys
 import time
-import types
 from typing import TYPE_CHECKING, Any
 
 import pyspark
 from openlineage_pyspark.listener.probe.client import spark_errors
+from openlineage_pyspark.workbench.dryrun.models import has_models, install_models
 from openlineage_pyspark.workbench.dryrun.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.rdds import install_rdds, schema_of_names
 from openlineage_pyspark.workbench.dryrun.standins import count_of, plain_row, row_of
+from openlineage_pyspark.workbench.dryrun.statistics import install_statistics
 from openlineage_pyspark.workbench.dryrun.streams import FinishedQuery, NoQueries
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownRow, class_of_unknown
 from openlineage_pyspark.workbench.dryrun.values import texts_in, with_quoted_operators, with_values
@@ -29,6 +31,7 @@ from pyspark.sql.catalog import Catalog
 from pyspark.sql.group import GroupedData
 from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter, DataFrameWriterV2
 from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
+from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +42,7 @@ _NOTHING = ("cacheTable", "clearCache", "recoverPartitions", "refreshByPath", "r
 _JOINING = ("crossJoin", "exceptAll", "intersect", "intersectAll", "join", "subtract", "union", "unionAll",
             "unionByName")  # fmt: skip
 _SAME = ("cache", "checkpoint", "localCheckpoint", "persist", "unpersist")
+_NO_VALUE = object()
 _QUIET = ("explain", "foreach", "foreachPartition", "printSchema", "show")
 
 
@@ -71,6 +75,7 @@ class Patches:
         self._patch_writers()
         self._patch_actions()
         self._patch_catalog()
+        has_models(lambda: install_models(self._stage, self.without_columns))
         for owner, names in (
             (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
             (SparkContext, ("_jvm", "_jsc", "_gateway")),
@@ -99,6 +104,11 @@ class Patches:
     def _plan(self, frame: Any) -> str:
         return self.world_of(frame.sparkSession).plan(frame)
 
+    def without_columns(self, frame: Any) -> Any:
+        """Return a DataFrame of which the columns are not known, that is made of another one."""
+        known = Unknown.of(frame) or Unknown((self._plan(frame),))
+        return self._unknown(frame.sparkSession, known)
+
     def _frame_of(self, found: Any, spark: Any) -> Any:
         """Return a DataFrame of what a world gives."""
         return self._unknown(spark, found) if isinstance(found, Unknown) else self._frame(found, spark)
@@ -118,6 +128,7 @@ class Patches:
             if named:
                 formatter = sys.modules["pyspark.sql.session"].SQLStringFormatter(session)
                 text = formatter.format(text, **named)
+            text = world.whole_paths(text)
             if world.is_of_data(text):
                 return self._unknown(session, Unknown())
             if world.is_query(text):
@@ -130,11 +141,16 @@ class Patches:
         make = SparkSession.createDataFrame
 
         def create(session: Any, data: Any, schema: Any = None, *rest: Any, **named: Any) -> Any:
-            typed = isinstance(schema, str) or hasattr(schema, "fields")
-            if isinstance(data, RDD) and not typed:
-                said = "the columns of a DataFrame of an RDD without a schema are not known: give it one"
-                self._stage.problem("UNKNOWN_SCHEMA", said)
-                return self._unknown(session, Unknown())
+            if isinstance(data, RDD) and not (isinstance(schema, str) or hasattr(schema, "typeName")):
+                names = schema_of_names(schema)
+                if names is None:
+                    said = "the columns of a DataFrame of an RDD without a schema are not known: give it one"
+                    self._stage.problem("UNKNOWN_SCHEMA", said)
+                    read = self.world_of(session).plan(make(session, data, "value STRING"))
+                    return self._unknown(session, Unknown((read,)))
+                said = "the types of a DataFrame of an RDD are not known without a schema: each is taken to be a text"
+                self._stage.problem("STAND_IN", said)
+                schema = names
             plain = list(map(plain_row, data)) if isinstance(data, (list, tuple)) else data
             return make(session, plain, schema, *rest, **named)
 
@@ -157,43 +173,14 @@ class Patches:
         SparkContext.__new__ = lambda *_, **__: context
         SparkContext.__init__ = lambda *_, **__: None
         SparkContext.stop = SparkContext.__exit__ = lambda *_: None
-        for name in ("addArchive", "addFile", "addJar", "setCheckpointDir", "setLogLevel", "cancelAllJobs"):
-            setattr(SparkContext, name, lambda *_, **__: None)
         SparkContext.addPyFile = lambda _, path: sys.path.insert(1, str(path))
+        make = SparkSession.createDataFrame
 
-        def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
-            def action(*_: Any, **__: Any) -> Any:
-                said = f"{name}() of an RDD gives no rows here: what is made of them is not known"
-                self._stage.problem("STAND_IN", said)
-                return value()
+        def write(rdd: Any, path: str) -> None:
+            frame = self._unknown(self._spark, Unknown((self.world.plan(make(self._spark, rdd, "value STRING")),)))
+            frame.write.text(path)
 
-            return action
-
-        for name in (
-            "collect",
-            "take",
-            "takeOrdered",
-            "takeSample",
-            "top",
-            "collectAsMap",
-            "countByKey",
-            "countByValue",
-        ):
-            setattr(RDD, name, told(name, list if name[:5] in ("colle", "take", "takeO", "takeS", "top") else dict))
-        for name in ("first", "reduce", "fold", "aggregate", "max", "min", "sum", "mean"):
-            setattr(RDD, name, told(name, lambda: None))
-        RDD.count = lambda _: count_of(lambda: self._decides("the count() of an RDD"))
-        RDD.isEmpty = lambda _: self._is_empty("isEmpty() of an RDD")
-        for name in ("foreach", "foreachPartition", "saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile"):
-            setattr(RDD, name, told(name, lambda: None))
-
-    def _decides(self, what: str, taken: str = "1") -> None:
-        said = f"something is decided by {what}, which is taken to be {taken}: a run may do something else"
-        self._stage.problem("DECISION", said)
-
-    def _is_empty(self, what: str) -> bool:
-        self._decides(what, taken="false")
-        return False
+        install_rdds(self._stage, write)
 
     def _patch_readers(self) -> None:
         def begin(streamed: bool) -> Callable[[Any, Any], None]:  # noqa: FBT001 (of this loop)
@@ -242,11 +229,12 @@ class Patches:
         for name in _QUIET:
             setattr(frame, name, lambda *_, **__: None)
         frame.count = self._count
-        frame.isEmpty = lambda _: self._is_empty("isEmpty()")
+        frame.isEmpty = lambda _: self._stage.is_empty("isEmpty()")
         for name in ("first", "head", "take", "tail", "collect", "toLocalIterator", "toPandas", "toArrow"):
             setattr(frame, name, self._action(name))
         for name in _JOINING:
             setattr(frame, name, self._joining(name, getattr(frame, name)))
+        install_statistics(frame, self._stage)
         pivot = GroupedData.pivot
 
         def known_pivot(grouped: Any, column: str, values: Any = None) -> Any:
@@ -274,7 +262,7 @@ class Patches:
 
     @property
     def _count(self) -> Callable[..., Any]:
-        return lambda *_: count_of(lambda: self._decides("count()"))
+        return lambda *_: count_of(lambda: self._stage.decides("count()"))
 
     def _action(self, name: str) -> Callable[..., Any]:
         def action(frame: Any, *arguments: Any, **named: Any) -> Any:
@@ -320,6 +308,8 @@ class Patches:
             "isEmpty": lambda _: False,
             "columns": property(lambda _: []),
             "dtypes": property(lambda _: []),
+            "schema": property(lambda _: StructType([])),
+            "isStreaming": property(lambda _: False),
             "sparkSession": property(lambda self_: vars(self_)["_session"]),
             "transform": lambda self_, call, *rest, **named: call(self_, *rest, **named),
             "write": property(DataFrameWriter),
@@ -338,7 +328,7 @@ class Patches:
             whole = f"{database}.{name}" if database else name
             world = self.world_of(catalog._sparkSession)
             known = world.declared(whole) is not None
-            self._decides(f"whether the table {whole} exists", taken=str(known).lower())
+            self._stage.decides(f"whether the table {whole} exists", taken=str(known).lower())
             return known
 
         def use(catalog: Any, name: str) -> None:
@@ -388,12 +378,12 @@ class ScriptConf:
             with contextlib.suppress(*spark_errors()):
                 self._conf.set(key, value)
 
-    def get(self, key: str, *default: Any) -> Any:
+    def get(self, key: str, default: Any = _NO_VALUE) -> Any:
         """Return a property; a stand-in for one that only the real application has."""
         if key in self._given:
             return self._given[key]
         try:
-            return self._conf.get(key, *default)
+            return self._conf.get(key) if default is _NO_VALUE else self._conf.get(key, default)
         except spark_errors():
             said = f"the property {key} is not set here: its value is taken to be {{{key}}}"
             self._stage.problem("STAND_IN", said)
@@ -433,13 +423,6 @@ def _writer_to(frame: Any, name: str) -> Any:
     return DataFrameWriterV2(frame, name)
 
 
-def names_of_notebook() -> dict[str, Any]:
-    """Return what notebooks have without an import: the session, and what shows something."""
-    spark = SparkSession.builder.getOrCreate()
-    silent = dict.fromkeys(("display", "displayHTML"), lambda *_, **__: None)
-    return {"spark": spark, "sc": spark.sparkContext, "dbutils": StandIn("dbutils"), **silent}
-
-
 def text_of_column(column: Any) -> str:
     """Return the SQL of a column, as it may stand in a statement."""
     if not isinstance(column, Column):
@@ -448,10 +431,3 @@ def text_of_column(column: Any) -> str:
     if pyspark.__version__.startswith("3."):
         return str(java.expr().sql())
     return with_quoted_operators(str(java.node().sql()))
-
-
-def module_of(name: str, **members: Any) -> types.ModuleType:
-    """Return a module of these members."""
-    module = types.ModuleType(name)
-    vars(module).update(members)
-    return module

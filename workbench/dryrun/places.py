@@ -16,6 +16,7 @@ from openlineage_pyspark.facets.datasets.sql_tables import is_name
 from openlineage_pyspark.facets.datasets.tables import at_location
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,8 +101,13 @@ def place_of(
         format_.lower(), {name: value for name, value in lower.items() if name in _KEPT and name != "path"}, given
     )
     if found.short in (*_LAKES, *_FILES) and found.table is None:
-        given = tuple(each if is_absolute(each) else os.path.join(folder, each) for each in given)  # noqa: PTH118 (texts)
+        given = tuple(qualified(each, folder) for each in given)
     return attrs.evolve(found, paths=given, streamed=streamed)
+
+
+def qualified(path: str, folder: str) -> str:
+    """Return a path as an absolute one: a relative one is below the script's folder."""
+    return path if is_absolute(path) else os.path.join(folder, path)  # noqa: PTH118 (texts)
 
 
 def datasets_of(place: DataPlace, fields: tuple[Field, ...] = ()) -> tuple[Dataset, ...]:
@@ -119,6 +125,23 @@ def datasets_of(place: DataPlace, fields: tuple[Field, ...] = ()) -> tuple[Datas
         return tuple(found.values())
     where = {**options, **({"path": place.paths[0]} if place.paths else {})}
     return (placed(place.format, place.format, where, (), fields),)
+
+
+def with_whole_paths(text: str, folder: str) -> str:
+    """
+    Return a statement in which paths that stand for tables are absolute, such as the one of ``parquet.`data/orders` ``.
+
+    Args:
+        text: the statement.
+        folder: the folder in which the script runs.
+    """
+    every = list(tokens(text))
+    parts = [each.text for each in every]
+    for at in range(2, len(every)):
+        is_path = every[at].kind is TokenKind.NAME and parts[at - 1] == "." and "/" in parts[at]
+        if is_path and parts[at - 2].lower() in (*_LAKES, *_FILES):
+            parts[at] = f"`{qualified(parts[at][1:-1], folder)}`"
+    return "".join(parts)
 
 
 def topics_of(options: Mapping[str, str]) -> tuple[str, ...]:

@@ -40,7 +40,9 @@ class ScriptRequest:
         allowed: the modules that are not replaced by stand-ins.
         seconds: how long it may run.
         megabytes: how much memory it may take.
-        cells: the line on which each cell begins, of a notebook; empty for a script.
+        cells: the line on which each cell begins, of a notebook of Jupyter; empty for any other script.
+        is_notebook: whether it has what notebooks have without an import.
+        parameters: the values of the parameters of a notebook or a job, by their names.
     """
 
     name: str
@@ -60,6 +62,8 @@ class ScriptRequest:
     seconds: int = 120
     megabytes: int = 2048
     cells: tuple[int, ...] = ()
+    is_notebook: bool = False
+    parameters: Mapping[str, str] = attrs.field(factory=dict)
 
     def to_text(self) -> str:
         """Return it as JSON."""

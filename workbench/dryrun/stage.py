@@ -65,6 +65,16 @@ class Stage:
             self._told.add((at.file, at.line, code, message))
             self.tell("problem", **attrs.asdict(ProblemTold(at, code, message)))
 
+    def decides(self, what: str, taken: str = "1") -> None:
+        """Tell that the script decides something by what only data know."""
+        said = f"something is decided by {what}, which is taken to be {taken}: a run may do something else"
+        self.problem("DECISION", said)
+
+    def is_empty(self, what: str) -> bool:
+        """Return that there are rows, and tell that the script decides something by it."""
+        self.decides(what, taken="false")
+        return False
+
     def spot(self) -> Spot:
         """Return the line of the user's code that is at work: the innermost one that is in no library."""
         frame: FrameType | None = sys._getframe(1)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _UNKNOWN = "_openlineage_unknown"
 _ITSELF = frozenset({"cache", "persist", "unpersist", "checkpoint", "localCheckpoint"})
+_GROUPING = ("groupBy", "groupby", "rollup", "cube", "groupingSets")
+_OF_GROUPS = ("agg", "avg", "count", "max", "mean", "min", "sum", "apply", "applyInPandas", "applyInArrow",
+              "applyInPandasWithState", "transformWithState", "transformWithStateInPandas")  # fmt: skip
 
 
 @attrs.frozen
@@ -99,17 +102,25 @@ def class_of_unknown(
 
         return method
 
+    def grouped(frame: Any, *arguments: Any, **_: Any) -> Any:
+        # A group may be cogrouped with another one, of other datasets.
+        whole = taken(frame, arguments)
+        found = groups_class()
+        vars(found).update(vars(whole))
+        return found
+
     members: dict[str, Any] = {
         name: absorbing(name) for name in dir(frame_class) if not name.startswith("_") and name not in special
     }
-    for name in ("agg", "avg", "max", "mean", "min", "sum", "pivot", "applyInPandas", "apply", "cogroup"):
-        members.setdefault(name, absorbing(name))
     members.update(special)
+    members.update(dict.fromkeys(_GROUPING, grouped))
     members["__getitem__"] = lambda _, name: column(name if isinstance(name, str) else "*")
     members["__getattr__"] = lambda _, name: _column_or_none(name, column)
     members["__init__"] = lambda *_: None
     members["__repr__"] = lambda _: "DataFrame[?]"
     unknown_class = type("UnknownFrame", (frame_class,), members)
+    of_groups = {name: absorbing(name) for name in _OF_GROUPS}
+    groups_class: Any = type("UnknownGroups", (), {**of_groups, "pivot": grouped, "cogroup": grouped})
 
     def made(session: Any, known: Unknown) -> Any:
         frame = unknown_class()

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _OPERATORS = frozenset("<>=!+-*/%&|^~") | {"=>"}
+_IN_BRACES = re.compile(r"\$\{(?:getArgument\([\"'])?(\w+)(?:[\"']\))?\}")
 _OPERATOR_WORDS = frozenset({"and", "or", "not", "in"})
 
 
@@ -36,6 +41,20 @@ def with_values(text: str, given: Any) -> str:
         parts.append(literal_of(next(places, None)) if every[at] == "?" and not isinstance(given, dict) else every[at])
         at += 1
     return "".join(parts)
+
+
+def with_parameters(text: str, values: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """
+    Return which parameters a statement of a notebook takes by `:name`, and the statement with the others' values.
+
+    Args:
+        text: the statement; the value of a parameter may stand in it as `${name}`.
+        values: the parameters.
+    """
+    text = _IN_BRACES.sub(lambda found: values.get(found[1], found[0]), text)
+    every = list(tokens(text))
+    after = (each.text for at, each in enumerate(every) if at and every[at - 1].text == ":")
+    return {name: values[name] for name in after if name in values}, text
 
 
 def with_quoted_operators(text: str) -> str:

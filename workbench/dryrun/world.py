@@ -12,8 +12,8 @@ from openlineage_pyspark.errors import ProbeError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.listener.analyze import encoded_query
 from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of
-from openlineage_pyspark.workbench.dryrun.boundary import Reader, TableWriter, Writer
-from openlineage_pyspark.workbench.dryrun.places import datasets_of
+from openlineage_pyspark.workbench.dryrun.boundary import PARSED, Reader, TableWriter, Writer
+from openlineage_pyspark.workbench.dryrun.places import datasets_of, with_whole_paths
 from openlineage_pyspark.workbench.dryrun.records import WriteTold
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown
 from openlineage_pyspark.workbench.predict.cache import document_of_answer
@@ -21,6 +21,7 @@ from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, Declar
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed
 from openlineage_pyspark.workbench.predict.session import ScriptSession, compiled_classes, names_in
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.text import is_format_and_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +51,7 @@ _FIXED: dict[str, Columns] = {
     "socket": (("value", "STRING"),),
 }  # fmt: skip
 _MADE_UP = frozenset({"rate", "rate-micro-batch"})
+_PROVIDED_VIEW = "CreateTempViewUsing"
 _READS_NOTHING = ("Show", "Describe", "List")
 _STATEMENTS = frozenset({"InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"})
 
@@ -113,6 +115,10 @@ class World:
         typed = self._schema(place, schema, reader)
         if typed is None:
             return self._missing(place)
+        if place.format == PARSED:
+            said = "rows are parsed from texts of the script here: what these are made of is not known"
+            self.stage.problem("STAND_IN", said)
+            return self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), typed)
         if place.format in _MADE_UP:
             return self._jvm_frame("rate", place, typed)
         names = [each.identifier.name for each in datasets_of(place)]
@@ -273,15 +279,26 @@ class World:
 
     def query(self, ask: Callable[[], Any]) -> Any:
         """Return what a query gives, which `ask` asks Spark; `Unknown` if a table in it is not known."""
-        try:
-            return self.session.with_known(ask)
-        except analysis_errors() as problem:
-            refusal = refusal_of(problem)
-            if refusal.code != _UNKNOWN_TABLE:
-                raise
+        while True:
+            try:
+                return self.session.with_known(ask)
+            except analysis_errors() as problem:
+                refusal = refusal_of(problem)
+                if refusal.code != _UNKNOWN_TABLE:
+                    raise
             names = names_in(refusal.parameters.get("relationName", ""))
             view = self.unknown_views.get(names[-1].lower()) if names else None
-            return view if view is not None else self._missing_table(".".join(names))
+            if view is not None:
+                return view
+            if not is_format_and_path(names):
+                return self._missing_table(".".join(names))
+            place = self.reader(streamed=False).format(names[0]).place(names[1:])
+            if not self.know_path(place):
+                return self._missing(place)
+
+    def whole_paths(self, text: str) -> str:
+        """Return a statement in which the paths are absolute."""
+        return with_whole_paths(text, self.stage.request.folder)
 
     def is_of_data(self, text: str) -> bool:
         """Tell that parts of a statement are values of data, and return whether it can't be read for that."""
@@ -307,12 +324,37 @@ class World:
         spot = self.stage.spot()
         statement = ScriptStatement(text, spot.file, spot.line, 1)
         self.session.use_from_this_thread()
+        if self._viewed(text):
+            return self.spark._jsparkSession.emptyDataFrame()
         found = analyzed(self.session, statement)
         answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
         if found.query is not None or found.refusal is not None or found.missed is not None:
             self.stage.tell("sql", answer=document_of_answer(answer), hidden=list(hidden))
         self._tell_tables()
         return self._answer_of(text, found)
+
+    def _viewed(self, text: str) -> bool:
+        """Make a temporary view of a place, if that is what a statement does without naming columns."""
+        try:
+            parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        except analysis_errors():
+            return False
+        if str(parsed.nodeName()) != _PROVIDED_VIEW or parsed.userSpecifiedSchema().isDefined():
+            return False
+        reader = self.reader(streamed=False).format(str(parsed.provider()))
+        options = parsed.options().iterator()
+        while options.hasNext():
+            pair = options.next()
+            reader.option(str(pair._1()), str(pair._2()))
+        found, name = reader.load(), str(parsed.tableIdent().table())
+        self.unknown_views.pop(name.lower(), None)
+        if isinstance(found, Unknown):
+            self.unknown_views[name.lower()] = found
+        elif getattr(parsed, "global")():
+            found.createOrReplaceGlobalTempView(name)
+        else:
+            found.createOrReplaceTempView(name)
+        return True
 
     def _tell_tables(self) -> None:
         """Tell the tables that a statement has made, changed or dropped."""
@@ -328,12 +370,14 @@ class World:
                 pass
         return self.spark._jsparkSession.emptyDataFrame()
 
-    def know_path(self, place: DataPlace) -> None:
-        """Make a path known to statements of SQL, if its columns are known."""
-        columns = self.stage.columns_of(place, header=True, inferred=True)
+    def know_path(self, place: DataPlace) -> bool:
+        """Make a path known to statements of SQL, if its columns are known, and return whether it was not before."""
+        columns = _FIXED.get(place.short) or self.stage.columns_of(place, header=False, inferred=False)
         parts = (SPARK_CATALOG, place.short, place.paths[0])
-        if columns is not None and self.session.known(parts) is None:
-            self.session.declare(DeclaredTable(parts, columns))
+        if columns is None or self.session.known(parts) is not None:
+            return False
+        self.session.declare(DeclaredTable(parts, columns))
+        return True
 
     def declared(self, name: str) -> DeclaredTable | None:
         """Return a table that is known by its name as it is spelled."""

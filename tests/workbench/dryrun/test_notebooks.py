@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from openlineage_pyspark.workbench.dryrun.notebooks import cell_and_line, script_of_notebook
+from openlineage_pyspark.workbench.dryrun.notebooks import (
+    cell_and_line,
+    runs_as_script,
+    script_of_notebook,
+    script_of_source,
+)
+from openlineage_pyspark.workbench.dryrun.values import with_parameters
 
 
 def notebook(*cells: tuple[str, str], language: str = "python") -> str:
@@ -32,12 +38,12 @@ def test_the_cells_of_code_are_a_script_of_as_many_lines() -> None:
         "import a",
         "if a:",
         "    pass  # !ls",
-        "spark.sql('\\n'",
-        "'CREATE TABLE t AS\\n'",
-        "\"SELECT 'it''s' AS a\")",
+        "",
+        "_sqldf = _sql_of_cell(\"CREATE TABLE t AS\\nSELECT 'it''s' AS a\")",
+        "",
         "# %%bash",
         "# rm -rf /",
-        "spark.sql('SELECT 1')",
+        "_sqldf = _sql_of_cell('SELECT 1')",
     ]
     compile(source, "notebook", "exec")
     assert begins == (1, 1, 5, 5, 8, 10)
@@ -47,3 +53,66 @@ def test_the_cells_of_code_are_a_script_of_as_many_lines() -> None:
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"cells": 5}', notebook(("code", "1"), language="scala")])
 def test_what_is_no_notebook_of_python_is_none(text: str) -> None:
     assert script_of_notebook(text) is None
+
+
+SOURCE = """\
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # Title
+
+# COMMAND ----------
+
+day = dbutils.widgets.get("day")
+# MAGIC left as it is
+
+# COMMAND ----------
+
+# MAGIC %sql
+# MAGIC DROP TABLE a;
+# MAGIC
+# MAGIC INSERT INTO b SELECT 'x;y' AS c;
+# MAGIC INSERT INTO d VALUES (1)
+
+# COMMAND ----------
+
+# MAGIC %run ./shared $day="x"
+
+# COMMAND ----------
+
+# MAGIC %scala
+# MAGIC val a = 1
+
+# COMMAND ----------
+
+# MAGIC %python
+# MAGIC print(day)
+"""
+
+
+def test_a_notebook_in_source_form_is_a_script_with_each_line_in_its_place() -> None:
+    source = script_of_source(SOURCE)
+    lines = source.split("\n")
+    assert len(lines) == len(SOURCE.split("\n"))
+    assert {at: line for at, line in enumerate(lines, 1) if line and not line.startswith("#")} == {
+        7: 'day = dbutils.widgets.get("day")',
+        13: "_sqldf = _sql_of_cell('DROP TABLE a')",
+        15: "_sqldf = _sql_of_cell(\"INSERT INTO b SELECT 'x;y' AS c\")",
+        16: "_sqldf = _sql_of_cell('INSERT INTO d VALUES (1)')",
+        20: "_run_notebook('./shared $day=\"x\"')",
+        30: "print(day)",
+    }
+    compile(source, "notebook", "exec")
+
+
+def test_a_notebook_of_sql_alone_does_not_run() -> None:
+    assert runs_as_script(SOURCE)
+    assert not runs_as_script("# Databricks notebook source\n# MAGIC %sql\n# MAGIC SELECT 1\n\n# COMMAND ----------\n")
+
+
+def test_a_statement_of_a_notebook_takes_the_parameters_that_it_names() -> None:
+    values = {"day": "2024-01-01", "env": "dev"}
+    text = "SELECT a:b, '${day}', ':env' FROM ${env}.t WHERE day = :day AND x = ${other}"
+    assert with_parameters(text, values) == (
+        {"day": "2024-01-01"},
+        "SELECT a:b, '2024-01-01', ':env' FROM dev.t WHERE day = :day AND x = ${other}",
+    )

@@ -1,0 +1,316 @@
+"""
+Models of `pyspark.ml`: nothing is trained, and what a model adds to a DataFrame is known.
+
+Spark itself says which columns an estimator adds (`transformSchema`). A model that stands for a fitted one makes each
+of them of the columns that its parameters name. What a model has learned is not known, and each use of it is named.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.util
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.listener.probe.client import spark_errors
+from openlineage_pyspark.workbench.dryrun.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.places import place_of
+from openlineage_pyspark.workbench.dryrun.unknown import Unknown
+from py4j.protocol import Py4JError
+from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
+from pyspark.sql.types import DoubleType, StructField, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+    from openlineage_pyspark.workbench.dryrun.stage import Stage
+
+_MODELS = "pyspark.ml"
+_FEW = ("userCol", "itemCol"), ("itemsCol",), ("featuresCol",), ("inputCols",), ("inputCol",)
+_WORDS = ("labels", "vocabulary", "originalMax", "originalMin")
+_SOME_MEASURE = 1.0
+
+
+def has_models(loader: Callable[[], None]) -> None:
+    """
+    Have something done as soon as a script imports `pyspark.ml`, which takes a while that other scripts save.
+
+    Args:
+        loader: what is done then.
+    """
+    if _MODELS in sys.modules:
+        loader()
+    else:
+        sys.meta_path.insert(0, _AfterImport(loader))
+
+
+class _AfterImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `pyspark.ml` once, and calls something when it is loaded."""
+
+    def __init__(self, loader: Callable[[], None]) -> None:
+        self._then = loader
+        self._real: Any = None
+
+    def find_spec(self, fullname: str, _path: Any, _target: Any = None) -> ModuleSpec | None:
+        """Return what loads the module."""
+        if fullname != _MODELS:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None:
+            self._real, spec.loader = spec.loader, self
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        """Return the module as its own loader makes it."""
+        return self._real.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Load the module, and do what is done then."""
+        self._real.exec_module(module)
+        self._then()
+
+
+class Fitted:
+    """
+    What a model that stands for a fitted one does, whatever class it is of.
+
+    Args:
+        stage: is told of each use of what it has learned.
+        maker: the estimator; None for a model that is read from a file.
+        added: the columns that it adds; None if they are not known.
+    """
+
+    def __init__(self, stage: Stage, maker: Any, added: Sequence[StructField] | None) -> None:
+        self._stage = stage
+        self._maker = maker
+        self._added = added
+
+    def transform(self, dataset: Any, unknown: Callable[[Any], Any]) -> Any:
+        """Return a DataFrame with the columns that the model adds."""
+        if Unknown.of(dataset) is not None or self._added is None:
+            return unknown(dataset)
+        known = dataset.columns
+        for field in self._added:
+            sources = [each for each in self._sources(field.name, known) if each in dataset.columns]
+            dataset = dataset.withColumn(field.name, self._made(field, sources))
+        return dataset
+
+    def _made(self, field: StructField, sources: Sequence[str]) -> Any:
+        """Return the column that a model makes of others."""
+        columns = [F.col(f"`{each}`") for each in sources]
+        if type(self._maker).__name__ == "Imputer" and columns:
+            return F.when(columns[0].isNull(), F.lit(_SOME_MEASURE)).otherwise(columns[0]).cast(field.dataType)
+        return F.udf(_model, field.dataType)(*columns) if columns else F.lit(None).cast(field.dataType)
+
+    def _sources(self, name: str, known: Sequence[str]) -> Sequence[str]:
+        """Return the columns that a column of the model is made of."""
+        outputs, inputs = self._given("outputCols"), self._given("inputCols")
+        if outputs and inputs and name in outputs and len(outputs) == len(inputs):
+            return [inputs[list(outputs).index(name)]]
+        formula = self._given("formula")
+        if formula:
+            label, _, terms = str(formula).partition("~")
+            if name == self._given("labelCol"):
+                return [label.strip()]
+            return [each for each in known if each != label.strip() and ("." in terms or each in terms)]
+        for names in _FEW:
+            found = [self._given(each) for each in names]
+            if all(found):
+                return [column for each in found for column in ([each] if isinstance(each, str) else each)]
+        return known
+
+    def _given(self, param: str) -> Any:
+        maker = self._maker
+        return maker.getOrDefault(param) if maker.hasParam(param) and maker.isDefined(param) else None
+
+    def learned(self, name: str) -> Any:
+        """Return what a model has learned: a stand-in."""
+        self._stage.problem("STAND_IN", f"what a model has learned ({name}) is not known here: nothing is trained")
+        return [f"{{{name}}}"] if name in _WORDS else StandIn(name)
+
+
+def _model(*_: Any) -> None:
+    """Stand for what a model does: it is never called."""
+
+
+# Spark calls what its own models do by this name.
+_model.__name__ = "UDF"
+
+
+class _Writer:
+    """Tells that a model would be written."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def save(self, path: str) -> None:
+        """Tell the path."""
+        place = place_of("model", {}, (str(path),), self._stage.request.folder)
+        self._stage.problem("NOT_DONE", f"it writes a model to {place.paths[0]}, which is not done here")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: self
+
+
+def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
+    """
+    Have estimators train nothing, for the rest of the process.
+
+    Args:
+        stage: is told of what is not done.
+        unknown: makes a DataFrame without known columns of another one.
+    """
+    base, wrapper, util = (importlib.import_module(f"{_MODELS}.{each}") for each in ("base", "wrapper", "util"))
+    make = _class_of_fitted(base.Model, stage, unknown)
+    real = wrapper.JavaTransformer._transform
+
+    def fit(estimator: Any, dataset: Any) -> Any:
+        known = Unknown.of(dataset) is not None
+        return make(estimator, None if known else _added(estimator, dataset))
+
+    def transform(transformer: Any, dataset: Any) -> Any:
+        if Unknown.of(dataset) is not None:
+            return unknown(dataset)
+        try:
+            return real(transformer, dataset)
+        except (Py4JError, *spark_errors()):
+            # It asks the first row for what the schema does not say, such as the lengths of vectors.
+            return Fitted(stage, transformer, _added(transformer, dataset)).transform(dataset, unknown)
+
+    def read(_: type) -> Any:
+        return _Reader(lambda: make(None, None), stage)
+
+    wrapper.JavaEstimator._fit, wrapper.JavaTransformer._transform = fit, transform
+    each: Any
+    for each in _all_below(util.MLWritable):
+        if "write" in vars(each):
+            each.write = lambda _: _Writer(stage)
+    for each in _all_below(util.MLReadable):
+        if "read" in vars(each):
+            each.read = classmethod(read)
+    _install_searches(make)
+    _install_measures(stage)
+
+
+class _Reader:
+    """Reads no model: which columns it adds is not known."""
+
+    def __init__(self, make: Callable[[], Any], stage: Stage) -> None:
+        self._make = make
+        self._stage = stage
+
+    def load(self, path: str) -> Any:
+        """Give a model of which nothing is known."""
+        said = f"the model {path} is not read here: which columns it adds is not known"
+        self._stage.problem("UNKNOWN_SCHEMA", said)
+        return self._make()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: self
+
+
+def _all_below(base: type) -> Iterable[Any]:
+    """Yield a class and all that are made of it."""
+    yield base
+    below: list[type] = base.__subclasses__()
+    for each in below:
+        yield from _all_below(each)
+
+
+def _added(maker: Any, dataset: Any) -> list[StructField]:
+    """Return the columns that an estimator's model, or a transformer, adds to those of a DataFrame."""
+    maker._transfer_params_to_java()
+    after = maker._java_obj.transformSchema(dataset._jdf.schema())
+    fields = StructType.fromJson(json.loads(str(after.json()))).fields
+    known = set(dataset.columns)
+    return [each for each in fields if each.name not in known]
+
+
+def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return what makes models that stand for fitted ones."""
+
+    class FittedModel(model):  # type: ignore[misc]
+        """A model that nobody has trained."""
+
+        def __init__(self, maker: Any, added: Sequence[StructField] | None) -> None:
+            super().__init__()
+            self._fitted, self._maker = Fitted(stage, maker, added), maker
+
+        def _transform(self, dataset: Any) -> Any:
+            return self._fitted.transform(dataset, unknown)
+
+        def copy(self, _extra: Any = None) -> Any:
+            """Return itself."""
+            return self
+
+        def write(self) -> Any:
+            """Return what tells that it would be written."""
+            return _Writer(stage)
+
+        def save(self, path: str) -> None:
+            """Tell that it would be written."""
+            self.write().save(path)
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            maker = vars(self).get("_maker")
+            if name[:3] == "set":
+                return lambda *_: self
+            if maker is not None and (name[:3] == "get" or maker.hasParam(name)) and hasattr(maker, name):
+                return getattr(maker, name)
+            return vars(self)["_fitted"].learned(name)
+
+    return FittedModel
+
+
+def _install_searches(make: Callable[..., Any]) -> None:
+    """Have searches for the best parameters take the first model."""
+    tuning = importlib.import_module(f"{_MODELS}.tuning")
+    classification = importlib.import_module(f"{_MODELS}.classification")
+
+    def search(of: Any) -> Callable[[Any, Any], Any]:
+        def fit(self: Any, dataset: Any) -> Any:
+            best = self.getEstimator().fit(dataset)
+            return of(best, [_SOME_MEASURE for _ in self.getEstimatorParamMaps()])
+
+        return fit
+
+    def one_of_many(self: Any, _: Any) -> Any:
+        return make(self, [StructField(self.getPredictionCol(), DoubleType())])
+
+    tuning.CrossValidator._fit = search(tuning.CrossValidatorModel)
+    tuning.TrainValidationSplit._fit = search(tuning.TrainValidationSplitModel)
+    classification.OneVsRest._fit = one_of_many
+
+
+def _install_measures(stage: Stage) -> None:
+    """Have measures of models and of columns be stand-ins."""
+    evaluation, stat = (importlib.import_module(f"{_MODELS}.{each}") for each in ("evaluation", "stat"))
+
+    def evaluate(*_: Any) -> float:
+        said = f"evaluate() gives {_SOME_MEASURE} here: what is decided by it may be decided otherwise in a run"
+        stage.problem("STAND_IN", said)
+        return _SOME_MEASURE
+
+    def test(name: str) -> Any:
+        def tested(*_: Any, **__: Any) -> Any:
+            stage.problem("STAND_IN", f"{name} needs rows: what it gives is not known here")
+            return StandIn(name)
+
+        return staticmethod(tested)
+
+    evaluation.JavaEvaluator._evaluate = evaluate
+    for name, method in (("Correlation", "corr"), ("ChiSquareTest", "test"), ("KolmogorovSmirnovTest", "test"),
+                         ("ANOVATest", "test"), ("FValueTest", "test")):  # fmt: skip
+        if hasattr(stat, name):
+            setattr(getattr(stat, name), method, test(f"{name}.{method}"))

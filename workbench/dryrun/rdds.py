@@ -1,0 +1,77 @@
+"""RDDs of a script: they have no rows here, and what they are made of stays known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.dryrun.places import qualified
+from openlineage_pyspark.workbench.dryrun.standins import count_of
+from pyspark import SparkContext
+from pyspark.rdd import RDD, PipelinedRDD
+from pyspark.sql.types import StringType, StructField, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.workbench.dryrun.stage import Stage
+
+_OF_PATHS = ("binaryFiles", "binaryRecords", "pickleFile", "sequenceFile", "textFile", "wholeTextFiles")
+_NOT_DONE = ("addArchive", "addFile", "addJar", "cancelAllJobs", "setCheckpointDir", "setLogLevel")
+_LISTS = ("collect", "take", "takeOrdered", "takeSample", "top")
+_MAPS = ("collectAsMap", "countByKey", "countByValue")
+_SINGLE = ("aggregate", "first", "fold", "max", "mean", "min", "reduce", "sum", "treeAggregate", "treeReduce")
+_SAVES = ("saveAsPickleFile", "saveAsSequenceFile", "saveAsTextFile")
+_NOTHING = ("foreach", "foreachPartition")
+
+
+def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
+    """
+    Have actions on RDDs give no rows, and paths be those of the script's folder.
+
+    Args:
+        stage: is told of each action.
+        write: tells that an RDD would be written to a path.
+    """
+
+    def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
+        def action(*_: Any, **__: Any) -> Any:
+            said = f"{name}() of an RDD gives no rows here: what is made of them is not known"
+            stage.problem("STAND_IN", said)
+            return value()
+
+        return action
+
+    for name in _NOT_DONE:
+        setattr(SparkContext, name, lambda *_, **__: None)
+    for name in _OF_PATHS:
+        setattr(SparkContext, name, _of_path(getattr(SparkContext, name), stage))
+    for names, value in ((_LISTS, list), (_MAPS, dict), ((*_SINGLE, *_NOTHING), _nothing)):
+        for name in names:
+            setattr(RDD, name, told(name, value))
+    for name in _SAVES:
+        setattr(RDD, name, lambda rdd, path, *_, **__: write(rdd, str(path)))
+    RDD.count = lambda _: count_of(lambda: stage.decides("the count() of an RDD"))
+    RDD.isEmpty = lambda _: stage.is_empty("isEmpty() of an RDD")
+    # How many a file has is not known before it is opened.
+    RDD.getNumPartitions = PipelinedRDD.getNumPartitions = lambda _: 1
+
+
+def _nothing() -> None:
+    return None
+
+
+def _of_path(read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
+    """Return a reader of files whose paths are below the script's folder, as those of DataFrames are."""
+
+    def reading(context: Any, path: Any, *rest: Any, **named: Any) -> Any:
+        whole = ",".join(qualified(each, stage.request.folder) for each in str(path).split(","))
+        return read(context, whole, *rest, **named)
+
+    return reading
+
+
+def schema_of_names(names: Any) -> Any:
+    """Return the schema of an RDD of which only the names of columns are known; None if they are not known either."""
+    if not isinstance(names, (list, tuple)) or not names or not all(isinstance(each, str) for each in names):
+        return None
+    return StructType([StructField(each, StringType()) for each in names])

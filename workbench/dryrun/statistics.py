@@ -1,0 +1,71 @@
+"""Statistics of DataFrames and observed metrics: numbers that only data know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.dryrun.standins import count_of
+from pyspark.sql import Observation
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.dryrun.stage import Stage
+
+_SOME_NUMBER = 1.0
+
+
+class Metrics(dict[str, Any]):
+    """
+    What an observation gives: each metric that the script asks for is a number that only data know.
+
+    Args:
+        stage: is told of each decision by one.
+    """
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__()
+        self._stage = stage
+
+    def __missing__(self, name: str) -> Any:
+        return count_of(lambda: self._stage.decides(f"the metric {name}"))
+
+
+def install_statistics(frame: Any, stage: Stage) -> None:
+    """
+    Have statistics give stand-ins.
+
+    Args:
+        frame: PySpark's class of DataFrames.
+        stage: is told of each.
+    """
+
+    def told(name: str) -> None:
+        stage.problem("STAND_IN", f"{name}() gives {_SOME_NUMBER} here: what is made of its values is not known")
+
+    def quantiles(_: Any, column: Any, probabilities: Any, *__: Any) -> Any:
+        told("approxQuantile")
+        found = [_SOME_NUMBER for _ in probabilities]
+        return found if isinstance(column, str) else [list(found) for _ in column]
+
+    def number(name: str) -> Any:
+        def statistic(*_: Any, **__: Any) -> float:
+            told(name)
+            return _SOME_NUMBER
+
+        return statistic
+
+    def crosstab(self: Any, one: str, other: str) -> Any:
+        said = f"the columns of crosstab({one!r}, {other!r}) are values of the data: one stands for all of them"
+        stage.problem("PATTERN", said)
+        return self.sparkSession.createDataFrame([], f"`{one}_{other}` STRING, `{{{other}}}` BIGINT")
+
+    def files(_: Any) -> list[str]:
+        stage.problem("STAND_IN", "inputFiles() gives no files here: what is made of their names is not known")
+        return []
+
+    def metrics(_: Any) -> Metrics:
+        stage.problem("STAND_IN", "an observation gives a 1 for each metric here: what is made of them is not known")
+        return Metrics(stage)
+
+    frame.approxQuantile, frame.crosstab, frame.inputFiles = quantiles, crosstab, files
+    frame.corr, frame.cov = number("corr"), number("cov")
+    Observation.get = property(metrics)
