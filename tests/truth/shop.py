@@ -8,7 +8,7 @@ import attrs
 
 from truth.pipelines import Action, Pipeline, Table
 
-DAYS = 5
+DAYS = 4
 _KEYS, _PARTS = 6, 3
 _TABLES = (
     Table("raw0", appended=True),
@@ -46,7 +46,7 @@ def shop(seed: int, lake: str) -> Pipeline:
     actions = [each for day in days[:DAYS] for each in day]
     loads = [each for each in actions if each.target == _RAW]
     bad_load = chance.choice(loads[1:-1])
-    actions = _with_others(chance, actions, len(jobs))
+    actions = _with_others(chance, actions, len(jobs), actions.index(bad_load))
     bad = actions.index(bad_load)
     wrong = tuple((k, -900 - v, p) for k, v, p in bad_load.rows)
     return Pipeline(seed, _TABLES, tuple(actions), bad, wrong, tuple(days[DAYS]))
@@ -90,10 +90,12 @@ def _day(chance: random.Random, jobs: list[Action], day: int) -> list[Action]:
     return found
 
 
-def _with_others(chance: random.Random, actions: list[Action], job: int) -> list[Action]:
+def _with_others(chance: random.Random, actions: list[Action], job: int, bad: int) -> list[Action]:
     """Put in what others do: one run without the listener, and old versions that expire."""
     found = list(actions)
-    unseen = chance.choice([place for place, each in enumerate(found) if each.kind in ("append", "count")])
+    # What somebody unknown wrote after the bad load is declined.
+    until = len(found) if chance.random() < 0.1 else bad
+    unseen = chance.choice([place for place, each in enumerate(found[:until]) if each.kind in ("append", "count")])
     found[unseen] = attrs.evolve(found[unseen], seen=False)
     place = chance.randrange(len(found) // 3, len(found))
     return [*found[:place], Action(job, "expire", "sql", chance.choice(_TIDIED), seen=False), *found[place:]]

@@ -64,7 +64,7 @@ class KeptAnswer:
 def base_of(given: Given) -> str:
     """Return a hash of what all answers depend on: properties, the dialect, the packages, and this program itself."""
     versions = [_version(name) for name in _PACKAGES]
-    parts = [_FORMAT, versions, _program(), dict(given.conf), given.dialect, time.tzname]
+    parts = [_FORMAT, versions, _program(), dict(given.conf), given.dialect, time.tzname, given.shapes]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -246,6 +246,8 @@ def document_of_analyzed(analyzed: Analyzed) -> dict[str, Any]:
         "tables": {name: query.plan for name, query in analyzed.tables.items()},
         "text": analyzed.text,
         "fromText": [[list(parts), place] for parts, place in analyzed.from_text.items()],
+        "shape": analyzed.shape,
+        "targets": list(analyzed.targets),
     }
 
 
@@ -277,4 +279,6 @@ def analyzed_of_document(document: Mapping[str, Any]) -> Analyzed:
         {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
         {tuple(parts): place for parts, place in document["fromText"]},
         document["text"],
+        document["shape"],
+        tuple(document["targets"]),
     )

@@ -145,12 +145,14 @@ class Given:
         functions: the names of functions.
         conf: Spark properties, and the values of variables.
         dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
+        shapes: whether all that plans compute is wanted, to be compared.
     """
 
     tables: tuple[DeclaredTable, ...] = ()
     functions: tuple[str, ...] = ()
     conf: Mapping[str, str] = attrs.field(factory=dict)
     dialect: str = ""
+    shapes: bool = False
 
 
 def statements_in(scripts: Iterable[Script]) -> list[tuple[ScriptStatement, bool]]:
@@ -167,7 +169,7 @@ def session_of(given: Given) -> Iterator[ScriptSession]:
         LineageError: no such session starts.
     """
     with throw_away_session(given.conf) as spark:
-        session = ScriptSession(spark, DeclaredTables(given.tables))
+        session = ScriptSession(spark, DeclaredTables(given.tables), shapes=given.shapes)
         for name in given.functions:
             session.know_function(name)
         session.effects()

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.statements import Loop
 
 _JAVA = "DeclaredTables.java"
+_SHAPE_JAVA = "PlanShape.java"
+_SHAPE_CLASS = "openlineage.pyspark.PlanShape"
 _CLASS = "openlineage.pyspark.DeclaredTables"
 _JAVA_VERSION = 8
 _STDERR = 2
@@ -127,6 +129,19 @@ _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
 PIPELINE_TABLES = frozenset({"CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"})
 """The statements that make the tables of declarative pipelines; a flow is an INSERT into one."""
 _FLOW = "CreateFlowCommand"
+_TEMPORARY_VIEW = "CreateViewCommand"
+# Kinds of statements -> what gives the table that they are about.
+_NAMED_BY = {
+    **dict.fromkeys(("CreateTable", "ReplaceTable", "CreateTableAsSelect", "ReplaceTableAsSelect"), "name"),
+    **dict.fromkeys(("CreateView", "AlterViewAs", "DropTable", "DropView", "RenameTable"), "child"),
+    **dict.fromkeys(("CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"), "name"),
+    **dict.fromkeys(
+        """TruncateTable TruncatePartition AddColumns ReplaceColumns DropColumns RenameColumn AlterColumn AlterColumns
+        AddPartitions DropPartitions RenamePartitions SetTableProperties UnsetTableProperties SetTableLocation
+        InsertIntoStatement UpdateTable DeleteFromTable""".split(),
+        "table",
+    ),
+}
 _RENAMED = "RenameTable"
 _SET_VARIABLE = "SetVariable"
 # The words with which queries begin.
@@ -173,6 +188,10 @@ class Analyzed:
             -> the place of that statement.
         text: of a statement that Spark refuses, what was read in its place: with the values of variables, and without
             what only other engines have; empty if that is the statement itself.
+        shape: all of its analyzed plan that decides what it computes, as `PlanShape.java` writes it; empty if it was
+            not asked for.
+        targets: the whole names of the tables that it makes, drops or changes; likewise. Of a temporary view, its name
+            behind the word `temporary view`.
     """
 
     kind: str
@@ -184,6 +203,8 @@ class Analyzed:
     tables: Mapping[str, EncodedQuery] = attrs.field(factory=dict)
     from_text: Mapping[Parts, str] = attrs.field(factory=dict)
     text: str = ""
+    shape: str = ""
+    targets: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -235,10 +256,14 @@ class ScriptSession:
         spark: a session of its own, which `throw_away_session` makes.
         tables: the tables that are known. Those that statements make are added.
         is_first: whether no other session of the same Spark shares the tables.
+        shapes: whether all that plans compute is wanted, to be compared.
     """
 
-    def __init__(self, spark: Any, tables: DeclaredTables, *, is_first: bool = True) -> None:
+    def __init__(self, spark: Any, tables: DeclaredTables, *, is_first: bool = True, shapes: bool = False) -> None:
         self._spark = spark
+        self._shapes = shapes
+        self._shape = ""
+        self._named: tuple[str, ...] = ()
         self._tables = tables
         self._jvm = spark._jvm
         self._gateway = spark.sparkContext._gateway
@@ -301,13 +326,13 @@ class ScriptSession:
         catalog, database = self._current()
         kind, query, refusal = "", None, None
         given, text = text, self._substituted(text)
-        self._text = text
-        self._is_rewritten, self._missed = False, None
+        self._text, self._shape, self._named, self._is_rewritten, self._missed = text, "", (), False, None
         try:
             with as_probe_error():
                 text, parsed = self._parsed(text)
                 self._text = text
                 kind = str(parsed.nodeName())
+                self._named = self._targets(kind, parsed)
                 if in_script and kind == "CreateVariable":
                     text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
                 plan = self._analyzed(text, kind, parsed) if self._unset is None else None
@@ -315,6 +340,7 @@ class ScriptSession:
                     plan = self._with_values(plan)
                 # The names of tables are those of the script, whatever the machine's configuration makes of paths.
                 query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
+                self._shape = self._shape_of(plan)
                 if self._unset is None:
                     self._follow(text, kind, parsed, plan)
         except spark_errors() as problem:
@@ -334,9 +360,39 @@ class ScriptSession:
         finally:
             self._clean()
         refusal = self._without_value_of(kind, text) or refusal
-        missed = None if refusal is not None else self._missed
+        missed, shown = (None if refusal is not None else self._missed), (self._shape, self._named)
         read = text if refusal is not None and text != given else ""
-        return Analyzed(kind, query, refusal, missed, catalog, database, from_text=from_text, text=read)
+        return Analyzed(kind, query, refusal, missed, catalog, database, {}, from_text, read, *shown)
+
+    def _shape_of(self, plan: Any) -> str:
+        """Return all of a plan that decides what it computes; empty if it is not wanted."""
+        if plan is None or not self._shapes:
+            return ""
+        source = resources.files(__package__).joinpath(_SHAPE_JAVA).read_text(encoding="utf-8")
+        class_ = compiled_classes(self._gateway, _SHAPE_CLASS, source)
+        method = next(each for each in class_.getMethods() if each.getName() == "of")
+        return str(method.invoke(None, self._filled(self._jvm.java.lang.Object, [plan])))
+
+    def _targets(self, kind: str, parsed: Any) -> tuple[str, ...]:
+        """Return the whole names of the tables that a statement makes, drops or changes, as far as it names them."""
+        if not self._shapes:
+            return ()
+        if kind == _TEMPORARY_VIEW:
+            return (f"temporary view {parsed.name().table()}",)
+        if kind == _CACHES:
+            return (f"temporary view {parsed.tempViewName()}",)
+        getter = _NAMED_BY.get(kind)
+        if getter is None:
+            return ()
+        try:
+            with as_probe_error():
+                name = self._name_of(getattr(parsed, getter)())
+        except ProbeError:
+            # A table may be named by an expression, or a query stand in its place.
+            return ()
+        new = _texts(parsed.newName()) if kind == "RenameTable" else ()
+        renamed = ((*name[:-1], *new) if len(new) == 1 else self.whole(new),) if new else ()
+        return tuple(".".join(each) for each in (name, *renamed))
 
     def _with_plain_function(self, text: str, refusal: Refusal) -> str | None:
         """Return a statement that calls a function of a database by one name, if Spark does not know the function."""

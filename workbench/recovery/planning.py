@@ -48,6 +48,7 @@ RETAINED_BATCHES = 100
 _SUFFIX = "_s1"
 # For a statement that replaced some partitions: by default Spark empties the others too.
 _WHOLE_TABLE = ("spark.sql.sources.partitionOverwriteMode", "STATIC")
+_OF_WRITES = frozenset({"spark.sql.sources.partitionOverwriteMode", "spark.sql.storeAssignmentPolicy"})
 _OVERWRITING = re.compile(r"\bOVERWRITE\b", re.IGNORECASE)
 _PARTITIONS_ALONE = (("spark.sql.sources.partitionOverwriteMode", "dynamic"),)
 _SHOWN = 3
@@ -134,6 +135,7 @@ class _Planning:
         self._in_place = False
         self._expired: dict[int, str] = {}
         self._texts: dict[tuple[str, frozenset[int], tuple[tuple[int, str], ...]], Rewritten] = {}
+        self._views: dict[Unit, dict[int, str]] = {}
         self._newest_checks: dict[int, tuple[TableCheck, ...]] = {}
         # Whether something that is current holds bad data, or comes from what does.
         self._is_needed = False
@@ -422,11 +424,18 @@ class _Planning:
 
     def _views_of(self, unit: Unit) -> dict[int, str]:
         """Return the views that a statement reads -> their queries then, as far as events state them."""
+        if unit not in self._views:
+            self._views[unit] = self._read_views(unit)
+        return self._views[unit]
+
+    def _read_views(self, unit: Unit) -> dict[int, str]:
         found = {}
+        here = _settings_of_queries(self._facts.run(unit[0]))
         for placed in self._flow.reads.get(unit, ()):
-            sql = self._facts.run(self._flow.made(placed.key).run_id).sql if placed.key is not None else ""
-            if _VIEW.match(sql):
-                found[placed.read.dataset] = sql
+            maker = self._facts.run(self._flow.made(placed.key).run_id) if placed.key is not None else None
+            # A view keeps the settings under which it was created.
+            if maker is not None and _VIEW.match(maker.sql) and _settings_of_queries(maker) == here:
+                found[placed.read.dataset] = maker.sql
         if not found:
             return {}
         from openlineage_pyspark.workbench.recovery.rewriting import query_of_view
@@ -1401,6 +1410,13 @@ def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
         # The session that repeats it may have another one.
         told.setdefault(*_WHOLE_TABLE)
     return tuple(sorted(told.items()))
+
+
+def _settings_of_queries(run: RunFacts) -> dict[str, str] | None:
+    """Return the settings under which a run read, without those of writes; None if no event states them."""
+    if run.session is None:
+        return None
+    return {key: value for key, value in run.session.settings if key not in _OF_WRITES}
 
 
 def _doubts_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:

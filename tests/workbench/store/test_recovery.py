@@ -1532,11 +1532,13 @@ def test_a_statement_that_reads_other_rows_through_a_view_than_then_is_not_sure(
     assert step.doubts == ((doubt,) if later else ())
 
 
-def created(name: str, query: str, minute: float, source: dict[str, Any]) -> list[dict[str, Any]]:
+def created(
+    name: str, query: str, minute: float, source: dict[str, Any], *, verb: str = "CREATE OR REPLACE VIEW", **about: Any
+) -> list[dict[str, Any]]:
     """Return the events of a CREATE VIEW."""
     made = view(name)
     made["facets"]["lifecycleStateChange"] = {"lifecycleStateChange": "CREATE"}
-    return statement("view", minute, f"CREATE OR REPLACE VIEW db.{name} AS {query}", (source,), made)
+    return statement("view", minute, f"{verb} db.{name} AS {query}", (source,), made, **about)
 
 
 @pytest.mark.parametrize(
@@ -1548,6 +1550,9 @@ def created(name: str, query: str, minute: float, source: dict[str, Any]) -> lis
         ("SELECT v FROM rates", ""),
         ("SELECT v FROM ice.db.unknown", ""),
         ("WITH a AS (SELECT v FROM ice.db.rates) SELECT v FROM a", ""),
+        # The table may have had other columns then.
+        ("SELECT * FROM ice.db.rates", ""),
+        ("SELECT v FROM (SELECT r.* FROM ice.db.rates r)", ""),
     ],
 )
 def test_a_view_whose_query_is_known_is_read_as_it_was(filled: Fill, query: str, read: str) -> None:
@@ -1575,6 +1580,31 @@ def test_a_view_whose_query_is_known_is_read_as_it_was(filled: Fill, query: str,
     assert step.notes == (
         ("The query of the view db.rates_now is in its place, to read what it read.",) if read else ()
     )
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"verb": "CREATE VIEW IF NOT EXISTS"},
+        {"session": None},
+        {"session": {"settings": {"spark.sql.session.timeZone": "Asia/Tokyo"}}},
+    ],
+)
+def test_a_view_that_may_mean_something_else_is_not_read_by_its_query(filled: Fill, about: dict[str, Any]) -> None:
+    rates = [table("rates", "1"), table("rates", "2", parent="1")]
+    read = (table("raw", "11"), view("rates_now"), rates[0])
+    events = [
+        *statement("rate", 0, "INSERT INTO db.rates VALUES (1)", (), rates[0]),
+        *created("rates_now", "SELECT v FROM ice.db.rates", 1, rates[0], **about),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, THROUGH_A_VIEW, read, table("made", "21", parent="20")),
+        *statement("rate", 4, "INSERT INTO db.rates VALUES (2)", (), rates[1]),
+    ]
+
+    step = filled(*events).recover("db.raw", version="11").result.steps[-1]
+
+    assert step.code == (THROUGH_A_VIEW,)
+    assert step.doubts == ("it reads db.rates through a view, so what that holds then, and read version 1",)
 
 
 def test_side_by_side_the_query_of_a_view_reads_the_copy(filled: Fill) -> None:
@@ -1626,3 +1656,30 @@ def test_side_by_side_a_view_of_what_is_copied_is_not_sure(filled: Fill) -> None
 
     (step,) = (step for step in found.steps if step.action == "run")
     assert step.doubts == ("it reads db.raw through a view, and so not its copy",)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("/lake/db/a.b", "ice.db.`a.b`"),
+        ("/lake/db.db/a.b", "ice.db.`a.b`"),
+        ("/lake/a.b", "ice.db.a.b"),
+        ("/lake/db.a.b", "ice.db.a.b"),
+        ("/lake/db/a/b", "ice.db.a.b"),
+    ],
+)
+def test_a_table_whose_folder_is_in_that_of_its_namespace_and_has_a_dot_has_one_in_its_name(
+    filled: Fill, folder: str, name: str
+) -> None:
+    """An event joins the parts of a name by dots, and quotes none."""
+    sql = f"INSERT INTO {name} SELECT * FROM ice.db.raw"
+    made = {**table("a.b", "21", parent="20"), "name": folder}
+    events = [
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, sql, (table("raw", "11"),), made),
+    ]
+    found = filled(*events).recover("db.raw", version="11").result
+
+    assert code_of(found)[1] == f"CALL ice.system.rollback_to_snapshot('{name.removeprefix('ice.')}', 20)"
+    assert code_of(found)[-1] == sql
+    assert found.steps[-1].doubts == ()
