@@ -36,7 +36,7 @@ _FORMAT = 6
 _FILE = "answers.sqlite"
 _PACKAGES = ("openlineage-pyspark", "pyspark", "sqlglot")
 # Where what makes the answers is; a version may stay the same while these are developed.
-_SOURCES = ("facets", "listener", "workbench/predict")
+_SOURCES = tuple("facets listener workbench/predict".split())
 _ENDINGS = frozenset({".java", ".py"})
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, used REAL NOT NULL, document BLOB NOT NULL) WITHOUT ROWID;
