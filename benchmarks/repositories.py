@@ -12,41 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import shutil
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import NamedTuple
+
+from commands import called
 
 _GIT = ("git", "-c", "user.name=benchmark", "-c", "user.email=benchmark@example.org", "-c", "core.autocrlf=false")
 _ROW = "| {name} | {files} | {statements} | {exact} | {text} | {nothing} | {tracebacks} | {times} | {itself} |"
-
-
-class Called(NamedTuple):
-    """How a call of the command ended, and what it took."""
-
-    code: int
-    output: str
-    errors: str
-    seconds: float
-    processor: float
-
-
-def called(folder: Path, *options: str, seconds: float) -> Called:
-    """Call `lineage` in a folder on all that is there."""
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, "-Im", "openlineage_pyspark", "lineage", ".", *options]
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=seconds)
-        code, output, errors = done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode()
-    except subprocess.TimeoutExpired:
-        code, output, errors = -1, "", "it takes too long"
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Called(code, output, errors, time.perf_counter() - begin, processor)
 
 
 def repository(folder: Path, target: Path) -> None:
@@ -61,20 +35,25 @@ def row(folder: Path, options: list[str], seconds: float) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         copy, kept = Path(scratch) / folder.name, ("--cache", str(Path(scratch) / "kept"))
         repository(folder, copy)
-        cold = called(copy, *options, *kept, "--format", "json", seconds=seconds)
-        again = called(copy, *options, *kept, "--format", "json", seconds=seconds)
-        itself = called(copy, *options, "--diff", "HEAD", seconds=seconds)
+        cold = called(copy, "lineage", ".", *options, *kept, "--format", "json", seconds=seconds)
+        again = called(copy, "lineage", ".", *options, *kept, "--format", "json", seconds=seconds)
+        itself = called(copy, "lineage", ".", *options, "--diff", "HEAD", seconds=seconds)
     summary = json.loads(cold.output)["result"]["summary"] if cold.output else {}
-    same = "the same" if (cold.output, cold.errors) == (again.output, again.errors) else "OTHERS"
+    same = "the same" if (cold.output, _said(cold.errors)) == (again.output, _said(again.errors)) else "OTHERS"
     runs = (cold, again, itself)
     tracebacks = sum("Traceback" in each.errors or "this program fails" in each.errors for each in runs)
     return _ROW.format(
         name=folder.name,
         **{name: f"{summary.get(name, 0):,}" for name in ("files", "statements", "exact", "text", "nothing")},
         tracebacks=tracebacks,
-        times=" | ".join(f"{each.seconds:.0f} ({each.processor:.0f})" for each in runs),
+        times=" | ".join(str(each.took) for each in runs),
         itself=f"{itself.output.strip().splitlines()[0] if itself.output.strip() else itself.errors[-200:]} | {same}",
     )
+
+
+def _said(errors: str) -> list[str]:
+    """Return what the command says but for how far it is."""
+    return [line for line in errors.splitlines() if not line.endswith(" statements")]
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 from openlineage_pyspark.command.change import (
     FileState,
     annotations_of_change,
@@ -40,6 +41,7 @@ from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_
 from openlineage_pyspark.workbench.predict.answers import answers_of
 from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Graph
-    from openlineage_pyspark.workbench.predict.dbt import Project
+    from openlineage_pyspark.workbench.predict.dbt import Exposure, Project
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
 
 _DESCRIPTION = """\
@@ -146,9 +148,10 @@ def run(options: argparse.Namespace) -> int:
         now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files, globs=options.glob)]
         base = None if options.diff is None else _base(options)
         now, base = _as_models(now, project), base and _as_models(base, project)
-        state = _state(now, known, options)
+        exposures = () if project is None else project.exposures
+        state = _with_exposures(_state(now, known, options), exposures)
         if base is not None:
-            return _diff(state, _state_at(base, known, options), options)
+            return _diff(state, _with_exposures(_state_at(base, known, options), exposures), options)
     except (LineageError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
@@ -160,6 +163,11 @@ def run(options: argparse.Namespace) -> int:
         if not found and options.format == "text":
             complain(f"no statement in {', '.join(map(str, options.files))} reads or writes a table")
     return _told(found, _gates(options))
+
+
+def _with_exposures(state: FileState, exposures: Sequence[Exposure]) -> FileState:
+    """Return what files do with what the exposures of dbt read of it."""
+    return attrs.evolve(state, found=(*state.found, *lineage_of_exposures(exposures, state.found)))
 
 
 def _gates(options: argparse.Namespace) -> frozenset[str]:

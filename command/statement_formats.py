@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.outcome import Summary, reason_for, severity_of, summary_of, told_of
-from openlineage_pyspark.workbench.predict.text import TEXT
+from openlineage_pyspark.workbench.predict.text import TEXT, is_of_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ _MOST_PLACES = 10
 
 
 def _text(found: Sequence[StatementLineage]) -> str:
-    lines = summary_of(found).lines()
+    lines = [*summary_of(found).lines(), *(f"  {remark}" for remark in _remarks_on_types(found))]
     head = "".join(f"{line}\n" for line in lines)
     return "\n".join([*([head] if head else []), *_text_parts(found)])
 
@@ -46,11 +46,20 @@ def _text_parts(found: Iterable[StatementLineage]) -> Iterator[str]:
             yield "".join(f"{'  ' if at else ''}{printable(line)}\n" for at, line in enumerate(lines))
 
 
+def _remarks_on_types(found: Iterable[StatementLineage]) -> Iterator[str]:
+    """Yield that tables have columns whose types are not known: the first one, and how many more there are."""
+    gaps = (gap.message for each in found if each.lineage for gap in each.lineage.gaps if is_of_types(gap))
+    first, *others = dict.fromkeys(gaps) or [""]
+    noun = "table" if len(others) == 1 else "tables"
+    if first:
+        yield printable(f"{first}{f'; so it is with {len(others):,} more {noun}' if others else ''}")
+
+
 def _without_reason(lineage: Lineage) -> Lineage:
-    """Return a lineage without why it is taken from the text, which is said once for all statements."""
+    """Return a lineage without what is said once for all statements: why it is taken from the text, and about types."""
     first = lineage.gaps[:1]
     is_reason = bool(first) and first[0].task == TEXT and first[0].message.startswith("Spark can't analyze")
-    return attrs.evolve(lineage, gaps=lineage.gaps[1:]) if is_reason else lineage
+    return attrs.evolve(lineage, gaps=tuple(each for each in lineage.gaps[is_reason:] if not is_of_types(each)))
 
 
 def _json(found: Sequence[StatementLineage]) -> str:

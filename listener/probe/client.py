@@ -491,10 +491,10 @@ def refusal_in(parts: Sequence[str]) -> Refusal:
     Return what the JVM says of an exception of Spark.
 
     Args:
-        parts: whether it is SQL (empty if not), the class of the error, the message, the line and the column if they
-            are known, and the parameters, each after its name.
+        parts: whether it is SQL (empty if not), the class of the error, and the message; of what the analyzer says
+            also the line and the column if they are known, and the parameters, each after its name.
     """
-    is_sql, code, message, line, column, *parameters = parts
+    is_sql, code, message, line, column, *parameters = [*parts, "", ""] if len(parts) == 3 else parts
     named = dict(zip(parameters[::2], parameters[1::2], strict=True))
     at = int(line) if line else None, int(column) if column else None
     return Refusal(code, _message(message, code), named, at[0], at[1], bool(is_sql))

@@ -5,6 +5,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
@@ -96,7 +97,7 @@ public final class DeclaredTables {
     public static Object parsed(ParserInterface parser, String statement) {
         try {
             return parser.parsePlan(statement);
-        } catch (Exception problem) {
+        } catch (Throwable problem) {
             return refused(problem);
         }
     }
@@ -113,22 +114,22 @@ public final class DeclaredTables {
         }
     }
 
-    /** Gives why Spark refuses a statement: an exception costs Python many calls. Any other one goes on. */
+    /** Gives why Spark refuses a statement, or fails at it: an exception costs Python many calls. */
     private static String refused(Throwable problem) {
-        if (!(problem instanceof AnalysisException)) {
-            if (problem instanceof RuntimeException) {
-                throw (RuntimeException) problem;
-            }
-            if (problem instanceof Error) {
-                throw (Error) problem;
-            }
-            throw new IllegalStateException(problem);
-        }
-        AnalysisException refusal = (AnalysisException) problem;
         StringBuilder found = new StringBuilder("refused").append(SEPARATOR);
+        String code = problem instanceof SparkThrowable ? ((SparkThrowable) problem).getErrorClass() : "INTERNAL_ERROR";
+        String message = problem instanceof SparkThrowable ? problem.getMessage() : problem.toString();
         add(found, problem instanceof ParseException ? "" : "sql");
-        add(found, refusal.getErrorClass() == null ? "" : refusal.getErrorClass());
-        add(found, refusal.getMessage() == null ? "" : refusal.getMessage());
+        add(found, code == null ? "" : code);
+        add(found, message == null ? "" : message);
+        if (problem instanceof AnalysisException) {
+            addDetails(found, (AnalysisException) problem);
+        }
+        return found.toString();
+    }
+
+    /** Adds where an error is, and what it names. */
+    private static void addDetails(StringBuilder found, AnalysisException refusal) {
         add(found, refusal.line().isDefined() ? String.valueOf(refusal.line().get()) : "");
         add(found, refusal.startPosition().isDefined() ? String.valueOf(refusal.startPosition().get()) : "");
         Map parameters = refusal.getMessageParameters();
@@ -138,7 +139,6 @@ public final class DeclaredTables {
                 add(found, String.valueOf(((Map.Entry) each).getValue()));
             }
         }
-        return found.toString();
     }
 
     /** Adds a part to a text of several: no part has the character that ends it. */

@@ -7,6 +7,7 @@ can't be read counts as not there.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import sqlite3
@@ -14,6 +15,7 @@ import time
 import zlib
 from contextlib import contextmanager
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -27,13 +29,15 @@ from openlineage_pyspark.workbench.predict.statements import Loop, ScriptStateme
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from openlineage_pyspark.workbench.predict.scripts import Given
 
 _FORMAT = 6
 _FILE = "answers.sqlite"
 _PACKAGES = ("openlineage-pyspark", "pyspark", "sqlglot")
+# Where what makes the answers is; a version may stay the same while these are developed.
+_SOURCES = tuple("facets listener workbench/predict".split())
+_ENDINGS = frozenset({".java", ".py"})
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, used REAL NOT NULL, document BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS opaque (digest TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -58,9 +62,9 @@ class KeptAnswer:
 
 
 def base_of(given: Given) -> str:
-    """Return a hash of what all answers depend on: properties, the dialect, and the versions of the packages."""
+    """Return a hash of what all answers depend on: properties, the dialect, the packages, and this program itself."""
     versions = [_version(name) for name in _PACKAGES]
-    parts = [_FORMAT, versions, dict(given.conf), given.dialect, time.tzname, given.shapes]
+    parts = [_FORMAT, versions, _program(), dict(given.conf), given.dialect, time.tzname, given.shapes]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -69,6 +73,16 @@ def _version(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return ""
+
+
+@functools.cache
+def _program() -> str:
+    """Return a hash of the sources that make the answers."""
+    package = Path(__file__).parents[2]
+    found = hashlib.sha256()
+    for path in sorted(each for name in _SOURCES for each in (package / name).rglob("*") if each.suffix in _ENDINGS):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:32]
 
 
 class KeptAnswers:

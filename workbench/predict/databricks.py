@@ -260,6 +260,8 @@ def _without(pattern: re.Pattern[str], text: str) -> str:
 
 def _replaced(pattern: re.Pattern[str], text: str, by: Callable[[re.Match[str]], str]) -> str:
     """Return a text with what takes the place of each match that begins outside of strings and comments."""
+    if pattern.search(text) is None:
+        return text
     spans, at = [], 0
     for token in tokens(text):
         if token.kind in (TokenKind.STRING, TokenKind.COMMENT):

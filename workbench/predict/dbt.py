@@ -65,6 +65,31 @@ class Model:
 
 
 @attrs.frozen
+class Exposure:
+    """
+    What uses the tables of a project, such as a dashboard.
+
+    Args:
+        name: its name.
+        type: what it is, such as `dashboard`.
+        owner: who has it: a name, an address, or both.
+        file: the file that describes it.
+        reads: the names of the tables that it reads.
+    """
+
+    name: str
+    type: str
+    owner: str
+    file: str
+    reads: tuple[tuple[str, ...], ...]
+
+    @property
+    def label(self) -> str:
+        """Return what people call it."""
+        return f"{self.type} {self.name}{f' of {self.owner}' if self.owner else ''}"
+
+
+@attrs.frozen
 class Project:
     """
     What dbt says of a project.
@@ -72,10 +97,12 @@ class Project:
     Args:
         models: its models, those first that others read.
         tables: the sources, seeds and other tables whose columns are known.
+        exposures: what uses its tables.
     """
 
     models: tuple[Model, ...]
     tables: tuple[DeclaredTable, ...] = ()
+    exposures: tuple[Exposure, ...] = ()
 
 
 def read_project(manifest: Path) -> Project:
@@ -95,9 +122,11 @@ def read_project(manifest: Path) -> Project:
         described = _document(catalog) if catalog.is_file() else {}
         sources = [*dict(document.get("sources", {})).values(), *(each for each in nodes.values() if _is_seed(each))]
         tables = tuple(_tables(sources, described))
+        named = {each["unique_id"]: _parts(each) for each in (*nodes.values(), *sources) if "schema" in each}
+        exposures = tuple(_exposure(each, named) for each in dict(document.get("exposures") or {}).values())
     except (AttributeError, KeyError, TypeError) as problem:
         raise TextError(f"{manifest} is no manifest that is understood: {problem!r}", path=str(manifest)) from problem
-    return Project(models, tables)
+    return Project(models, tables, exposures)
 
 
 def scripts_of_models(scripts: Iterable[Script], project: Project) -> list[Script]:
@@ -212,6 +241,20 @@ def _model(node: Mapping[str, Any]) -> Model:
     reads = tuple(dict(node.get("depends_on") or {}).get("nodes") or ())
     compiled = node.get("compiled_code") or ""
     return Model(node["unique_id"], _parts(node), path, kind in _VIEWS, reads, compiled)
+
+
+def _exposure(node: Mapping[str, Any], named: Mapping[str, tuple[str, ...]]) -> Exposure:
+    owner = dict(node.get("owner") or {})
+    address = owner.get("email") or ""
+    name = owner.get("name") or ""
+    reads = dict(node.get("depends_on") or {}).get("nodes") or ()
+    return Exposure(
+        str(node["name"]),
+        str(node.get("type") or "exposure"),
+        f"{name} <{address}>" if name and address else str(name or address),
+        str(node.get("original_file_path") or "manifest.json"),
+        tuple(named[each] for each in reads if each in named),
+    )
 
 
 def _parts(node: Mapping[str, Any]) -> tuple[str, ...]:

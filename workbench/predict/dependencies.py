@@ -146,7 +146,8 @@ class Dependencies:
     def take(self, statement: ScriptStatement) -> Dependence:
         """Return what a statement can see and change, and have it changed for the next ones."""
         texts = self._texts_of(statement)
-        words = frozenset().union(*(_names_in(tokens(each)) for each in texts))
+        read = [_significant(each) for each in texts]
+        words = frozenset().union(*map(_names_in, read))
         # Which rows a loop has, and what is a variable in a script, depends on statements around it.
         sees_all = self._is_blind or statement.in_script or any(map(_COMPUTED_NAME.search, texts))
         if self._opaque and text_digest(statement) in self._opaque:
@@ -158,12 +159,12 @@ class Dependencies:
             seen = [[name, self._names[name]] for name in named], sorted(reads & self._catalogs)
         asked = [statement.text, statement.in_script, [attrs.astuple(each) for each in statement.loops]]
         key = _hash(self._base, asked, self._set, seen)
-        change = _change_of(texts, self._catalogs)
+        change = _change_of(texts, read, self._catalogs)
         if change.setting.startswith("="):
             self._values[change.setting[1:]] = change.value or ""
         change = _Change(None) if sees_all else change
         self._apply(change, key, words)
-        catalogs = change.catalogs | frozenset().union(*(_first_parts(each) for each in texts))
+        catalogs = change.catalogs | frozenset().union(*map(_first_parts, read))
         catalogs |= words if change.names is None else frozenset()
         self._catalogs |= catalogs
         self._history = _hash(self._history, key)
@@ -176,7 +177,7 @@ class Dependencies:
         for text in tuple(texts):
             if any(mark in text for mark in _MARKS):
                 known = substituted(text, self._values.get, keeps=True)
-                texts += [known, placeheld(known), placeheld(text)]
+                texts += [known, *map(placeheld, dict.fromkeys((known, text)))]
         texts += [each for text in tuple(texts) if (each := as_spark(text)) != text]
         return list(dict.fromkeys(texts))
 
@@ -235,12 +236,12 @@ def _parts_of(name: str) -> list[str]:
     return re.split(r"[.`]+", name) if "." in name else [name]
 
 
-def _first_parts(text: str) -> set[str]:
+def _first_parts(read: list[Token]) -> set[str]:
     """Return the first parts of names with three parts or more: they may be catalogs."""
     found: set[str] = set()
     parts: list[str] = []
     dot = False
-    for token in [*_significant(text), Token(TokenKind.SIGN, "")]:
+    for token in [*read, Token(TokenKind.SIGN, "")]:
         is_name = token.kind in (TokenKind.WORD, TokenKind.NAME, TokenKind.NUMBER)
         if token.text == "." and parts:
             dot = True
@@ -255,9 +256,9 @@ def _first_parts(text: str) -> set[str]:
     return found
 
 
-def _change_of(texts: list[str], catalogs: Collection[str]) -> _Change:
+def _change_of(texts: list[str], read: list[list[Token]], catalogs: Collection[str]) -> _Change:
     """Return what a statement can change, by the texts that Spark may read in its place."""
-    found = [_change_by(each, catalogs) for each in texts]
+    found = [_change_by(text, each, catalogs) for text, each in zip(texts, read, strict=True)]
     names: frozenset[str] | None = frozenset()
     for each in found:
         names = None if names is None or each.names is None else names | each.names
@@ -270,12 +271,11 @@ def _change_of(texts: list[str], catalogs: Collection[str]) -> _Change:
     return merged
 
 
-def _change_by(text: str, catalogs: Collection[str]) -> _Change:
-    found = _significant(text)
-    words = [each.text.upper() if each.kind is TokenKind.WORD else each.text for each in found]
-    first = words[0] if words else ""
-    if first in _CHANGES_NOTHING:
+def _change_by(text: str, found: list[Token], catalogs: Collection[str]) -> _Change:
+    if not found or found[0].text.upper() in _CHANGES_NOTHING:
         return _Change()
+    words = [each.text.upper() if each.kind is TokenKind.WORD else each.text for each in found]
+    first = words[0]
     if first in ("DECLARE", "SET") and (first == "DECLARE" or words[1:2] in (["VAR"], ["VARIABLE"])):
         names = (each for each in found if each.text.upper() not in _OF_VARIABLES)
         return _Change(_names_in(names), read_later=True)

@@ -34,6 +34,7 @@ from openlineage_pyspark.workbench.predict.session import (
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement, statements_of
 from openlineage_pyspark.workbench.predict.text import (
     TEXT,
+    gap_of_types,
     is_format_and_path,
     lineage_of_text,
     unknown_table,
@@ -454,9 +455,7 @@ def _unsure(lineage: Lineage, from_text: Mapping[Parts, str], views: Mapping[Ide
             said = f"what comes through the view {name} is taken from its text: Spark can't analyze it ({place})"
             yield Gap(TEXT, said)
         elif (parts[0], name) in read:
-            yield Gap(
-                TEXT, f"the types of the columns of {name} may be others: Spark can't analyze what makes it ({place})"
-            )
+            yield gap_of_types(name, place)
 
 
 def _problem(statement: ScriptStatement, refusal: Refusal) -> Problem:

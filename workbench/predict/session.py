@@ -764,7 +764,11 @@ class ScriptSession:
         if not name or not name[0] or name[0].lower() in self._databases:
             return False
         self._databases.add(name[0].lower())
-        self._spark.sql(f"CREATE DATABASE IF NOT EXISTS {SPARK_CATALOG}.{in_backticks(name[0])}")
+        try:
+            self._spark.sql(f"CREATE DATABASE IF NOT EXISTS {SPARK_CATALOG}.{in_backticks(name[0])}")
+        except analysis_errors():
+            # Its name is none that Spark takes, such as that of a parameter; its tables are found all the same.
+            return False
         return True
 
     def whole(self, names: Parts) -> Parts:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 TEXT = "the statement's text"
 """What a gap is about if the lineage was taken from the text."""
 
+_OF_TYPES = "the types of the columns of "
 _WAY = Way(certainty=Certainty.UNKNOWN)
 _CATALOG = "spark_catalog"
 _KINDS = {(kind.subtype, kind.masking): kind for kind in reversed(Kind)}
@@ -146,6 +147,22 @@ def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default")
         parts = (*(catalog, *dotted(database))[: 3 - len(parts)], *parts)
     # Spark's own catalog keeps names in lower case.
     return named_table(tuple(part.lower() for part in parts) if parts[0].lower() == _CATALOG else parts)
+
+
+def gap_of_types(name: str, place: str) -> Gap:
+    """
+    Return what is not sure of a table that was declared from the text of a statement.
+
+    Args:
+        name: the name of the table.
+        place: where the statement is that makes it.
+    """
+    return Gap(TEXT, f"{_OF_TYPES}{name} may be others: Spark can't analyze what makes it ({place})")
+
+
+def is_of_types(gap: Gap) -> bool:
+    """Return whether a gap is one of `gap_of_types`."""
+    return gap.task == TEXT and gap.message.startswith(_OF_TYPES)
 
 
 def is_format_and_path(parts: tuple[str, ...]) -> bool:

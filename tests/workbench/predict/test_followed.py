@@ -112,6 +112,15 @@ def test_what_earlier_statements_did_is_followed(
 
 @pytest.mark.spark
 @pytest.mark.any_spark
+def test_a_database_whose_name_spark_does_not_take_costs_nothing(sessions: Callable[[Given], Any]) -> None:
+    made, after = told(sessions, "CREATE TABLE @schema.c AS SELECT n.x FROM nowhere n; SELECT v FROM a")
+    assert made.problem is not None
+    assert made.problem.code == "NO_VALUE"
+    assert edges(after) == {"v <- default.a.v IDENTITY"}
+
+
+@pytest.mark.spark
+@pytest.mark.any_spark
 def test_the_old_name_of_a_renamed_table_is_not_known(sessions: Callable[[Given], Any]) -> None:
     *_, last = told(sessions, "ALTER TABLE a RENAME TO db.c; SELECT v FROM db.c; SELECT v FROM a")
     assert last.problem is not None

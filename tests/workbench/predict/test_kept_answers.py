@@ -157,6 +157,14 @@ def test_what_is_given_is_in_the_key(given: Given) -> None:
     assert dependences(files)[0].key != dependences(files, given)[0].key
 
 
+def test_the_program_itself_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = base_of(Given())
+    monkeypatch.setattr(cache, "_SOURCES", ("workbench/predict",))
+    cache._program.cache_clear()
+    assert base_of(Given()) != before
+    cache._program.cache_clear()
+
+
 def test_a_table_that_a_statement_does_not_name_is_not_in_its_key() -> None:
     files = {"0.sql": "SELECT id FROM b"}
     assert dependences(files)[0].key == dependences(files, Given((TABLE,)))[0].key

@@ -7,12 +7,19 @@ from pathlib import Path, PurePath
 
 import pytest
 from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
+from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
 from openlineage_pyspark.workbench.predict.databricks import as_spark, has_no_lineage, makes_function
 from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.inserts import single_inserts
-from openlineage_pyspark.workbench.predict.scripts import Script
+from openlineage_pyspark.workbench.predict.outcome import told_of
+from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
+from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.uses import type_by_use
+from openlineage_pyspark.workbench.report import Lineage
 
 
 def plain(text: str) -> str:
@@ -127,7 +134,12 @@ def manifest(folder: Path) -> Path:
     first = model("a", "table", "model.shop.b", "source.shop.raw.orders")
     nodes = {"1": first, "2": model("b", "view"), "3": model("c", "ephemeral")}
     source = {"unique_id": "source.shop.raw.orders", "schema": "raw", "name": "o", "identifier": "orders"}
-    (folder / "manifest.json").write_text(json.dumps({"nodes": nodes, "sources": {"s": source}}), "utf-8")
+    exposure = {
+        "name": "weekly", "type": "dashboard", "owner": {"name": "Jo", "email": "jo@example.org"},
+        "original_file_path": "models/uses.yml", "depends_on": {"nodes": ["model.shop.a", "source.shop.raw.orders"]},
+    }  # fmt: skip
+    documents = {"nodes": nodes, "sources": {"s": source}, "exposures": {"e": exposure, "f": {"name": "f"}}}
+    (folder / "manifest.json").write_text(json.dumps(documents), "utf-8")
     columns = {"x": {"name": "x", "type": "int", "index": 2}, "y": {"name": "y", "type": "string", "index": 1}}
     described = {"sources": {"source.shop.raw.orders": {"columns": columns}}}
     (folder / "catalog.json").write_text(json.dumps(described), "utf-8")
@@ -148,6 +160,36 @@ def test_compiled_models_make_the_tables_of_the_manifest_in_the_order_of_dbt(tmp
     ]
     raw = scripts_of_models([Script("models/a.sql", "{{ ref('b') }}")], project)
     assert raw == [Script("models/a.sql", "select a", head="CREATE TABLE `lake`.`mart`.`a` AS ")]
+
+
+def made_of(kind: str) -> StatementLineage:
+    """Return the lineage of a statement that makes the model `a` of the manifest, by an edge of a kind."""
+    table = Dataset(Identifier("lake", "mart.a"), symlinks=(Symlink("lake", "lake.mart.a"),), type="TABLE")
+    source = Dataset(Identifier("spark_catalog", "raw.orders"), symlinks=(Symlink("spark_catalog", "raw.orders"),))
+    edge = InputField(source.identifier, "y", (Transformation("DIRECT", kind),))
+    lineage = Lineage((source,), ((table, ColumnLineage((OutputColumn("x", (edge,)), OutputColumn("z", ())))),))
+    return StatementLineage(ScriptStatement("SELECT 1", "a.sql", 1, 1), lineage)
+
+
+def test_a_change_of_a_model_reaches_the_exposures_of_the_project(tmp_path: Path) -> None:
+    project = read_project(manifest(tmp_path))
+    assert [each.label for each in project.exposures] == ["dashboard weekly of Jo <jo@example.org>", "exposure f"]
+    before, after = ([made_of(kind)] for kind in ("IDENTITY", "TRANSFORMATION"))
+    states = [lineage_state_of([*each, *lineage_of_exposures(project.exposures, each)]) for each in (before, after)]
+    diff, _ = compared(states[0], states[1], None)
+    assert diff.downstream == (("dashboard weekly of Jo <jo@example.org>", 1),)
+    assert compared(states[0], states[0], None)[0].downstream == ()
+
+
+def test_an_exposure_reads_all_columns_of_its_tables_and_is_exact(tmp_path: Path) -> None:
+    weekly, other = lineage_of_exposures(read_project(manifest(tmp_path)).exposures, [made_of("IDENTITY")])
+    assert weekly.lineage is not None
+    edges = weekly.lineage.edges
+    assert [(each.source_table, each.source_column) for each in edges] == [("lake.mart.a", "x"), ("lake.mart.a", "z")]
+    assert [each.identifier.name for each in weekly.lineage.inputs] == ["mart.a", "raw.orders"]
+    assert (weekly.statement.file, told_of(weekly)) == ("models/uses.yml", "exact")
+    assert other.lineage is not None
+    assert other.lineage.inputs == ()
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"nodes": {"a": {"resource_type": "model"}}}', "no"])

@@ -8,9 +8,11 @@ import attrs
 import pytest
 from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
+from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, severity_of, summary_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.text import gap_of_types
 from openlineage_pyspark.workbench.report import Lineage
 
 FOUND = Lineage((), ((None, ColumnLineage(())),))
@@ -47,6 +49,18 @@ def test_the_outcome_counts_how_much_is_known_and_says_each_cause_once() -> None
         "a.sql:5:3: the variable x has no value",
     ]
     assert summary_of([]).lines() == []
+
+
+def test_that_types_may_be_others_is_said_once() -> None:
+    gaps = [gap_of_types("mart.a", "a.sql:1"), gap_of_types("mart.b", "a.sql:2"), Gap("Generate", "another one")]
+    found = [attrs.evolve(EXACT, lineage=attrs.evolve(FOUND, gaps=tuple(each))) for each in (gaps, gaps[1:], [])]
+    first = "the types of the columns of mart.a may be others: Spark can't analyze what makes it (a.sql:1)"
+    assert [line for line in WRITERS["text"](found).splitlines() if "others" in line or "another" in line] == [
+        f"  {first}; so it is with 1 more table",
+        "  not understood: Generate: another one",
+        "  not understood: Generate: another one",
+    ]
+    assert WRITERS["json"](found).count("may be others") == 3
 
 
 @pytest.mark.parametrize(
