@@ -19,6 +19,7 @@ from openlineage_pyspark.workbench.dryrun.notebooks import (
     script_of_notebook,
     script_of_source,
 )
+from openlineage_pyspark.workbench.dryrun.pipelines import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
@@ -62,8 +63,8 @@ class ScriptSettings:
 
 
 def is_python_script(path: Path) -> bool:
-    """Return whether a file is a script of Python or a notebook of Jupyter, and none of which the SQL alone is read."""
-    if path.suffix.lower() == ENDING:
+    """Return whether a file is a script of Python, a notebook or a pipeline, of which not the SQL alone is read."""
+    if path.suffix.lower() in (ENDING, *SPECIFICATIONS):
         return True
     if path.suffix.lower() != _PYTHON:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import linecache
 import os
@@ -17,7 +18,7 @@ from openlineage_pyspark.workbench.dryrun.places import datasets_of, key_of_data
 from openlineage_pyspark.workbench.dryrun.records import ProblemTold, Spot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from types import FrameType
 
     from openlineage_pyspark.workbench.dryrun.places import DataPlace
@@ -47,6 +48,7 @@ class Stage:
         self._own: dict[str, str] = {}
         self._told: set[tuple[str, int, str, str]] = set()
         self._count = 0
+        self._instead: Spot | None = None
 
     def tell(self, kind: str, **values: Any) -> None:
         """Tell something, as a line of its own, at once."""
@@ -82,7 +84,16 @@ class Stage:
             if self.is_users(frame.f_code.co_filename):
                 return self.spot_of(frame.f_code.co_filename, frame.f_lineno)
             frame = frame.f_back
-        return Spot(self.request.name, 1)
+        return self._instead or Spot(self.request.name, 1)
+
+    @contextlib.contextmanager
+    def at(self, spot: Spot) -> Iterator[None]:
+        """Have a line be the one at work while none of the user's code is."""
+        before, self._instead = self._instead, spot
+        try:
+            yield
+        finally:
+            self._instead = before
 
     def is_users(self, file: str) -> bool:
         """Return whether a file is one of the user's, and in no library."""

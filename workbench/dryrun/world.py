@@ -71,6 +71,9 @@ class World:
         self.session = session
         self.stage = stage
         self.unknown_views: dict[str, Unknown] = {}
+        # What makes a table or a view that another part of a pipeline reads, and the name that it has there.
+        self.maker: Callable[[str], bool] = lambda _: False
+        self.plain_name: Callable[[str], str] = str
         self._jvm = spark._jvm
         self._gateway = spark.sparkContext._gateway
         text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
@@ -167,6 +170,8 @@ class World:
         """Return a table as a DataFrame of the JVM; `Unknown` if it is not known."""
         if _is_of_data(name):
             return self._missing_table(name)
+        self.maker(name)
+        name = self.plain_name(name)
         parts = names_in(name)
         view = self.unknown_views.get(parts[-1].lower()) if parts else None
         if view is not None:
@@ -290,6 +295,8 @@ class World:
             view = self.unknown_views.get(names[-1].lower()) if names else None
             if view is not None:
                 return view
+            if self.maker(".".join(names)):
+                continue
             if not is_format_and_path(names):
                 return self._missing_table(".".join(names))
             place = self.reader(streamed=False).format(names[0]).place(names[1:])

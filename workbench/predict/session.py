@@ -594,7 +594,8 @@ class ScriptSession:
             self._register_function(name, type_)
         return bool(names)
 
-    def _forget(self, parts: Parts) -> None:
+    def forget(self, parts: Parts) -> None:
+        """Have a table be known no more."""
         known = self._tables.get(parts)
         if known is not None:
             self._tables.drop(known.parts)
@@ -749,7 +750,7 @@ class ScriptSession:
         elif kind == "CreateView":
             parts = self._name_of(parsed.child())
             self._ensure(parts)
-            self._forget(parts)
+            self.forget(parts)
             self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, parts))}")
         self._spark.sql(text)
 
@@ -797,7 +798,7 @@ class ScriptSession:
         """Forget a table, or drop a view."""
         parts = self._name_of(name)
         if kind == "DropTable" or parts[0].lower() != SPARK_CATALOG:
-            self._forget(parts)
+            self.forget(parts)
         else:
             self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, _written(name)))}")
 
@@ -805,7 +806,7 @@ class ScriptSession:
         old, new = self._name_of(parsed.child()), _texts(parsed.newName())
         table = self._tables.get(old)
         if table is not None:
-            self._forget(old)
+            self.forget(old)
             parts = (*old[:-1], *new) if len(new) == 1 else self.whole(new)
             self.declare(attrs.evolve(table, parts=parts, identifier=None))
         elif parsed.isView():
