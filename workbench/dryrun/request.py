@@ -43,6 +43,7 @@ class ScriptRequest:
         cells: the line on which each cell begins, of a notebook of Jupyter; empty for any other script.
         is_notebook: whether it has what notebooks have without an import.
         parameters: the values of the parameters of a notebook or a job, by their names.
+        flipped: the decisions that it takes otherwise, as `decision_of` names them.
     """
 
     name: str
@@ -64,6 +65,7 @@ class ScriptRequest:
     cells: tuple[int, ...] = ()
     is_notebook: bool = False
     parameters: Mapping[str, str] = attrs.field(factory=dict)
+    flipped: tuple[str, ...] = ()
 
     def to_text(self) -> str:
         """Return it as JSON."""
@@ -73,7 +75,7 @@ class ScriptRequest:
     def of_text(cls, text: str) -> ScriptRequest:
         """Return the request that `to_text` has written."""
         values = json.loads(text)
-        for name in ("arguments", "python_path", "allowed", "cells"):
+        for name in ("arguments", "python_path", "allowed", "cells", "flipped"):
             values[name] = tuple(values[name])
         values["ddl"] = tuple((name, sql) for name, sql in values["ddl"])
         values["tables"] = tuple(map(table_of_document, values["tables"]))

@@ -67,15 +67,16 @@ class Stage:
             self._told.add((at.file, at.line, code, message))
             self.tell("problem", **attrs.asdict(ProblemTold(at, code, message)))
 
-    def decides(self, what: str, taken: str = "1") -> None:
-        """Tell that the script decides something by what only data know."""
+    def decides(self, what: str, taken: str = "1") -> bool:
+        """Tell that the script decides something by what only data know; return whether it is to decide otherwise."""
         said = f"something is decided by {what}, which is taken to be {taken}: a run may do something else"
         self.problem("DECISION", said)
+        at = self.spot()
+        return decision_of(at.file, at.line) in self.request.flipped
 
     def is_empty(self, what: str) -> bool:
-        """Return that there are rows, and tell that the script decides something by it."""
-        self.decides(what, taken="false")
-        return False
+        """Return whether there are no rows, and tell that the script decides something by it."""
+        return self.decides(what, taken="false")
 
     def spot(self) -> Spot:
         """Return the line of the user's code that is at work: the innermost one that is in no library."""
@@ -143,6 +144,11 @@ class Stage:
             self._columns[key] = ordered
             self._own[key] = place.short
             self.tell("columns", key=key, columns=ordered)
+
+
+def decision_of(file: str, line: int) -> str:
+    """Return what names the decisions of a line."""
+    return f"{file}:{line}"
 
 
 def _read_again(columns: Columns, format_: str, *, header: bool, inferred: bool) -> Columns:
