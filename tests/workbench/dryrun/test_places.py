@@ -117,7 +117,8 @@ def test_what_is_known_is_written_as_a_file_that_gives_the_same(tmp_path: Path) 
     again = KnownColumns()
     again.read(file, "/work")
     assert {each.parts for each in again.tables} == {("lake", "shop", "t"), ("shop", "or`ders")}
-    assert known.places.items() <= again.places.items()
+    assert known.places.keys() <= again.places.keys()
+    assert again.places["/data/y"] == (("c", "DATE"),)
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"a": ""}', '{"a": 1}', '{"a": "b"}'])
