@@ -16,6 +16,7 @@ import logging
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 import weakref
@@ -69,7 +70,8 @@ appender.none.name = none
 """
 # With the first option alone the JVM takes a fifth of the usual code cache, and says on stdout when that is full.
 _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-_SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME")
+_SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME",
+             "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME")  # fmt: skip
 _PYTHON = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 _CONF = {
     "spark.master": "local[1]",
@@ -903,7 +905,8 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
     os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
     (folder / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
     os.environ["SPARK_CONF_DIR"] = str(folder)
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{_QUICK_JVM}' pyspark-shell"
+    os.environ.update(SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{_QUICK_JVM} {_no_names(folder)}' pyspark-shell"
     level = _set_log_level_of_pyspark(logging.CRITICAL + 1)
     spark = None
     try:
@@ -928,6 +931,13 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
             if before is not None:
                 os.environ[name] = before
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _no_names(folder: Path) -> str:
+    """Return the option by which the JVM asks no server for names: it knows this machine alone."""
+    (hosts := folder / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n", encoding="utf-8")
+    # Java's options are divided at spaces.
+    return "" if " " in str(hosts) else f"-Djdk.net.hosts.file={hosts}"
 
 
 @contextmanager
