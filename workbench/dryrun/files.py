@@ -116,10 +116,10 @@ def lineage_of_files(
             ddl = tuple((each.name, each.text) for each in before)
             request = _request(script, ddl, KnownColumns(tables, places), settings, folder)
             lines = runner.run(request)
-            told[at] = lineage_of_script(lines, known.tables)
+            told[at] = lineage_of_script(lines, tables)
             others: Told = ()
             if settings.branches:
-                further, others = other_sides(runner, request, lines, known.tables)
+                further, others = other_sides(runner, request, lines, tables)
                 told[at] += further
             tables += tables_of_script((*others, *lines))
             places.update(columns_of_script((*others, *lines)))

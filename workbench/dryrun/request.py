@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 
 if TYPE_CHECKING:
@@ -84,14 +85,18 @@ class ScriptRequest:
 
 
 def document_of_table(table: DeclaredTable) -> dict[str, Any]:
-    """Return a table as plain values; its identity in a store stays with whoever asks."""
-    return {"parts": table.parts, "columns": table.columns, "partitions": table.partitions}
+    """Return a table as plain values."""
+    at = table.identifier
+    place = None if at is None else (at.namespace, at.name)
+    return {"parts": table.parts, "columns": table.columns, "partitions": table.partitions, "place": place}
 
 
 def table_of_document(document: Mapping[str, Any]) -> DeclaredTable:
     """Return the table that `document_of_table` has made plain."""
     parts, partitions = tuple(map(str, document["parts"])), tuple(map(str, document["partitions"]))
-    return DeclaredTable(parts, columns_of_document(document["columns"]), partitions)
+    place = document.get("place")
+    identifier = None if place is None else Identifier(*map(str, place))
+    return DeclaredTable(parts, columns_of_document(document["columns"]), partitions, identifier)
 
 
 def columns_of_document(columns: Any) -> Columns:

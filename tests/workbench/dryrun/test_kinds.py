@@ -1,4 +1,4 @@
-"""Kinds of jobs that only what runs them elsewhere knows: pipelines, notebooks, Glue; and the other sides of decisions."""
+"""Kinds of jobs that have a runner of their own: pipelines, notebooks, Glue; and the other sides of decisions."""
 
 from __future__ import annotations
 
@@ -147,7 +147,8 @@ from pyspark.context import SparkContext
 args = getResolvedOptions(sys.argv, ["target"])
 glue = GlueContext(SparkContext())
 orders = glue.create_dynamic_frame.from_catalog(database="shop", table_name="orders")
-mapped = ApplyMapping.apply(frame=orders, mappings=[("id", "long", "key", "string"), ("amount", "double", "a", "double")])
+mappings = [("id", "long", "key", "string"), ("amount", "double", "a", "double")]
+mapped = ApplyMapping.apply(frame=orders, mappings=mappings)
 big = Filter.apply(frame=mapped, f=lambda row: row["a"] > 1)
 both = Join.apply(big, mapped.rename_field("key", "other").select_fields(["other"]), ["key"], ["other"])
 glue.write_dynamic_frame.from_options(

@@ -36,7 +36,7 @@ def watched(folder: Path) -> list[str]:
     """Run the scripts of a folder, and return the calls that succeeded of all processes, each with its number."""
     trace, scratch = folder.parent / "trace", folder.parent / "tmp"
     scratch.mkdir()
-    command = ["strace", "-f", "-qq", "-y", "-e", f"trace={','.join(CALLS)}", "-o", str(trace)]
+    command = ["strace", "-f", "-qq", "-y", "-s", "300", "-e", f"trace={','.join(CALLS)}", "-o", str(trace)]
     known = {**os.environ, "TMPDIR": str(scratch)}
     done = subprocess.run(
         [*command, sys.executable, "-c", DRIVER, str(folder)], check=True, capture_output=True, env=known, timeout=500
