@@ -19,9 +19,11 @@ usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then 
        ./run bench [--spark X.Y] [workload...]    what the listener costs a job (--help: workloads and options)
        ./run truth recover [--lake iceberg|delta]  random pipelines get a wrong load, are recovered, and are compared
                   [--pipelines N] [--seed S]      with what is right; --kills ends the recovery at random statements
+       ./run truth rebuild [--changes N] [--seed S]  random changes of pipelines: plans, and what they give
        ./run truth structs [--queries N] [--seed S]  sources of struct fields, compared with what random queries give
        ./run truth fuzz [--events N] [--seed S]   every command on mutated events, stores and arguments
        ./run truth sql_files [--statements N]     `lineage` on mutated statements in files of 50
+       ./run truth kept_answers [--edits N]       `lineage --cache` on files that are edited at random
        ./run python [--spark X.Y] script...       a script of this repository, with all that the tests have
        ./run pythons [--spark X.Y]                the installed versions of Python that it runs on
 

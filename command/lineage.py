@@ -10,14 +10,23 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
+from openlineage_pyspark.command.change import (
+    FileState,
+    annotations_of_change,
+    change_of,
+    comment_of_change,
+    file_steps,
+    json_of_change,
+    markdown_of_change,
+    sarif_of_change,
+    text_of_change,
+)
 from openlineage_pyspark.command.screen import Screen, complain, printable
-from openlineage_pyspark.command.statement_formats import WRITERS, markdown_of_causes
+from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_schemas
 from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.dryrun.files import (
     ScriptSettings,
     files_at,
@@ -28,15 +37,14 @@ from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
 from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
-from openlineage_pyspark.workbench.predict import cache
-from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
+from openlineage_pyspark.workbench.predict.answers import answers_of
 from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
-from openlineage_pyspark.workbench.predict.scripts import Given, answers_of, lineage_of_answers
-from openlineage_pyspark.workbench.questions.diff import markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers
 from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, table_schemas
+from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
 from openlineage_pyspark.workbench.report import QUERY
 
 if TYPE_CHECKING:
@@ -74,13 +82,16 @@ _TIMEOUT = "how long a script may run; default: 120"
 _DDL = "a file or a folder of SQL that declares tables; may be repeated"
 _CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
 _STORE = "with --diff: where to look for what is downstream: a store or event files; by default what --catalog names"
-_CACHE = "keep Spark's results in this folder: the same texts, tables and versions need no Spark again"
+_CACHE = "keep Spark's results in this folder: only what changed, and what sees the change, needs Spark again"
+_PLAN = "with --diff: also show which tables must be made again, and which are proved to stay as they are"
+_CHECK = "with --diff: something downstream that is touched is no reason for an exit code; --fail-on alone decides"
 _FAIL_ON = f"""what makes the exit code 1, separated by commas; default: short, which is each statement whose lineage is
-not exact. Also: {", ".join(GATES[1:])}"""
+not exact. Also: {", ".join(GATES[1:])}; and of a change, with --diff: {", ".join(CHANGE_GATES)}"""
 # How many statements are worth to say how far it is, and how often that is said.
 _MANY, _SECONDS = 200, 5.0
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _QUERY = Identifier("", QUERY)
+_COMMENT = "comment"
 _PICTURES = ("mermaid", "dot", "html", "svg")
 
 
@@ -99,6 +110,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--branches", action="store_true", help=_BRANCHES)
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help=_TIMEOUT)
     parser.add_argument("--diff", metavar="BASE", help="show what changed since a revision of git, such as origin/main")
+    parser.add_argument("--plan", action="store_true", help=_PLAN)
     parser.add_argument("--store", type=Path, metavar="STORE|EVENTS", help=_STORE)
     parser.add_argument("--cache", type=Path, metavar="DIR", help=_CACHE)
     parser.add_argument("--manifest", type=Path, metavar="manifest.json", help=_MANIFEST)
@@ -106,7 +118,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--dialect", default="", metavar="NAME", help=_DIALECT)
     parser.add_argument("--glob", action="append", default=[], metavar="PATTERN", help=_GLOB)
     parser.add_argument("--fail-on", action="append", metavar="WHAT", help=_FAIL_ON)
-    parser.add_argument("--format", choices=(*WRITERS, *_PICTURES), default="text", help="default: text")
+    parser.add_argument("--check", action="store_true", help=_CHECK)
+    parser.add_argument("--format", choices=(*WRITERS, *_PICTURES, _COMMENT), default="text", help="default: text")
     add_unfold(parser)
     parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", help="a property of Spark, such as a setting of SQL"
@@ -141,12 +154,13 @@ def run(options: argparse.Namespace) -> int:
         now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files, globs=options.glob)]
         base = None if options.diff is None else _base(options)
         now, base = _as_models(now, project), base and _as_models(base, project)
-        found = _lineage(now, known, options)
+        state = _state(now, known, options)
         if base is not None:
-            return _diff(found, _lineage_at(base, known, options), options)
+            return _diff(state, _state_at(base, known, options), options)
     except (LineageError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
+    found = state.found
     if options.format in _PICTURES:
         sys.stdout.write(_drawn(found, options.format, unfold=options.unfold))
     else:
@@ -161,37 +175,39 @@ def _gates(options: argparse.Namespace) -> frozenset[str]:
     return frozenset(each.strip() for names in options.fail_on or ["short"] for each in names.split(","))
 
 
-def _lineage(
+def _state(
     scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace, folder: Path | None = None
-) -> tuple[StatementLineage, ...]:
-    """Return the lineage of files; `folder` is where they are as they were in a revision, if that is asked for."""
+) -> FileState:
+    """Return what files do; `folder` is where they are as they were in a revision, if that is asked for."""
+    answers: list[StatementAnswer] = []
 
     def of_sql(files: Sequence[Script], tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
-        return lineage_of_answers(_answers(files, tables, options), tables, options.dialect)
+        answers.extend(_answers(files, tables, options))
+        return lineage_of_answers(answers, tables, options.dialect)
 
     if not any(is_python_script(Path(each.name)) for each in scripts):
-        return of_sql(scripts, known.tables)
-    settings = ScriptSettings(
-        tuple(options.passed_on),
-        tuple(str(each.resolve()) for each in options.py_files),
-        _variables(options.env),
-        tuple(options.allow),
-        options.timeout,
-        pairs(options.conf),
-        pairs(options.param),
-        options.branches,
-    )
-    return lineage_of_files(scripts, known, settings, of_sql, folder=folder)
+        found = of_sql(scripts, known.tables)
+    else:
+        settings = ScriptSettings(
+            tuple(options.passed_on),
+            tuple(str(each.resolve()) for each in options.py_files),
+            _variables(options.env),
+            tuple(options.allow),
+            options.timeout,
+            pairs(options.conf),
+            pairs(options.param),
+            options.branches,
+        )
+        found = lineage_of_files(scripts, known, settings, of_sql, folder=folder)
+    return FileState(found, file_steps(scripts, answers, found, options, folder) if options.plan else ())
 
 
-def _lineage_at(
-    scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace
-) -> tuple[StatementLineage, ...]:
-    """Return the lineage of files as they were in the revision to compare with."""
+def _state_at(scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace) -> FileState:
+    """Return what files did as they were in the revision to compare with."""
     if not any(is_python_script(Path(each.name)) for each in scripts):
-        return _lineage(scripts, known, options)
+        return _state(scripts, known, options)
     with files_at(options.diff) as folder:
-        return _lineage(scripts, known, options, folder)
+        return _state(scripts, known, options, folder)
 
 
 def _variables(given: Iterable[str]) -> dict[str, str]:
@@ -206,11 +222,20 @@ def _refusal(options: argparse.Namespace) -> str:
         return "name a file of SQL, a script or a folder of them"
     if options.store is not None and options.diff is None:
         return "--store needs --diff: it is searched for everything downstream of a change"
-    unknown = sorted(_gates(options).difference(GATES))
+    unknown = sorted(_gates(options).difference(GATES, CHANGE_GATES))
     if unknown:
-        return f"--fail-on {unknown[0]}: choose from {', '.join(GATES)}"
-    if options.diff is not None and options.format in ("sarif", "github"):
-        return f"--format {options.format} shows the problems of one state: leave out --diff"
+        return f"--fail-on {unknown[0]}: choose from {', '.join((*GATES, *CHANGE_GATES))}"
+    of_change = sorted(_gates(options).intersection(CHANGE_GATES))
+    if of_change and options.diff is None:
+        return f"--fail-on {of_change[0]} needs --diff: it is about a change"
+    if options.format == _COMMENT and options.diff is None:
+        return "--format comment needs --diff: it is the comment of a pull request"
+    if options.plan and options.diff is None:
+        return "--plan needs --diff: it is about what a change makes necessary"
+    if options.check and options.diff is None:
+        return "--check needs --diff: it is about what lies downstream of a change"
+    if "rebuild" in of_change and not options.plan:
+        return "--fail-on rebuild needs --plan"
     if options.unfold and options.diff is not None:
         return "--unfold shows CTEs, views and subqueries of one state, and --diff compares two"
     return unfold_refusal(options)
@@ -227,30 +252,31 @@ def _base(options: argparse.Namespace) -> list[Script]:
     return [*scripts_at(options.diff, options.ddl, is_ddl=True), *files]
 
 
-def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage], options: argparse.Namespace) -> int:
+def _diff(after: FileState, before: FileState, options: argparse.Namespace) -> int:
     """Show what changed since a revision of git."""
-    states = lineage_state_of(earlier), lineage_state_of(found)
-    paths = [options.store] if options.store is not None else options.catalog
-    if paths:
-        problems: list[str] = []
-        with opened_from(paths, problems) as store:
-            diff, doubts = compared(*states, store)
-        for each in (*problems, *doubts):
-            complain(each)
-    else:
-        diff, _ = compared(*states, None)
+    change = change_of(before, after, options)
     if options.format == "json":
-        problems_now = [attrs.asdict(each.problem) for each in found if each.problem is not None]
-        values = {**diff.to_dict(), "problems": problems_now, "summary": summary_of(found).to_dict()}
-        arguments = {"files": list(map(str, options.files)), "base": options.diff}
-        Screen().json(Answer("diff", arguments, Values("diff", values)).to_dict())
+        Screen().json(json_of_change(change, after, options))
     elif options.format in _PICTURES:
-        sys.stdout.write(_drawn_diff(earlier, found, options.format))
+        sys.stdout.write(_drawn_diff(before.found, after.found, options.format))
+    elif options.format == "markdown":
+        sys.stdout.write(markdown_of_change(change, after))
+    elif options.format == _COMMENT:
+        sys.stdout.write(comment_of_change(change, after, lambda: _drawn_diff(before.found, after.found, "mermaid")))
+    elif options.format == "sarif":
+        sys.stdout.write(sarif_of_change(change, after))
+    elif options.format == "github":
+        sys.stdout.write(annotations_of_change(change))
+        sys.stdout.write(WRITERS["github"](after.found))
     else:
-        sys.stdout.write(markdown_of_diff(diff) if options.format == "markdown" else text_of_diff(diff))
-        if options.format == "markdown":
-            sys.stdout.write(markdown_of_causes(summary_of(found)))
-    return _told(found, _gates(options)) or (_DOWNSTREAM if diff.downstream else 0)
+        sys.stdout.write(text_of_change(change))
+    gates = _gates(options)
+    is_stopped = any(each.finding in gates for each in change.findings)
+    for each in change.findings:
+        if each.finding in gates:
+            sys.stderr.write(f"{printable(str(each))}\n")
+    told = _told(after.found, gates)
+    return _PROBLEM if is_stopped else told or (_DOWNSTREAM if change.diff.downstream and not options.check else 0)
 
 
 def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
@@ -263,17 +289,10 @@ def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
 def _answers(
     scripts: Sequence[Script], tables: Sequence[DeclaredTable], options: argparse.Namespace
 ) -> tuple[StatementAnswer, ...]:
-    """Return what Spark tells of scripts, from the cache if it is there."""
+    """Return what Spark tells of scripts, from the cache as far as it is there."""
     functions = tuple(name.strip() for names in options.functions for name in names.split(","))
-    given = Given(tuple(tables), functions, pairs(options.conf), options.dialect)
-    if options.cache is None:
-        return answers_of(scripts, given, _Progress())
-    key = cache.key_of(scripts, given)
-    kept = cache.read_answers(options.cache, key)
-    if kept is None:
-        kept = answers_of(scripts, given, _Progress())
-        cache.keep_answers(options.cache, key, kept)
-    return kept
+    given = Given(tuple(tables), functions, pairs(options.conf), options.dialect, options.plan)
+    return answers_of(scripts, given, _Progress(), options.cache)
 
 
 class _Progress:

@@ -122,28 +122,36 @@ def _places(cause: Cause) -> str:
 
 def _sarif(found: Sequence[StatementLineage]) -> str:
     """Return the problems as SARIF 2.1.0, which GitHub, GitLab and editors read."""
-    told = [each for each in found if each.problem is not None]
-    rules = sorted({reason_for(each.problem) for each in told if each.problem is not None})
-    results = [
-        {
-            "ruleId": reason_for(each.problem),
-            "level": _SARIF_LEVELS[severity_of(each)],
-            "message": {"text": each.problem.message},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": {"uri": PurePath(each.problem.file).as_posix()},
-                        "region": {"startLine": each.problem.line, "startColumn": each.problem.column},
-                    }
-                }
-            ],
-        }
-        for each in told
-        if each.problem is not None
-    ]
+    return sarif_of(found, ())
+
+
+def sarif_of(found: Sequence[StatementLineage], others: Iterable[dict[str, Any]]) -> str:
+    """
+    Return the problems of statements, and other results, as SARIF 2.1.0.
+
+    Args:
+        found: the statements.
+        others: results that `sarif_result` has made.
+    """
+    results = list(others)
+    for each in found:
+        if (problem := each.problem) is not None:
+            level = _SARIF_LEVELS[severity_of(each)]
+            file = PurePath(problem.file).as_posix()
+            results.append(
+                sarif_result(reason_for(problem), level, problem.message, file, problem.line, problem.column)
+            )
+    rules = sorted({each["ruleId"] for each in results})
     driver = {"name": "openlineage-pyspark", "rules": [{"id": rule} for rule in rules]}
     runs = [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}]
     return f"{json.dumps({'$schema': _SARIF, 'version': '2.1.0', 'runs': runs}, indent=2)}\n"
+
+
+def sarif_result(rule: str, level: str, message: str, file: str, line: int, column: int) -> dict[str, Any]:
+    """Return a result of SARIF: what is wrong, and where."""
+    region = {"startLine": line, "startColumn": column}
+    place = {"physicalLocation": {"artifactLocation": {"uri": file}, "region": region}}
+    return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [place]}
 
 
 def _github(found: Sequence[StatementLineage]) -> str:
@@ -152,10 +160,15 @@ def _github(found: Sequence[StatementLineage]) -> str:
     for each in found:
         problem = each.problem
         if problem is not None:
-            place = f"file={_property(problem.file)},line={problem.line},col={problem.column}"
-            command, reason = _COMMANDS[severity_of(each)], reason_for(problem)
-            lines.append(f"::{command} {place},title={reason}::{_data(problem.message)}\n")
+            place = (problem.file, problem.line, problem.column)
+            lines.append(command_of_workflow(severity_of(each), *place, reason_for(problem), problem.message))
     return "".join(lines)
+
+
+def command_of_workflow(level: Severity, file: str, line: int, column: int, title: str, message: str) -> str:
+    """Return a command of GitHub's workflows that becomes an annotation; without a file, one of the run."""
+    place = f"file={_property(file)},line={line},col={column}," if file else ""
+    return f"::{_COMMANDS[level]} {place}title={title}::{_data(message)}\n"
 
 
 def _data(text: str) -> str:

@@ -20,6 +20,8 @@ from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame, SparkSession
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
@@ -64,6 +66,24 @@ def analyzed_plan(spark: SparkSession, query: DataFrame | str) -> Any:
         if isinstance(query, str):
             return _probe(context).analyzed(query, spark._jsparkSession)
         return plan_of_frame(query)
+
+
+def attempted_plan(spark: SparkSession, query: str, attempt: Callable[[Any, str, str, Any], Any]) -> Any:
+    """
+    Return what an attempt in the JVM gives of the analyzed plan of an SQL text: the plan, or why there is none.
+
+    Args:
+        spark: the session.
+        query: the text of one statement.
+        attempt: calls a method of an object in the JVM, by its name, for a text and the session in the JVM.
+
+    Raises:
+        ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
+        ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
+    """
+    context = context_of(spark)
+    with as_probe_error():
+        return _probe(context).attempted(query, spark._jsparkSession, attempt)
 
 
 def encoded_query(spark: SparkSession, query: Any) -> EncodedQuery:

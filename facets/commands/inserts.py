@@ -32,7 +32,7 @@ from openlineage_pyspark.facets.commands.target import (
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset
 from openlineage_pyspark.facets.datasets.kafka import topic_dataset, topic_readings
 from openlineage_pyspark.facets.datasets.naming import is_absolute, stream_path
-from openlineage_pyspark.facets.datasets.placed import placed, where_of
+from openlineage_pyspark.facets.datasets.placed import for_writing, placed, where_of
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.v2 import in_place, v2_table
 from openlineage_pyspark.facets.model.dataset import schema_fields
@@ -291,7 +291,7 @@ def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target
     dataset = v2_table(sink, None, None, session, named_fields(plan, query, ())) if sink is not None else None
     if dataset is None or keeps_nothing(sink):
         return unnamed(sink, query)
-    dataset = in_place(dataset, sink, operator.arguments.get("where"), session)
+    dataset = in_place(dataset, sink, for_writing(operator.arguments.get("where")), session)
     return Write(dataset, reads_of(query), by_position(plan, query), label=label_of(dataset))
 
 

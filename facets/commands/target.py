@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import attrs
 from openlineage_pyspark.facets.class_rules import ClassRules
 from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.placed import for_writing
 from openlineage_pyspark.facets.datasets.source import Session, relation_of
 from openlineage_pyspark.facets.datasets.tables import at_location, catalog_table, table_name
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
@@ -18,6 +19,7 @@ from openlineage_pyspark.facets.model.plan import (
     WITH_CTE,
     AttributeRef,
     Described,
+    FrozenMap,
     Operator,
     Plan,
     Value,
@@ -373,6 +375,9 @@ def write_to_relation(
         return unnamed(None, query)
     operator = plan.operators[target]
     table = operator.described("table")
+    if "where" in operator.arguments:
+        arguments = {**operator.arguments, "where": for_writing(operator.arguments["where"])}
+        operator = operator._replace(arguments=FrozenMap(arguments))
     found = relation_of(plan, operator, session)
     if found is None or not found.datasets or keeps_nothing(table):
         return unnamed(table or Described(operator.class_name, {}), query)

@@ -37,6 +37,7 @@ WHERE = frozenset(
 
 _LONGEST_VALUE = 200
 _QUERY = re.compile(r"\s*(?:\(|(?:SELECT|WITH)\s)", re.IGNORECASE)
+_OF_READS, _OF_WRITES = (re.compile(rf"spark\.\w+\.{mode}\.") for mode in ("read", "write"))
 
 Options = Mapping[str, str]
 """Names of options, in lower case -> their values."""
@@ -46,6 +47,15 @@ def where_of(read: Value) -> Options:
     """Return the options that the probe has read by `#where:`."""
     pairs = [pair for pair in read if isinstance(pair, tuple) and len(pair) == 2] if isinstance(read, tuple) else []
     return {str(name).lower(): value.strip() for name, value in pairs if isinstance(value, str) and value.strip()}
+
+
+def for_writing(read: Value) -> Value:
+    """Return what the probe has read by `#where:`, without what a session sets for reading alone."""
+    pairs = read if isinstance(read, tuple) else ()
+    names = [str(pair[0]).lower() if isinstance(pair, tuple) and pair else "" for pair in pairs]
+    if not any(_OF_WRITES.match(name) for name in names):
+        return read
+    return tuple(pair for pair, name in zip(pairs, names, strict=True) if not _OF_READS.match(name))
 
 
 def placed(

@@ -618,7 +618,9 @@ final class Encoder {
   private Object read(Object o, String chain) {
     // Later snapshots of the table may be in memory by now.
     if (chain.equals("#snapshot")) return textOf(IcebergTables.at(o, began));
-    if (chain.startsWith("#where:")) return Options.where(Chain.read(o, chain.substring(7), session), vocabulary.where);
+    if (chain.startsWith("#where:")) {
+      return Options.where(Chain.read(o, chain.substring(7), session), o, session, vocabulary.where);
+    }
     if (chain.equals("#whereOf")) return Options.whereOf(o, vocabulary.where);
     // To spell out a schema takes longer than all else that is read of a table.
     if (chain.equals("#schema")) return saysColumns ? null : Reflection.call(o, "schema");

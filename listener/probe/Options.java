@@ -38,19 +38,60 @@ final class Options {
     found.add(new Object[] {name, JsonText.cut((String) value, LONGEST)});
   }
 
-  /** Returns the same of the first map that a relation of a connector keeps, whatever that calls it. */
+  /**
+   * Returns the same of the first map that a relation of a connector keeps, whatever that calls it, or that an object
+   * of the connector's own keeps for it.
+   */
   static Object[] whereOf(Object relation, HashSet wanted) {
-    for (Class c = relation.getClass(); c != null && c != Object.class; c = c.getSuperclass()) {
+    return whereOf(relation, relation.getClass().getPackage(), wanted);
+  }
+
+  private static Object[] whereOf(Object holder, Package within, HashSet wanted) {
+    Object[] found = null;
+    for (Class c = holder.getClass(); found == null && c != null && c != Object.class; c = c.getSuperclass()) {
       if (c.getName().startsWith("org.apache.spark.sql.execution.")) return null;
       Field[] fields = c.getDeclaredFields();
-      for (int i = 0; i < fields.length; i++) {
-        boolean map = scala.collection.Map.class.isAssignableFrom(fields[i].getType());
-        if (Modifier.isStatic(fields[i].getModifiers())) continue;
-        if (!map && !Map.class.isAssignableFrom(fields[i].getType())) continue;
-        Object[] found = where(Reflection.field(relation, fields[i].getName()), wanted);
-        if (found != null) return found;
+      for (int i = 0; i < fields.length && found == null; i++) {
+        if (!Modifier.isStatic(fields[i].getModifiers())) found = whereIn(holder, fields[i], within, wanted);
       }
     }
-    return null;
+    return found;
+  }
+
+  /** Returns the same of a field: a map, or an object of a package, in which no further objects are looked into. */
+  private static Object[] whereIn(Object holder, Field field, Package within, HashSet wanted) {
+    Class type = field.getType();
+    if (scala.collection.Map.class.isAssignableFrom(type) || Map.class.isAssignableFrom(type)) {
+      return where(Reflection.field(holder, field.getName()), wanted);
+    }
+    if (within == null || type.isEnum() || !within.equals(type.getPackage())) return null;
+    Object held = Reflection.field(holder, field.getName());
+    return held == null ? null : whereOf(held, null, wanted);
+  }
+
+  /** Returns the same of a relation's options; and what a session sets for the connector of its table beside them. */
+  static Object[] where(Object options, Object relation, Object session, HashSet wanted) {
+    Object[] found = where(options, wanted);
+    Object table = Reflection.call(relation, "table");
+    if (table == null) return found;
+    String connector = table.getClass().getName().toLowerCase(Locale.ROOT);
+    ArrayList all = new ArrayList();
+    HashSet given = new HashSet();
+    for (int i = 0; found != null && i < found.length; i++) {
+      all.add(found[i]);
+      given.add(setting((String) ((Object[]) found[i])[0]));
+    }
+    for (Iterator names = wanted.iterator(); names.hasNext(); ) {
+      String name = (String) names.next();
+      int end = name.startsWith("spark.") ? name.indexOf('.', 6) : -1;
+      if (end < 0 || connector.indexOf(name.substring(6, end)) < 0 || given.contains(setting(name))) continue;
+      add(all, name, Chain.read(relation, "#conf:" + name, session), wanted);
+    }
+    return all.isEmpty() ? null : all.toArray();
+  }
+
+  /** Returns which setting of a connector a name is of, such as `database` for `spark.mongodb.read.database`. */
+  private static String setting(String name) {
+    return name.toLowerCase(Locale.ROOT).replaceFirst("^spark\\.\\w+\\.((read|write)\\.)?", "");
   }
 }

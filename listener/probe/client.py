@@ -15,7 +15,7 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -197,10 +197,21 @@ class Probe:
         Raises:
             ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
         """
-        found = self._java.analyzed(statement, java_session)
-        if isinstance(found, str):
-            raise _refused(found)
-        return found
+        return _plan_in(self._java.analyzed(statement, java_session))
+
+    def attempted(self, statement: str, java_session: Any, attempt: Callable[[Any, str, str, Any], Any]) -> Any:
+        """
+        Return what an attempt in the JVM gives of the same.
+
+        Args:
+            statement: its text.
+            java_session: the session in the JVM.
+            attempt: calls a method of an object in the JVM, by its name, for a text and the session.
+
+        Raises:
+            ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
+        """
+        return _plan_in(attempt(self._java, "analyzed", statement, java_session))
 
     def encode(self, query: Any, java_session: Any) -> str:
         """
@@ -243,6 +254,13 @@ class Probe:
 _CLASS = "openlineage.pyspark.Probe"
 _CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _COMPILING = threading.Lock()
+
+
+def _plan_in(found: Any) -> Any:
+    """Return what the probe gives of a statement; raise ValueError if that is a kind of statement."""
+    if isinstance(found, str) and found in readings.REFUSED:
+        raise _refused(found)
+    return found
 
 
 def _refused(kind: str) -> ValueError:
@@ -445,18 +463,47 @@ def analysis_errors() -> tuple[type[Exception], ...]:
     from pyspark.errors import AnalysisException
 
     # The parser's is a kind of it.
-    return (AnalysisException,)
+    return (AnalysisException, RefusedError)
 
 
 def spark_errors() -> tuple[type[Exception], ...]:
     """Return all exceptions of Spark's own, such as that of a setting with a value of the wrong type."""
     from pyspark.errors import PySparkException
 
-    return (PySparkException,)
+    return (PySparkException, RefusedError)
+
+
+class RefusedError(Exception):
+    """
+    Spark refuses a statement, as the JVM has said in a text: an exception in Java costs many calls.
+
+    Args:
+        refusal: why.
+    """
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+def refusal_in(parts: Sequence[str]) -> Refusal:
+    """
+    Return what the JVM says of an exception of Spark.
+
+    Args:
+        parts: whether it is SQL (empty if not), the class of the error, the message, the line and the column if they
+            are known, and the parameters, each after its name.
+    """
+    is_sql, code, message, line, column, *parameters = parts
+    named = dict(zip(parameters[::2], parameters[1::2], strict=True))
+    at = int(line) if line else None, int(column) if column else None
+    return Refusal(code, _message(message, code), named, at[0], at[1], bool(is_sql))
 
 
 def refusal_of(problem: Exception) -> Refusal:
     """Return what an exception of Spark says, with its place if it is the parser's or the analyzer's."""
+    if isinstance(problem, RefusedError):
+        return problem.refusal
     from pyspark.errors import AnalysisException, ParseException
 
     java = getattr(problem, "_origin", None)
@@ -468,10 +515,16 @@ def refusal_of(problem: Exception) -> Refusal:
     elif java is not None:
         code, parameters = java.getErrorClass(), java.getMessageParameters()
         line, column = (found.get() if found.isDefined() else None for found in (java.line(), java.startPosition()))
-    text = _ENDING.split(str(problem).strip(), maxsplit=1)[0]
-    message = " ".join(text.removeprefix(f"[{code}]").split()).rstrip(".")
-    is_sql = not isinstance(problem, ParseException)
-    return Refusal(str(code or ""), message, dict(parameters or {}), line, column, is_sql)
+    message = _message(str(problem), str(code))
+    return Refusal(
+        str(code or ""), message, dict(parameters or {}), line, column, not isinstance(problem, ParseException)
+    )
+
+
+def _message(text: str, code: str) -> str:
+    """Return the message of an exception on one line, without the class of the error and without the statement."""
+    text = _ENDING.split(text.strip(), maxsplit=1)[0]
+    return " ".join(text.removeprefix(f"[{code}]").split()).rstrip(".")
 
 
 _asking = threading.local()

@@ -281,3 +281,20 @@ def test_a_resolved_namespace_is_resolved_once_and_everywhere():
     assert [d.identifier.namespace for d in found.inputs] == ["warehouse"]
     assert {e.dataset.namespace for c in found.columns.columns for e in c.edges} == {"warehouse"}
     assert "bigquery" not in json.dumps([d.identifier.namespace for d in found.inputs])
+
+
+SESSION = {
+    "spark.mongodb.read.connection.uri": "mongodb://u:p@one/shop.orders",
+    "spark.mongodb.write.connection.uri": "mongodb://u:p@one/shop.archive",
+}
+
+
+def test_what_a_session_sets_for_reading_names_no_target_and_what_it_sets_for_writing_no_source() -> None:
+    table = relation(short="MongoTable", **SESSION)
+    append = Operator("AppendData", FULL["AppendData"], {"table": OperatorRef(0), "query": OperatorRef(1)}, ())
+    source = node("LogicalRelation", {"relation": Described("HadoopFsRelation", {"rootPaths": ("file:/in",)})})
+    plan = Plan((table, source, append), (), {1: Attribute("a", "int")}, root=2)
+    (output,) = lineage_of_plan(plan, Session("file:/wh")).outputs
+
+    assert named(read(table)) == ("mongodb://one:27017", "shop.orders", False)
+    assert named(output.write.dataset) == ("mongodb://one:27017", "shop.archive", False)

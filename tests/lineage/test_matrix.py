@@ -30,8 +30,9 @@ MISSING = """
   and the symlink is `hive://HOST:PORT`; tests without a Spark hold it (tests/facets/test_naming.py).
 - **`CREATE TABLE` in Iceberg's `hive` and `rest` catalogs** needs their services; tests without a Spark hold its names
   (tests/listener/test_tables_of_catalogs.py), and [limits.md](limits.md) says what they are.
-- **BigQuery, Snowflake, MongoDB, Cassandra, Elasticsearch, ClickHouse, Redshift, Cosmos DB, Kusto** were not tried on
-  their connectors. Tests without a Spark hold their names (tests/facets/test_placed.py).
+- **MongoDB, Snowflake**: their connectors, without a server, on Spark 3.5 (tests/lineage/test_connectors.py).
+- **BigQuery, Cassandra, Elasticsearch, ClickHouse, Redshift, Cosmos DB, Kusto** were not tried on their connectors.
+  Tests without a Spark hold their names (tests/facets/test_placed.py).
 - **Streams of Hudi** have the folders of the files that they read, and no columns ([limits.md](limits.md)).
 - **rate, rate-micro-batch, state stores**: what they read is no dataset, or has no other way to be read.
 """

@@ -85,11 +85,16 @@ class Pipeline:
     wrong: tuple[tuple[int, int, int], ...]
     after: tuple[Action, ...]
 
-    def reached(self) -> set[int]:
-        """Return the tables that data of the bad load may have reached: all others are never touched."""
+    def reached(self, *, by_column: bool = False) -> set[int]:
+        """
+        Return the tables that data of the bad load may have reached: all others are never touched.
+
+        Args:
+            by_column: whether only the column `v` is bad, which a count does not read.
+        """
         found = {self.actions[self.bad].target}
         for action in self.actions[self.bad :]:
-            if found & set(action.sources):
+            if found & set(action.sources) and not (by_column and action.kind == "count"):
                 found |= {action.target} | ({action.second} if action.second is not None else set())
         return found
 

@@ -43,6 +43,7 @@ from support import class_archive
 from support.lakes import LAKE_CONF, LAKE_JARS
 
 from truth.pipelines import Action, Pipeline, pipeline
+from truth.shop import shop
 from truth.worlds import Rows, World
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 OUTCOMES = ("right", "declined", "WRONG", "TOUCHED", "BROKEN")
 _PROGRAM = "truth-job"
 _PAUSED = 3
+# The doubt that a person settles, who lets an application read a version.
+_READS = re.compile(r"it reads what .* holds then, and read version .*: let its code read (.*) VERSION AS OF (\S+)")
 _TRIES = 200
 _CUT = 1500
 _THEN, _AFTER = "after the recovery", "on the day after"
@@ -69,6 +72,7 @@ class Outcome:
         why: what is different, or why it was declined.
         steps: how many steps the plan had.
         kills: how often it was killed.
+        by_hand: for how many applications a person changed which version they read, as the plan says.
         seconds: how long the right pipeline took, the wrong one, and the recovery with the day after.
     """
 
@@ -76,6 +80,7 @@ class Outcome:
     why: str = ""
     steps: int = 0
     kills: int = 0
+    by_hand: int = 0
     seconds: tuple[int, ...] = ()
 
 
@@ -191,17 +196,18 @@ class _Trial:
         folder: for its files.
         lake: `iceberg` or `delta`.
         recorded: the events.
-        kills: whether it is killed.
-        verbose: whether all is shown.
+        mode: the mode of recovery.
+        column: the column that is asked about; empty for all.
     """
 
     def __init__(
-        self, spark: SparkSession, folder: Path, lake: str, recorded: _Recorded, *, kills: bool, verbose: bool
+        self, spark: SparkSession, folder: Path, lake: str, recorded: _Recorded, mode: str, column: str
     ) -> None:
         self._spark, self._folder, self._lake, self._recorded = spark, folder, lake, recorded
-        self._kills, self._verbose = kills, verbose
+        self._mode, self._column = mode, column
         self._events, self._store = folder / "events.ndjson", folder / "lineage.db"
         self._said: list[str] = []
+        self._by_hand: set[int] = set()
         self._since = time.monotonic()
         self.seconds: list[int] = []
 
@@ -252,13 +258,21 @@ class _Trial:
         plan = self._folder / "plan.json"
         right = self._folder / "right.sql"
         right.write_text(f"{self._world.loading(bad, bad.rows)};\n", "utf-8")
-        if problem := self._planned(plan, right):
-            return Outcome("declined", problem)
-        steps = json.loads(plan.read_text("utf-8"))["result"]["steps"]
-        declined, harmed = self._applied(plan, steps)
+        expired: list[str] = []
+        while True:
+            if problem := self._planned(plan, right, expired):
+                return Outcome("declined", problem)
+            steps = json.loads(plan.read_text("utf-8"))["result"]["steps"]
+            declined, harmed = self._applied(plan, steps)
+            # A person plans again, as the checks say.
+            gone = [each for each in re.findall(r"plan again with --expired (\S+)", declined) if each not in expired]
+            if harmed or not gone:
+                break
+            expired += gone
         now = [self._world.version(place) for place in places]
         kills = _MortalSession.killed
-        touched = [place for place in places if place not in self._pipeline.reached() and before[place] != now[place]]
+        reached = self._pipeline.reached(by_column=bool(self._column))
+        touched = [place for place in places if place not in reached and before[place] != now[place]]
         if touched:
             return Outcome("TOUCHED", self._tables(touched), len(steps), kills)
         if declined:
@@ -267,7 +281,7 @@ class _Trial:
                 return Outcome("BROKEN", declined, len(steps), kills)
             return Outcome("declined", declined, len(steps), kills)
         wrong = self._different(_THEN) or self._asked_again()
-        return Outcome("WRONG" if wrong else "right", wrong, len(steps), kills)
+        return Outcome("WRONG" if wrong else "right", wrong, len(steps), kills, len(self._by_hand))
 
     def _next_day(self, found: Outcome) -> Outcome:
         """Go on with the pipeline for a day, as nobody would if its streams or tables were broken."""
@@ -304,15 +318,20 @@ class _Trial:
         self._said.append(f"$ {' '.join(arguments)}\n{text}")
         return code, text
 
-    def _planned(self, plan: Path, right: Path) -> str:
+    def _planned(self, plan: Path, right: Path, expired: Sequence[str]) -> str:
         """Make the plan; return why there is none."""
-        self._taken_in()
-        version = self._world.reached(self._pipeline.bad, 0)
-        ref = f"{self._label(0)}@{version}"
-        code, text = self._call(
-            *("recover", ref, "--store", str(self._store), "--out", str(plan), "--correct-with", str(right))
-        )
+        if self._recorded.lines:
+            self._taken_in()
+        gone = (f"--expired={version}" for version in expired)
+        code, text = self._call(*self._asking(plan), "--correct-with", str(right), *gone)
         return text if code else ""
+
+    def _asking(self, plan: Path) -> list[str]:
+        """Return the command that asks for a plan."""
+        version = self._world.reached(self._pipeline.bad, 0)
+        column = [f"--column={self._column}"] if self._column else []
+        ref = f"{self._label(0)}@{version}"
+        return ["recover", ref, "--store", str(self._store), "--mode", self._mode, *column, "--out", str(plan)]
 
     def _taken_in(self) -> None:
         self._events.write_text("".join(f"{line}\n" for line in self._recorded.lines), "utf-8")
@@ -333,10 +352,8 @@ class _Trial:
         self._recorded.skip()
         if self._recorded.lines:
             self._taken_in()
-        version = self._world.reached(self._pipeline.bad, 0)
-        ref = f"{self._label(0)}@{version}"
         again = self._folder / "again.json"
-        code, text = self._call("recover", ref, "--store", str(self._store), "--out", str(again))
+        code, text = self._call(*self._asking(again))
         if code:
             return f"asked again: {text}"
         steps = json.loads(again.read_text("utf-8"))["result"]["steps"]
@@ -379,13 +396,20 @@ class _Trial:
 
     def _accepted(self, steps: Sequence[dict[str, Any]]) -> list[str] | str:
         """Return the doubts that are accepted, or why it is declined: what a person can't do is seen beforehand."""
-        doubtful = [step for step in steps if step["doubts"] and step["language"]]
-        if doubtful:
-            return "doubts: " + "; ".join(dict.fromkeys(doubt for step in doubtful for doubt in step["doubts"]))
+        doubtful = [(number, step) for number, step in enumerate(steps, 1) if step["doubts"] and step["language"]]
+        unsettled = [doubt for _, step in doubtful for doubt in step["doubts"] if not self._is_settled(step, doubt)]
+        if unsettled:
+            return "doubts: " + "; ".join(dict.fromkeys(unsettled))
         for step in steps:
             if not step["language"] and step["move"] is None and step["action"] != "stop":
                 return f"a person finds the way: {step['title']} {'; '.join((*step['doubts'], *step['notes']))}"
-        return []
+        self._by_hand |= {number for number, _ in doubtful}
+        return [f"--accept-doubt={number}" for number, _ in doubtful]
+
+    def _is_settled(self, step: dict[str, Any], doubt: str) -> bool:
+        """Return whether a person settles a doubt: the code of an application names its tables, and no view."""
+        actions = [self._pipeline.actions[int(code.split()[1])] for code in step["code"] if code.startswith(_PROGRAM)]
+        return bool(actions) and _READS.fullmatch(doubt) is not None and all(each.form != "view" for each in actions)
 
     def _done_by_hand(self, step: dict[str, Any]) -> str:
         """Do what a person does at a pause; return why that can't be done."""
@@ -399,7 +423,9 @@ class _Trial:
                 return "the tables would be created again"
             action = self._pipeline.actions[number]
             self._recorded.skip()
-            self._world.perform(number, attrs.evolve(action))
+            settled = (found for each in step["doubts"] if (found := _READS.fullmatch(each)))
+            with self._world.pinned({found[1]: found[2] for found in settled}):
+                self._world.perform(number, action)
             self._recorded.take(action.job, number)
         return ""
 
@@ -464,9 +490,8 @@ def _short(value: Any) -> str:
 def _tried(
     spark: SparkSession, folder: Path, recorded: _Recorded, made: Pipeline, options: argparse.Namespace
 ) -> Outcome:
-    trial = _Trial(
-        spark, folder / uuid.uuid4().hex[:8], options.lake, recorded, kills=options.kills, verbose=options.verbose
-    )
+    place = folder / uuid.uuid4().hex[:8]
+    trial = _Trial(spark, place, options.lake, recorded, options.mode, options.column)
     _MortalSession.chance = random.Random(made.seed) if options.kills else None  # noqa: S311
     _MortalSession.killed = 0
     try:
@@ -485,6 +510,9 @@ def main() -> int:
     parser.add_argument("--pipelines", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1, help="that of the first one; the others follow")
     parser.add_argument("--lake", choices=("iceberg", "delta"), default="iceberg")
+    parser.add_argument("--shop", action="store_true", help="one larger pipeline of eleven tables, each time otherwise")
+    parser.add_argument("--mode", choices=("incremental", "full"), default="incremental")
+    parser.add_argument("--column", choices=("", "v"), default="", help="ask about a column alone")
     parser.add_argument("--kills", action="store_true", help="kill the application of plans at random places")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no pipeline after these")
     parser.add_argument("--keep", type=Path, help="keep tables and stores in this new folder")
@@ -504,10 +532,11 @@ def main() -> int:
         for seed in range(options.seed, options.seed + options.pipelines):
             if time.monotonic() - begin > options.minutes * 60:
                 break
-            made = pipeline(seed, options.lake)
+            made = (shop if options.shop else pipeline)(seed, options.lake)
             found = _tried(spark, folder, recorded, made, options)
             counts[found.kind] += 1
-            told = f"{found.steps} steps" + (f", killed {found.kills} times" if options.kills else "")
+            told = f"{found.steps} steps" + (f", {found.by_hand} by hand" if found.by_hand else "")
+            told += f", killed {found.kills} times" if options.kills else ""
             print(
                 f"{options.lake} {seed}: {found.kind} ({told}, {'+'.join(map(str, found.seconds))} s) {found.why}",
                 flush=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from openlineage_pyspark.workbench.recovery.statements import quoted_part, sql_n
 from truth.pipelines import Action, Pipeline, Table, kind_of_load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -47,6 +48,7 @@ class World:
         self._wrong = wrong
         self._live = LiveSession(spark)
         self._reached: dict[tuple[int, int], str] = {}
+        self._pins: Mapping[str, str] = {}
 
     # What is there.
 
@@ -107,6 +109,15 @@ class World:
         if number == self._pipeline.bad or number in {each.to for each in self._pipeline.actions}:
             self._reached[number, action.target] = self.version(action.target)
 
+    @contextmanager
+    def pinned(self, pins: Mapping[str, str]) -> Iterator[None]:
+        """Let what runs meanwhile read some tables at a version, as if a person had changed its code."""
+        self._pins = pins
+        try:
+            yield
+        finally:
+            self._pins = {}
+
     def reached(self, number: int, place: int) -> str:
         """Return the version of a table after an action."""
         return self._reached[number, place]
@@ -137,6 +148,9 @@ class World:
             self._write(action, "INSERT INTO {}", lambda frame, name: frame.write.insertInto(name))
 
     def _overwrite(self, _: int, action: Action) -> None:
+        self._write(action, "INSERT OVERWRITE {}")
+
+    def _count(self, _: int, action: Action) -> None:
         self._write(action, "INSERT OVERWRITE {}")
 
     def _static(self, _: int, action: Action) -> None:
@@ -201,6 +215,17 @@ class World:
         self._spark.sql(f"DROP TABLE {self.name(action.target)}")
         self._create(action.target)
 
+    def _expire(self, _: int, action: Action) -> None:
+        """Let all versions but the current one expire."""
+        if self._lake == "delta":
+            with self._set("spark.databricks.delta.retentionDurationCheck.enabled", "false"):
+                self._spark.sql(f"VACUUM {self.name(action.target)} RETAIN 0 HOURS")
+            return
+        parts = ".".join(map(quoted_part, self.table_id(action.target).parts[1:])).replace("'", "\\'")
+        until = f"{datetime.now() + timedelta(seconds=1):%Y-%m-%d %H:%M:%S}"
+        arguments = f"table => '{parts}', older_than => TIMESTAMP '{until}', retain_last => 1"
+        self._spark.sql(f"CALL ice.system.expire_snapshots({arguments})")
+
     def _truncate(self, _: int, action: Action) -> None:
         verb = "DELETE FROM" if self._lake == "delta" else "TRUNCATE TABLE"
         self._spark.sql(f"{verb} {self.name(action.target)}")
@@ -246,7 +271,7 @@ class World:
     def _names(self, action: Action) -> Iterator[tuple[str, list[str]]]:
         """Give the names of what an action writes and reads, as its form has them."""
         own = self.table_id(action.target).parts
-        sources = [self._view(each) if action.form == "view" else self.name(each) for each in action.sources]
+        sources = [self._view(each) if action.form == "view" else self._source(each) for each in action.sources]
         if action.form != "short" or own[0] == "delta":
             yield self.name(action.target), sources
             return
@@ -261,6 +286,11 @@ class World:
             )
         finally:
             self._spark.sql("USE spark_catalog.default")
+
+    def _source(self, place: int) -> str:
+        name = self.name(place)
+        version = self._pins.get(name)
+        return f"(SELECT * FROM {name} VERSION AS OF {version})" if version else name
 
     @contextmanager
     def _set(self, key: str, value: str) -> Iterator[None]:
@@ -289,6 +319,8 @@ def _query(action: Action, sources: list[str]) -> str:
             f"(SELECT k, max(v) AS v FROM {sources[1]} GROUP BY k) AS y ON x.k = y.k GROUP BY x.k"
         )
     source, number = sources[0], action.number
+    if action.kind == "count":
+        return f"SELECT k, count(1) AS v, max(p) AS p FROM {source} GROUP BY k"
     if action.kind == "static" or number % 3 == 0:
         return f"SELECT k, sum(v) AS v, max(p) AS p FROM {source} WHERE p = {action.day % 3} GROUP BY k"
     if number % 3 == 1:

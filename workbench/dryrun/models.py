@@ -221,7 +221,8 @@ class _Reader:
 def _all_below(base: type) -> Iterable[Any]:
     """Yield a class and all that are made of it."""
     yield base
-    for each in base.__subclasses__():
+    below: list[type] = base.__subclasses__()
+    for each in below:
         yield from _all_below(each)
 
 

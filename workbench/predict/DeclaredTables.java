@@ -1,12 +1,20 @@
 package openlineage.pyspark;
 
+import java.lang.reflect.InvocationTargetException;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.VariableReference;
+import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.MetadataColumn;
@@ -25,9 +33,12 @@ import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.Function1;
 import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
 
 /**
  * The tables that a script's session knows without their connectors: a name and a schema, and nothing to read.
@@ -36,6 +47,7 @@ import scala.runtime.AbstractFunction1;
  * Spark's own. Statements are only analyzed, so nothing ever asks for rows.
  */
 public final class DeclaredTables {
+    private static final String SEPARATOR = "\0";
     private static final ConcurrentHashMap TABLES = new ConcurrentHashMap();
 
     private DeclaredTables() {}
@@ -59,6 +71,92 @@ public final class DeclaredTables {
     /** Gives what stands for calls of a function of which only the name is known: NullType becomes any other type. */
     public static AbstractFunction1 function(String name, DataType type) {
         return new UnknownFunction(name, type);
+    }
+
+    /** Gives the columns of a schema in one text: the name and the type of each, as DDL has it. */
+    public static String columns(StructType schema) {
+        StringBuilder found = new StringBuilder();
+        StructField[] fields = schema.fields();
+        for (int at = 0; at < fields.length; at++) {
+            add(found, fields[at].name());
+            add(found, fields[at].dataType().sql());
+        }
+        return found.toString();
+    }
+
+    /** Gives the catalog and the database that are current, in one text. */
+    public static String current(SparkSession session) {
+        StringBuilder found = new StringBuilder();
+        add(found, session.catalog().currentCatalog());
+        add(found, session.catalog().currentDatabase());
+        return found.toString();
+    }
+
+    /** Gives the parsed plan of a statement; if it can't be parsed, why, in one text. */
+    public static Object parsed(ParserInterface parser, String statement) {
+        try {
+            return parser.parsePlan(statement);
+        } catch (Exception problem) {
+            return refused(problem);
+        }
+    }
+
+    /** Gives what a method of one object gives for two arguments; if Spark refuses it, why, in one text. */
+    public static Object attempt(Object asked, String method, String statement, Object session) {
+        try {
+            return asked.getClass().getMethod(method, new Class[] {String.class, Object.class})
+                    .invoke(asked, new Object[] {statement, session});
+        } catch (InvocationTargetException problem) {
+            return refused(problem.getCause());
+        } catch (ReflectiveOperationException problem) {
+            throw new IllegalStateException(problem);
+        }
+    }
+
+    /** Gives why Spark refuses a statement: an exception costs Python many calls. Any other one goes on. */
+    private static String refused(Throwable problem) {
+        if (!(problem instanceof AnalysisException)) {
+            if (problem instanceof RuntimeException) {
+                throw (RuntimeException) problem;
+            }
+            if (problem instanceof Error) {
+                throw (Error) problem;
+            }
+            throw new IllegalStateException(problem);
+        }
+        AnalysisException refusal = (AnalysisException) problem;
+        StringBuilder found = new StringBuilder("refused").append(SEPARATOR);
+        add(found, problem instanceof ParseException ? "" : "sql");
+        add(found, refusal.getErrorClass() == null ? "" : refusal.getErrorClass());
+        add(found, refusal.getMessage() == null ? "" : refusal.getMessage());
+        add(found, refusal.line().isDefined() ? String.valueOf(refusal.line().get()) : "");
+        add(found, refusal.startPosition().isDefined() ? String.valueOf(refusal.startPosition().get()) : "");
+        Map parameters = refusal.getMessageParameters();
+        if (parameters != null) {
+            for (Object each : parameters.entrySet()) {
+                add(found, String.valueOf(((Map.Entry) each).getKey()));
+                add(found, String.valueOf(((Map.Entry) each).getValue()));
+            }
+        }
+        return found.toString();
+    }
+
+    /** Adds a part to a text of several: no part has the character that ends it. */
+    private static void add(StringBuilder text, String part) {
+        text.append(part.replace("\\", "\\b").replace("\0", "\\0")).append(SEPARATOR);
+    }
+
+    /** Gives what the only column of a query is made of; null if nothing is read for it. */
+    public static Object value(LogicalPlan plan) {
+        if (plan.subqueriesAll().isEmpty()) {
+            return null;
+        }
+        return ((Expression) plan.expressions().head()).children().head();
+    }
+
+    /** Gives a plan with expressions in the place of variables, each at the same place as the name of its variable. */
+    public static Object withValues(LogicalPlan plan, String[] names, Object[] values) {
+        return plan.transformAllExpressionsWithSubqueries(new Values(names, values));
     }
 
     static Table find(String catalog, Identifier identifier) {
@@ -89,6 +187,39 @@ public final class DeclaredTables {
             } catch (ReflectiveOperationException problem) {
                 throw new IllegalStateException(problem);
             }
+        }
+    }
+
+    /** What a SET has given variables, in the place of their references. */
+    public static final class Values extends AbstractPartialFunction {
+        private final String[] names;
+        private final Object[] values;
+
+        Values(String[] names, Object[] values) {
+            this.names = names;
+            this.values = values;
+        }
+
+        public boolean isDefinedAt(Object expression) {
+            return find(expression) != null;
+        }
+
+        public Object applyOrElse(Object expression, Function1 otherwise) {
+            Object found = find(expression);
+            return found == null ? otherwise.apply(expression) : found;
+        }
+
+        private Object find(Object expression) {
+            if (!(expression instanceof VariableReference)) {
+                return null;
+            }
+            String name = ((VariableReference) expression).identifier().name();
+            for (int at = 0; at < names.length; at++) {
+                if (names[at].equalsIgnoreCase(name)) {
+                    return values[at];
+                }
+            }
+            return null;
         }
     }
 

@@ -1,73 +1,228 @@
-"""Keeps what Spark told of scripts: the same texts, tables and versions need no Spark again."""
+"""
+Keeps what Spark told of statements, each under a key that stands for all that the answer depends on.
+
+The answers are in one file of SQLite, so that one is read without the others. It holds values alone, no code; what
+can't be read counts as not there.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
+import sqlite3
+import time
+import zlib
+from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.listener.probe.client import Refusal
+from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer
-from openlineage_pyspark.workbench.predict.session import Analyzed
+from openlineage_pyspark.workbench.predict.session import Analyzed, Consequence
 from openlineage_pyspark.workbench.predict.statements import Loop, ScriptStatement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from openlineage_pyspark.workbench.predict.scripts import Given, Script
+    from openlineage_pyspark.workbench.predict.scripts import Given
 
-_FORMAT = 5
-_MOST_KEPT = 20
-_ENDING = ".json"
-_PACKAGES = ("openlineage-pyspark", "pyspark")
+_FORMAT = 6
+_FILE = "answers.sqlite"
+_PACKAGES = ("openlineage-pyspark", "pyspark", "sqlglot")
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, used REAL NOT NULL, document BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS opaque (digest TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_MOST_BYTES = 256 << 20
+_SECONDS_OF_OTHERS = 30.0
+_AT_ONCE = 500
 
 
-def key_of(scripts: Sequence[Script], given: Given) -> str:
-    """Return a hash of all that the answers depend on: texts, what is given, and the versions of the packages."""
-    versions = [metadata.version(name) for name in _PACKAGES]
-    parts = [_FORMAT, versions, [attrs.asdict(each) for each in scripts], attrs.asdict(given)]
+@attrs.frozen
+class KeptAnswer:
+    """
+    What Spark told of a statement, and what the statement changed for later ones.
+
+    Args:
+        analyzed: what Spark told.
+        effects: what was changed.
+    """
+
+    analyzed: Analyzed
+    effects: tuple[Consequence, ...] = ()
+
+
+def base_of(given: Given) -> str:
+    """Return a hash of what all answers depend on: properties, the dialect, and the versions of the packages."""
+    versions = [_version(name) for name in _PACKAGES]
+    parts = [_FORMAT, versions, dict(given.conf), given.dialect, time.tzname, given.shapes]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def read_answers(folder: Path, key: str) -> tuple[StatementAnswer, ...] | None:
-    """Return what is kept under a key; None if there is nothing, or it can't be read."""
+def _version(name: str) -> str:
     try:
-        document = json.loads((folder / f"{key}{_ENDING}").read_text(encoding="utf-8"))
-        return tuple(answer_of_document(each) for each in document)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
-def keep_answers(folder: Path, key: str, answers: Sequence[StatementAnswer]) -> None:
+class KeptAnswers:
     """
-    Keep answers under a key, and drop the oldest ones of earlier keys.
+    The answers in a folder. Use it in a `with` statement.
+
+    Args:
+        folder: the folder, which is made if it is not there.
 
     Raises:
         OSError: the folder can't be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump([document_of_answer(each) for each in answers], file)
-    # Another process may write the same one.
-    os.replace(name, folder / f"{key}{_ENDING}")  # noqa: PTH105 (the name is a text)
-    kept = sorted(folder.glob(f"*{_ENDING}"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in kept[_MOST_KEPT:]:
-        path.unlink(missing_ok=True)
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / _FILE
+        self._connection = self._opened()
+
+    def __enter__(self) -> KeptAnswers:
+        """Return these answers."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def read(self, keys: Collection[str]) -> dict[str, KeptAnswer]:
+        """Return the answers that are kept under some keys."""
+        found, ordered = {}, sorted(keys)
+        for at in range(0, len(ordered), _AT_ONCE):
+            some = ordered[at : at + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT key, document FROM answers WHERE key IN ({marks})"  # noqa: S608 (question marks alone)
+            for key, document in self._connection.execute(query, some):
+                answer = _answer_in(document)
+                if answer is not None:
+                    found[str(key)] = answer
+        return found
+
+    def keep(self, answers: Mapping[str, KeptAnswer], known: Collection[str]) -> None:
+        """
+        Keep answers, and drop those that were not used for the longest time if there are too many.
+
+        Args:
+            answers: all answers of a run, by their keys.
+            known: the keys of those that are kept already.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        now = time.time()
+        with _as_os_error(self._path), self._connection as connection:
+            used = ((now, key) for key in answers if key in known)
+            connection.executemany("UPDATE answers SET used = ? WHERE key = ?", used)
+            new = ((key, now, _document(each)) for key, each in answers.items() if key not in known)
+            connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", new)
+            _forget(connection, now)
+
+    def opaque(self) -> frozenset[str]:
+        """Return the digests of statements that have seen or changed more than their texts tell."""
+        return frozenset(str(digest) for (digest,) in self._connection.execute("SELECT digest FROM opaque"))
+
+    def add_opaque(self, digests: Iterable[str]) -> None:
+        """
+        Keep the digests of such statements.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        with _as_os_error(self._path), self._connection as connection:
+            connection.executemany("INSERT OR IGNORE INTO opaque VALUES (?)", ((each,) for each in digests))
+
+    def _opened(self) -> sqlite3.Connection:
+        """Return the connection to the file; what is no such file is replaced."""
+        with _as_os_error(self._path):
+            try:
+                return _connection(self._path)
+            except sqlite3.DatabaseError as problem:
+                if isinstance(problem, sqlite3.OperationalError):
+                    raise
+                self._path.unlink()
+                return _connection(self._path)
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_SECONDS_OF_OTHERS)
+    try:
+        connection.executescript(_SCHEMA)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _as_os_error(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as problem:
+        raise OSError(f"{path} can't be written: {problem}") from problem
+
+
+def _forget(connection: sqlite3.Connection, now: float) -> None:
+    """Drop the answers that were not used for the longest time, if all together are too large."""
+    whole = 0
+    for used, size in connection.execute(
+        "SELECT used, sum(length(document)) FROM answers GROUP BY used ORDER BY used DESC"
+    ).fetchall():
+        whole += size
+        if whole > _MOST_BYTES and used < now:
+            connection.execute("DELETE FROM answers WHERE used <= ?", (used,))
+            return
+
+
+def _document(answer: KeptAnswer) -> bytes:
+    effects = [
+        {**attrs.asdict(each, recurse=False), "table": None if each.table is None else attrs.asdict(each.table)}
+        for each in answer.effects
+    ]
+    values = {"analyzed": document_of_analyzed(answer.analyzed), "effects": effects}
+    return zlib.compress(json.dumps(values).encode(), 1)
+
+
+def _answer_in(document: bytes) -> KeptAnswer | None:
+    """Return a kept answer; None if it can't be read."""
+    try:
+        values = json.loads(zlib.decompress(document))
+        return KeptAnswer(analyzed_of_document(values["analyzed"]), tuple(map(_effect, values["effects"])))
+    except (ValueError, KeyError, TypeError, zlib.error):
+        return None
+
+
+def _effect(values: Mapping[str, Any]) -> Consequence:
+    table = values["table"]
+    made = None
+    if table is not None:
+        identifier = None if table["identifier"] is None else Identifier(**table["identifier"])
+        columns = tuple((name, type_) for name, type_ in table["columns"])
+        made = DeclaredTable(tuple(table["parts"]), columns, tuple(table["partitions"]), identifier)
+    return Consequence(values["kind"], values["name"], tuple(values["parts"]), made, values["from_text"])
 
 
 def document_of_answer(answer: StatementAnswer) -> dict[str, Any]:
     """Return an answer as plain values."""
-    analyzed = answer.analyzed
     return {
         "statement": attrs.asdict(answer.statement),
         "isDdl": answer.is_ddl,
+        "analyzed": document_of_analyzed(answer.analyzed),
+    }
+
+
+def document_of_analyzed(analyzed: Analyzed) -> dict[str, Any]:
+    """Return what Spark told of a statement as plain values."""
+    return {
         "kind": analyzed.kind,
         "plan": None if analyzed.query is None else analyzed.query.plan,
         "refusal": _document_of(analyzed.refusal),
@@ -77,6 +232,8 @@ def document_of_answer(answer: StatementAnswer) -> dict[str, Any]:
         "tables": {name: query.plan for name, query in analyzed.tables.items()},
         "text": analyzed.text,
         "fromText": [[list(parts), place] for parts, place in analyzed.from_text.items()],
+        "shape": analyzed.shape,
+        "targets": list(analyzed.targets),
     }
 
 
@@ -90,8 +247,15 @@ def _refusal(document: Mapping[str, Any] | None) -> Refusal | None:
 
 def answer_of_document(document: Mapping[str, Any]) -> StatementAnswer:
     """Return the answer that `document_of_answer` has made plain."""
+    loops = tuple(Loop(**each) for each in document["statement"]["loops"])
+    statement = ScriptStatement(**{**document["statement"], "loops": loops})
+    return StatementAnswer(statement, analyzed_of_document(document["analyzed"]), document["isDdl"])
+
+
+def analyzed_of_document(document: Mapping[str, Any]) -> Analyzed:
+    """Return what `document_of_analyzed` has made plain."""
     plan = document["plan"]
-    analyzed = Analyzed(
+    return Analyzed(
         document["kind"],
         None if plan is None else EncodedQuery(plan),
         _refusal(document["refusal"]),
@@ -101,7 +265,6 @@ def answer_of_document(document: Mapping[str, Any]) -> StatementAnswer:
         {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
         {tuple(parts): place for parts, place in document["fromText"]},
         document["text"],
+        document["shape"],
+        tuple(document["targets"]),
     )
-    loops = tuple(Loop(**each) for each in document["statement"]["loops"])
-    statement = ScriptStatement(**{**document["statement"], "loops": loops})
-    return StatementAnswer(statement, analyzed, document["isDdl"])

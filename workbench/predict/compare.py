@@ -98,6 +98,23 @@ def compared(before: PlacedGraph, after: PlacedGraph, store: Store | None) -> tu
     return Diff(found.rows, tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))), doubts
 
 
+def readers_of(state: PlacedGraph, column: str) -> set[str]:
+    """
+    Return what is made of a column in a state, by one statement.
+
+    Args:
+        state: the state.
+        column: the name of its table and its own name.
+    """
+    found = set()
+    for edge in state.graph.edges:
+        table, name = state.places[edge.source]
+        if edge.paths and name and f"{table}.{name}" == column:
+            target, field = state.places[edge.target]
+            found.add(f"{target}.{field}" if field else target)
+    return found
+
+
 def name_of(dataset: Dataset) -> str:
     """Return the name of a dataset for people: that of the table, if it is one."""
     return table_of(dataset) or f"{dataset.identifier.namespace}/{dataset.identifier.name}"

@@ -2,11 +2,12 @@
 The lineage of the statements of scripts, as if they ran one after the other, file after file.
 
 Spark's session (`session.py`) analyzes each statement once. What it tells is kept as values that need no Spark any more
-(`Answer`), so they can come from a cache as well; the lineage is made of them here.
+(`StatementAnswer`), so they can come from a cache as well; the lineage is made of them here.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
@@ -143,42 +144,35 @@ class Given:
         functions: the names of functions.
         conf: Spark properties, and the values of variables.
         dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
+        shapes: whether all that plans compute is wanted, to be compared.
     """
 
     tables: tuple[DeclaredTable, ...] = ()
     functions: tuple[str, ...] = ()
     conf: Mapping[str, str] = attrs.field(factory=dict)
     dialect: str = ""
+    shapes: bool = False
 
 
-def answers_of(
-    scripts: Sequence[Script],
-    given: Given,
-    progress: Callable[[int, int], None] = lambda _done, _all: None,
-) -> tuple[StatementAnswer, ...]:
+def statements_in(scripts: Iterable[Script]) -> list[tuple[ScriptStatement, bool]]:
+    """Return the statements of scripts, each with whether it stands in a file that only declares tables."""
+    return [(each, script.is_ddl) for script in scripts for each in _statements(script)]
+
+
+@contextmanager
+def session_of(given: Given) -> Iterator[ScriptSession]:
     """
-    Return what Spark tells of the statements of scripts, in one session of its own.
-
-    Args:
-        scripts: the scripts in the order in which they run.
-        given: what is known before.
-        progress: is called before each statement, with how many are done and how many there are.
+    Give a session that knows what is given, in a Spark of its own.
 
     Raises:
         LineageError: no such session starts.
     """
-    statements = [(each, script.is_ddl) for script in scripts for each in _statements(script)]
-    if not statements:
-        return ()
     with throw_away_session(given.conf) as spark:
-        session = ScriptSession(spark, DeclaredTables(given.tables))
+        session = ScriptSession(spark, DeclaredTables(given.tables), shapes=given.shapes)
         for name in given.functions:
             session.know_function(name)
-        answers = []
-        for at, (statement, is_ddl) in enumerate(statements):
-            progress(at, len(statements))
-            answers.append(StatementAnswer(statement, guarded_analysis(session, statement, given.dialect), is_ddl))
-        return tuple(answers)
+        session.effects()
+        yield session
 
 
 def _statements(script: Script) -> Iterator[ScriptStatement]:
@@ -188,9 +182,15 @@ def _statements(script: Script) -> Iterator[ScriptStatement]:
         yield attrs.evolve(each, text=script.head + each.text, head=len(script.head)) if is_headed else each
 
 
-def guarded_analysis(session: ScriptSession, statement: ScriptStatement, dialect: str = "") -> Analyzed:
-    """Analyze a statement. A fault of this program costs that statement alone."""
-    found = _guard().attempt("the analysis of a statement", analyzed, session, statement, dialect)
+def guarded_analysis(
+    session: ScriptSession,
+    statement: ScriptStatement,
+    dialect: str = "",
+    place: str = "",
+    reach: Collection[str] | None = None,
+) -> Analyzed:
+    """Analyze a statement, as `analyzed` does. A fault of this program costs that statement alone."""
+    found = _guard().attempt("the analysis of a statement", analyzed, session, statement, dialect, place, reach)
     return Analyzed("", refusal=_fault(found)) if isinstance(found, CaughtException) else found
 
 
@@ -303,9 +303,25 @@ def _unknown(name: str, analyzed: Analyzed, known: DeclaredTables) -> Dataset:
     return _known_as(unknown_table(name, analyzed.catalog, analyzed.database), known)
 
 
-def analyzed(session: ScriptSession, statement: ScriptStatement, dialect: str = "") -> Analyzed:
-    """Analyze a statement. If Spark refuses it, later ones still find the table that it would make."""
-    found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops)
+def analyzed(
+    session: ScriptSession,
+    statement: ScriptStatement,
+    dialect: str = "",
+    place: str = "",
+    reach: Collection[str] | None = None,
+) -> Analyzed:
+    """
+    Analyze a statement. If Spark refuses it, later ones still find the table that it would make.
+
+    Args:
+        session: the session.
+        statement: the statement.
+        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
+        place: what later answers call its place; by default that in its file.
+        reach: the last parts of all names that it can see, in lower case; None if these are not known.
+    """
+    place = place or f"{statement.file}:{statement.line}"
+    found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops, reach=reach)
     if found.refusal is None:
         return found
     text = found.text or statement.text
@@ -314,9 +330,7 @@ def analyzed(session: ScriptSession, statement: ScriptStatement, dialect: str = 
     known = {name: table for name, table in spelled.items() if table is not None}
     makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
     if makes and len(told) == 1 and told[0].target:
-        _declare_told(
-            session, _read(text, dialect, Known(_columns(known))), f"{statement.file}:{statement.line}", known
-        )
+        _declare_told(session, _read(text, dialect, Known(_columns(known))), place, known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 

@@ -29,14 +29,17 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.errors import LineageError, ProbeError
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
-from openlineage_pyspark.listener.analyze import EncodedQuery, analyzed_plan, encoded_query
+from openlineage_pyspark.listener.analyze import EncodedQuery, attempted_plan, encoded_query
 from openlineage_pyspark.listener.probe.client import (
     Refusal,
+    RefusedError,
     analysis_errors,
     as_probe_error,
+    refusal_in,
     refusal_of,
     spark_errors,
 )
+from openlineage_pyspark.workbench.predict.assigned import assigned
 from openlineage_pyspark.workbench.predict.databricks import as_spark, has_no_lineage, makes_function, reads_files
 from openlineage_pyspark.workbench.predict.declared import (
     SPARK_CATALOG,
@@ -52,11 +55,13 @@ from openlineage_pyspark.workbench.predict.uses import type_by_use
 from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, placeheld, substituted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from openlineage_pyspark.workbench.predict.statements import Loop
 
 _JAVA = "DeclaredTables.java"
+_SHAPE_JAVA = "PlanShape.java"
+_SHAPE_CLASS = "openlineage.pyspark.PlanShape"
 _CLASS = "openlineage.pyspark.DeclaredTables"
 _JAVA_VERSION = 8
 _STDERR = 2
@@ -126,9 +131,26 @@ _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
 PIPELINE_TABLES = frozenset({"CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"})
 """The statements that make the tables of declarative pipelines; a flow is an INSERT into one."""
 _FLOW = "CreateFlowCommand"
+_TEMPORARY_VIEW = "CreateViewCommand"
+# Kinds of statements -> what gives the table that they are about.
+_NAMED_BY = {
+    **dict.fromkeys(("CreateTable", "ReplaceTable", "CreateTableAsSelect", "ReplaceTableAsSelect"), "name"),
+    **dict.fromkeys(("CreateView", "AlterViewAs", "DropTable", "DropView", "RenameTable"), "child"),
+    **dict.fromkeys(("CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"), "name"),
+    **dict.fromkeys(
+        """TruncateTable TruncatePartition AddColumns ReplaceColumns DropColumns RenameColumn AlterColumn AlterColumns
+        AddPartitions DropPartitions RenamePartitions SetTableProperties UnsetTableProperties SetTableLocation
+        InsertIntoStatement UpdateTable DeleteFromTable""".split(),
+        "table",
+    ),
+}
+_RENAMED = "RenameTable"
+_SET_VARIABLE = "SetVariable"
+# The words with which queries begin.
+_QUERIES = frozenset({"FROM", "SELECT", "TABLE", "WITH"})
 _DROPS = frozenset({"DropTable", "DropView"})
 _ALTERS = frozenset(
-    {"RenameTable", "AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn", "AlterColumn", "AlterColumns"}
+    {_RENAMED, "AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn", "AlterColumn", "AlterColumns"}
 )
 # They are carried out in the session: they hold no rows, and reach for nothing outside.
 _CARRIED_OUT = frozenset(
@@ -140,6 +162,8 @@ _CARRIED_OUT = frozenset(
 _SQL_FUNCTIONS = frozenset({"CreateSQLFunctionCommand", "CreateUserDefinedFunction"})
 # Kinds that begin with these words have no lineage of columns, except those above that take it from a query.
 _FUNCTIONS = frozenset({"CreateFunction", "CreateFunctionCommand"})
+_ESCAPED = re.compile(r"\\[b0]")
+_CHARACTERS = {r"\b": "\\", r"\0": "\0"}
 _QUOTED = re.compile(r'"(\w+)"')
 _REFRESHED = re.compile(r"CREATE(\s+OR\s+REFRESH)\b", re.IGNORECASE)
 _WITHOUT_LINEAGE = tuple(
@@ -166,6 +190,10 @@ class Analyzed:
             -> the place of that statement.
         text: of a statement that Spark refuses, what was read in its place: with the values of variables, and without
             what only other engines have; empty if that is the statement itself.
+        shape: all of its analyzed plan that decides what it computes, as `PlanShape.java` writes it; empty if it was
+            not asked for.
+        targets: the whole names of the tables that it makes, drops or changes; likewise. Of a temporary view, its name
+            behind the word `temporary view`.
     """
 
     kind: str
@@ -177,6 +205,35 @@ class Analyzed:
     tables: Mapping[str, EncodedQuery] = attrs.field(factory=dict)
     from_text: Mapping[Parts, str] = attrs.field(factory=dict)
     text: str = ""
+    shape: str = ""
+    targets: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Consequence:
+    """
+    What a statement changes for later ones.
+
+    Args:
+        kind: `table` if a table is made known, `forgotten` if one is forgotten, `unsure` if the types of one may be
+            others, `catalog` if a name is taken for that of a catalog; `object` if a view, a function or a variable is
+            made or dropped, and `setting` if a value of the session is set: these two are in Spark alone.
+        name: the last part of the name of what is changed, in lower case.
+        parts: the whole name of a table.
+        table: the table that is made known.
+        from_text: as for `ScriptSession.declare`.
+    """
+
+    kind: str
+    name: str
+    parts: Parts = ()
+    table: DeclaredTable | None = None
+    from_text: str = ""
+
+    @property
+    def is_in_spark(self) -> bool:
+        """Return whether only the statement itself can make it again."""
+        return self.kind in ("object", "setting")
 
 
 @attrs.frozen
@@ -201,10 +258,14 @@ class ScriptSession:
         spark: a session of its own, which `throw_away_session` makes.
         tables: the tables that are known. Those that statements make are added.
         is_first: whether no other session of the same Spark shares the tables.
+        shapes: whether all that plans compute is wanted, to be compared.
     """
 
-    def __init__(self, spark: Any, tables: DeclaredTables, *, is_first: bool = True) -> None:
+    def __init__(self, spark: Any, tables: DeclaredTables, *, is_first: bool = True, shapes: bool = False) -> None:
         self._spark = spark
+        self._shapes = shapes
+        self._shape = ""
+        self._named: tuple[str, ...] = ()
         self._tables = tables
         self._jvm = spark._jvm
         self._gateway = spark.sparkContext._gateway
@@ -220,10 +281,14 @@ class ScriptSession:
         self._databases = {"default"}
         self._put: set[Parts] = set()
         self._declared_since: list[DeclaredTable] = []
+        self._effects: list[Consequence] = []
+        self._reach: Collection[str] | None = None
         self._from_text: dict[Parts, str] = {}
         self._made: set[Parts] = set()
         self._loops: tuple[Loop, ...] = ()
         self._variables: set[str] = set()
+        # What variables are made of that were set to what a query gives.
+        self._values: dict[str, Any] = {}
         self._of_loops: set[str] = set()
         self._unopened: dict[str, str] = {}
         self._loosened = False
@@ -240,7 +305,14 @@ class ScriptSession:
         """Have Spark find the catalogs: it loads them by their names, with the loader of the thread that asks."""
         self._jvm.java.lang.Thread.currentThread().setContextClassLoader(self._loader)
 
-    def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
+    def analyze(
+        self,
+        text: str,
+        *,
+        in_script: bool = False,
+        loops: tuple[Loop, ...] = (),
+        reach: Collection[str] | None = None,
+    ) -> Analyzed:
         """
         Return what a statement would read and write, and make known what it would make.
 
@@ -248,23 +320,29 @@ class ScriptSession:
             text: the statement.
             in_script: whether it stands in a script, where DECLARE declares something of the script's own.
             loops: the FOR loops around it.
+            reach: the last parts of all names that it can see, in lower case; None if these are not known.
         """
+        self._reach = reach
         self._enter(loops)
-        from_text = dict(self._from_text)
+        from_text = {parts: place for parts, place in self._from_text.items() if self._is_near(parts)}
         catalog, database = self._current()
         kind, query, refusal = "", None, None
         given, text = text, self._substituted(text)
-        self._text = text
-        self._is_rewritten, self._missed = False, None
+        self._text, self._shape, self._named, self._is_rewritten, self._missed = text, "", (), False, None
         try:
             with as_probe_error():
                 text, parsed = self._parsed(text)
+                self._text = text
                 kind = str(parsed.nodeName())
+                self._named = self._targets(kind, parsed)
                 if in_script and kind == "CreateVariable":
                     text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
                 plan = self._analyzed(text, kind, parsed) if self._unset is None else None
+                if plan is not None and self._values:
+                    plan = self._with_values(plan)
                 # The names of tables are those of the script, whatever the machine's configuration makes of paths.
                 query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
+                self._shape = self._shape_of(plan)
                 if self._unset is None:
                     self._follow(text, kind, parsed, plan)
         except spark_errors() as problem:
@@ -284,9 +362,39 @@ class ScriptSession:
         finally:
             self._clean()
         refusal = self._without_value_of(kind, text) or refusal
-        missed = None if refusal is not None else self._missed
+        missed, shown = (None if refusal is not None else self._missed), (self._shape, self._named)
         read = text if refusal is not None and text != given else ""
-        return Analyzed(kind, query, refusal, missed, catalog, database, from_text=from_text, text=read)
+        return Analyzed(kind, query, refusal, missed, catalog, database, {}, from_text, read, *shown)
+
+    def _shape_of(self, plan: Any) -> str:
+        """Return all of a plan that decides what it computes; empty if it is not wanted."""
+        if plan is None or not self._shapes:
+            return ""
+        source = resources.files(__package__).joinpath(_SHAPE_JAVA).read_text(encoding="utf-8")
+        class_ = compiled_classes(self._gateway, _SHAPE_CLASS, source)
+        method = next(each for each in class_.getMethods() if each.getName() == "of")
+        return str(method.invoke(None, self._filled(self._jvm.java.lang.Object, [plan])))
+
+    def _targets(self, kind: str, parsed: Any) -> tuple[str, ...]:
+        """Return the whole names of the tables that a statement makes, drops or changes, as far as it names them."""
+        if not self._shapes:
+            return ()
+        if kind == _TEMPORARY_VIEW:
+            return (f"temporary view {parsed.name().table()}",)
+        if kind == _CACHES:
+            return (f"temporary view {parsed.tempViewName()}",)
+        getter = _NAMED_BY.get(kind)
+        if getter is None:
+            return ()
+        try:
+            with as_probe_error():
+                name = self._name_of(getattr(parsed, getter)())
+        except ProbeError:
+            # A table may be named by an expression, or a query stand in its place.
+            return ()
+        new = _texts(parsed.newName()) if kind == "RenameTable" else ()
+        renamed = ((*name[:-1], *new) if len(new) == 1 else self.whole(new),) if new else ()
+        return tuple(".".join(each) for each in (name, *renamed))
 
     def _with_plain_function(self, text: str, refusal: Refusal) -> str | None:
         """Return a statement that calls a function of a database by one name, if Spark does not know the function."""
@@ -299,7 +407,7 @@ class ScriptSession:
 
     def _again(self, text: str, given: str, *, in_script: bool, loops: tuple[Loop, ...]) -> Analyzed:
         """Analyze a statement in the place of another one."""
-        found = self.analyze(text, in_script=in_script, loops=loops)
+        found = self.analyze(text, in_script=in_script, loops=loops, reach=self._reach)
 
         def unplaced(refusal: Refusal | None) -> Refusal | None:
             return None if refusal is None else attrs.evolve(refusal, line=None, column=None)
@@ -330,12 +438,12 @@ class ScriptSession:
         if reads_files(text):
             text, self._is_rewritten = as_spark(text), True
         try:
-            return text, parser.parsePlan(text)
-        except spark_errors():
+            return text, self._told(self._call("parsed", parser, text))
+        except RefusedError:
             helped = as_spark(text)
             if helped == text:
                 raise
-        parsed = parser.parsePlan(helped)
+        parsed = self._told(self._call("parsed", parser, helped))
         self._is_rewritten = len(helped) != len(text)
         return helped, parsed
 
@@ -360,8 +468,8 @@ class ScriptSession:
         """Return a table or a view by its name as it is spelled; None if it is not known."""
         try:
             with as_probe_error():
-                plan = self._retried(lambda: analyzed_plan(self._spark, f"TABLE {name}"))
-                types = {column.lower(): type_ for column, type_ in _typed(plan.schema().fields())}
+                plan = self._retried(lambda: self._plan(f"TABLE {name}"))
+                types = {column.lower(): type_ for column, type_ in self._columns(plan.schema())}
                 return FoundTable(EncodedQuery(encoded_query(self._spark, plan).plan), types)
         except analysis_errors():
             return None
@@ -382,7 +490,38 @@ class ScriptSession:
         self._from_text.pop(table.key, None)
         if from_text:
             self._from_text[table.key] = from_text
+        self._effects.append(Consequence("table", table.key[-1], table.parts, table, from_text))
         self._know(table.parts)
+
+    @property
+    def read(self) -> str:
+        """What Spark read last in the place of a statement."""
+        return self._text
+
+    def effects(self) -> tuple[Consequence, ...]:
+        """Return what was changed for later statements since this was last asked."""
+        found, self._effects = tuple(self._effects), []
+        return found
+
+    def restore(self, effects: Iterable[Consequence]) -> None:
+        """Consequence once more what a statement has changed in another session, but for what is in Spark alone."""
+        for each in effects:
+            if each.table is not None:
+                self.declare(each.table, each.from_text)
+            elif each.kind == "forgotten":
+                self.forget(each.parts)
+            elif each.kind == "unsure":
+                self._made.add(name_key(each.parts))
+            elif each.kind == "catalog":
+                self._register((each.name,))
+        self._effects.clear()
+
+    def _is_near(self, parts: Parts) -> bool:
+        """Return whether the statement that is analyzed can see a table."""
+        return self._reach is None or parts[-1].lower() in self._reach
+
+    def _note(self, kind: str, name: str = "", parts: Parts = ()) -> None:
+        self._effects.append(Consequence(kind, name.lower(), parts))
 
     def made(self) -> tuple[DeclaredTable, ...]:
         """Return the tables that were made known since this was last asked."""
@@ -423,7 +562,7 @@ class ScriptSession:
         """Yield which types that a refusal is about are not known here, but taken to be some."""
         quoted = " ".join(re.findall(r'"([^"]*)"', refusal.message))
         named = {word.lower() for word in re.findall(r"\w+", quoted)}
-        tables = {key: self._tables.get(key) for key in self._from_text}
+        tables = {key: self._tables.get(key) for key in self._from_text if self._is_near(key)}
         guessed = {
             self._from_text[key]
             for key, table in tables.items()
@@ -449,8 +588,8 @@ class ScriptSession:
         try:
             with as_probe_error():
                 query = substituted(loop.query, self._variable)
-                plan = self._retried(lambda: analyzed_plan(self._spark, query))
-                columns = _typed(plan.schema().fields())
+                plan = self._retried(lambda: self._plan(query))
+                columns = self._columns(plan.schema())
                 struct = ", ".join(f"{in_backticks(name)}: {type_}" for name, type_ in columns)
                 for name, type_ in (*columns, (loop.variable, f"STRUCT<{struct}>")):
                     if name and name.lower() not in self._variables:
@@ -463,8 +602,8 @@ class ScriptSession:
             return
 
     def _current(self) -> tuple[str, str]:
-        catalog = self._spark.catalog
-        return str(catalog.currentCatalog()), str(catalog.currentDatabase())
+        catalog, database = _parts_in(self._call("current", self._spark._jsparkSession))
+        return catalog, database
 
     def _analyzed(self, text: str, kind: str, parsed: Any) -> Any:
         """Return the analyzed plan of a statement; None if it has no lineage of columns."""
@@ -475,7 +614,7 @@ class ScriptSession:
             text, self._is_rewritten = standing, True
         elif kind.startswith(_WITHOUT_LINEAGE) and kind not in (*_VIEWS, _ALTERED_VIEW):
             return None
-        return self._retried(lambda: analyzed_plan(self._spark, text))
+        return self._retried(lambda: self._plan(text))
 
     def _standing_for(self, text: str, kind: str, parsed: Any) -> str | None:
         """Return the statement that is analyzed in the place of another one; None if that is analyzed as it is."""
@@ -485,6 +624,9 @@ class ScriptSession:
             return self._view_as_table(parsed)
         if kind in PIPELINE_TABLES:
             return self._filled_table(self._name_of(parsed.name()), str(parsed.originalText()))
+        if kind == _RENAMED and self._tables.get(self._name_of(parsed.child())) is not None:
+            old, new = self._renamed(parsed)
+            return self._filled_table(new, f"TABLE {'.'.join(map(in_backticks, old))}")
         return _insert_of_flow(text) if kind == _FLOW else None
 
     def _retried(self, action: Callable[[], Any]) -> Any:
@@ -563,7 +705,7 @@ class ScriptSession:
 
     def _of_unknown_types(self) -> set[Parts]:
         """Return the tables whose columns may have other types: those of a text, and those made of such ones."""
-        return self._put & (self._from_text.keys() | self._made) if self._from_text else set()
+        return {each for each in self._put & (self._from_text.keys() | self._made) if self._is_near(each)}
 
     def _guess(self, refusal: Refusal) -> bool:
         """Give columns whose types are not known the type that Spark misses, and return whether there are any."""
@@ -603,6 +745,7 @@ class ScriptSession:
             self._tables.drop(known.parts)
         self._put.discard(name_key(parts))
         self._from_text.pop(name_key(parts), None)
+        self._note("forgotten", parts[-1], parts)
         self._call("drop", parts[0], self._array(parts[1:-1]), parts[-1])
 
     def _ensure(self, parts: Parts) -> None:
@@ -616,6 +759,7 @@ class ScriptSession:
         if not catalog or not catalog[0] or catalog[0].lower() in self._catalogs:
             return False
         self._catalogs.add(catalog[0].lower())
+        self._note("catalog", catalog[0])
         self._spark.conf.set(f"spark.sql.catalog.{catalog[0]}", f"{_CLASS}$Named")
         return True
 
@@ -642,13 +786,13 @@ class ScriptSession:
     def _follow(self, text: str, kind: str, parsed: Any, plan: Any) -> None:
         """Make known what a statement would make."""
         if kind in _CREATES:
-            self._create(parsed, parsed.tableSchema().fields() if self._old else _each(parsed.columns()))
+            self._create(parsed, self._columns(parsed.tableSchema()) if self._old else _typed(_each(parsed.columns())))
         elif kind in _FILLS:
-            self._create(parsed, plan.query().schema().fields())
-            self._made.add(name_key(self._name_of(parsed.name())))
+            self._create(parsed, self._columns(plan.query().schema()))
+            self._note_types(self._name_of(parsed.name()))
         elif kind in PIPELINE_TABLES or self._is_foreign_view(kind, parsed):
             name = parsed.name() if kind in PIPELINE_TABLES else parsed.child()
-            self.declare(DeclaredTable(self._name_of(name), _typed(plan.query().schema().fields())))
+            self.declare(DeclaredTable(self._name_of(name), self._columns(plan.query().schema())))
         elif kind in _LIKE:
             self._create_like(text)
         elif kind in (*_VIEWS, _CACHES, _ALTERED_VIEW):
@@ -657,21 +801,31 @@ class ScriptSession:
             self._create_provided_view(parsed)
         elif kind in _DROPS:
             self._drop(kind, parsed.child())
-        elif kind == "RenameTable":
+        elif kind == _RENAMED:
             self._rename(text, parsed)
         elif kind in _ALTERS:
             self._alter(kind, parsed)
         else:
             self._carry_out(text, kind, parsed)
 
+    def _note_types(self, parts: Parts) -> None:
+        """Note that the types of a table may be others if those of a table may be that its statement can see."""
+        if any(map(self._is_near, (*self._from_text, *self._made))):
+            self._made.add(name_key(parts))
+            self._note("unsure", parts[-1], parts)
+
     def _carry_out(self, text: str, kind: str, parsed: Any) -> None:
         """Do in the session what later statements of the script depend on."""
-        if kind == "CreateNamespace":
+        if kind == _SET_VARIABLE:
+            self._set_variables(text)
+        elif kind == "CreateNamespace":
             self._ensure(self.whole((*_written(parsed.name()), "")))
         elif kind == "CreateVariable":
             declared = self._without_value(text, parsed)
             self._retried(lambda: self._spark.sql(declared))
             self._variables.add(_declared_name(text))
+            self._values.pop(_declared_name(text), None)
+            self._note("object", _declared_name(text))
         elif kind in _FUNCTIONS:
             # The class that it names is not loaded.
             self.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
@@ -681,15 +835,46 @@ class ScriptSession:
             if kind == "SetCatalogCommand":
                 self._register(names_after(text, "CATALOG")[:1])
             self._retried(lambda: self._spark.sql(text))
+            self._note_carried_out(text, kind)
             if kind == "ResetCommand":
                 self._put_in_front()
 
+    def _set_variables(self, text: str) -> None:
+        """Note of what variables are made that are set to what a query gives: what uses them has its sources."""
+        for name, value in assigned(text):
+            self._note("object", name)
+            self._values.pop(name, None)
+            if not any(token.text.upper() in _QUERIES for token in tokens(value)):
+                continue
+            made = self._call("value", self._with_values(self._plan_of_value(value)))
+            if made is not None:
+                self._values[name] = made
+
+    def _plan_of_value(self, value: str) -> Any:
+        """Return the analyzed plan of a query of an expression."""
+        return self._retried(lambda: self._plan(f"SELECT {value} AS `value`"))
+
+    def _with_values(self, plan: Any) -> Any:
+        """Return a plan in which variables are what they were made of."""
+        objects = self._filled(self._jvm.java.lang.Object, list(self._values.values()))
+        return self._call("withValues", plan, self._array(self._values), objects) if self._values else plan
+
+    def _note_carried_out(self, text: str, kind: str) -> None:
+        if kind == "DropVariable":
+            names = names_after(text, "EXISTS") or names_after(text, "VARIABLE") or names_after(text, "VAR")
+            self._values.pop("".join(names[-1:]).lower(), None)
+            self._note("object", "".join(names[-1:]))
+        else:
+            self._note("setting")
+
     def _create_function(self, text: str) -> None:
         """Make a function of SQL known; one whose query Spark refuses can be called, and nothing is known of it."""
+        names = names_after(text, "EXISTS") or names_after(text, "FUNCTION")
         try:
             self._retried(lambda: self._spark.sql(text))
+            self._note("object", "".join(names[-1:]))
         except analysis_errors():
-            self.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
+            self.know_function(".".join(names))
 
     def know_function(self, name: str) -> None:
         """
@@ -700,6 +885,7 @@ class ScriptSession:
         """
         self._register_function(name)
         self._declared.add(name.lower())
+        self._note("object", "".join(names_in(name)[-1:]))
 
     def _without_value(self, text: str, parsed: Any) -> str:
         """Return a DECLARE that gives the variable its type alone, unless its value is a literal."""
@@ -707,9 +893,9 @@ class ScriptSession:
             return text
         declared = before_default(text)
         try:
-            self._spark._jsparkSession.sessionState().sqlParser().parsePlan(declared)
+            self._told(self._call("parsed", self._spark._jsparkSession.sessionState().sqlParser(), declared))
         except analysis_errors():
-            type_ = self._retried(lambda: analyzed_plan(self._spark, text)).defaultExpr().dataType().sql()
+            type_ = self._retried(lambda: self._plan(text)).defaultExpr().dataType().sql()
             return f"{declared} {type_}"
         return declared
 
@@ -741,15 +927,20 @@ class ScriptSession:
     def _create_like(self, text: str) -> None:
         source = ".".join(map(in_backticks, names_after(text, "LIKE")))
         query = f"TABLE {source}"
-        plan = self._retried(lambda: analyzed_plan(self._spark, query))
+        plan = self._retried(lambda: self._plan(query))
         target = self.whole(names_after(text, "EXISTS") or names_after(text, "TABLE"))
-        self.declare(DeclaredTable(target, _typed(plan.schema().fields())))
+        self.declare(DeclaredTable(target, self._columns(plan.schema())))
 
     def _create_view(self, text: str, kind: str, parsed: Any) -> None:
         if kind == _CACHES:
-            name = in_backticks(str(parsed.tempViewName()))
-            text = f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {parsed.originalText()}"
-        elif kind == "CreateView":
+            name = str(parsed.tempViewName())
+            self._note("object", name)
+            text = f"CREATE OR REPLACE TEMPORARY VIEW {in_backticks(name)} AS {parsed.originalText()}"
+        elif kind == "CreateViewCommand":
+            self._note("object", str(parsed.name().table()))
+        else:
+            self._note("object", _written(parsed.child())[-1])
+        if kind == "CreateView":
             parts = self._name_of(parsed.child())
             self._ensure(parts)
             self.forget(parts)
@@ -761,6 +952,7 @@ class ScriptSession:
         name = str(parsed.tableIdent().table())
         is_global = bool(getattr(parsed, "global")())
         whole = f"global_temp.{in_backticks(name)}" if is_global else in_backticks(name)
+        self._note("object", name)
         self._spark.sql(f"DROP VIEW IF EXISTS {whole}")
         self._unopened.pop(name.lower(), None)
         if not parsed.userSpecifiedSchema().isDefined():
@@ -769,15 +961,14 @@ class ScriptSession:
         options = {str(each._1()).lower(): str(each._2()) for each in _each(parsed.options().toSeq())}
         path = (str(parsed.provider()), options.get("path", ""))
         parts = (SPARK_CATALOG, *path) if is_format_and_path(path) else self.whole((name,))
-        self.declare(DeclaredTable(parts, _typed(parsed.userSpecifiedSchema().get().fields())))
+        self.declare(DeclaredTable(parts, self._columns(parsed.userSpecifiedSchema().get())))
         kind = "GLOBAL TEMPORARY" if is_global else "TEMPORARY"
         self._spark.sql(
             f"CREATE OR REPLACE {kind} VIEW {in_backticks(name)} AS TABLE {'.'.join(map(in_backticks, parts))}"
         )
 
-    def _create(self, parsed: Any, columns: Iterable[Any]) -> None:
+    def _create(self, parsed: Any, typed: tuple[tuple[str, str], ...]) -> None:
         """Declare a table that a statement creates. Without columns, they are in files that nobody reads here."""
-        typed = _typed(columns)
         if not typed:
             return
         parts = self._name_of(parsed.name())
@@ -802,16 +993,27 @@ class ScriptSession:
         if kind == "DropTable" or parts[0].lower() != SPARK_CATALOG:
             self.forget(parts)
         else:
+            self._note("object", parts[-1])
             self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, _written(name)))}")
 
-    def _rename(self, text: str, parsed: Any) -> None:
+    def _renamed(self, parsed: Any) -> tuple[Parts, Parts]:
+        """Return the whole names of a table before and after it is renamed; the new one may be its last part alone."""
         old, new = self._name_of(parsed.child()), _texts(parsed.newName())
+        return old, (*old[:-1], *new) if len(new) == 1 else self.whole(new)
+
+    def _rename(self, text: str, parsed: Any) -> None:
+        old, new = self._renamed(parsed)
         table = self._tables.get(old)
         if table is not None:
+            is_unsure = name_key(old) in self._made | self._from_text.keys()
             self.forget(old)
-            parts = (*old[:-1], *new) if len(new) == 1 else self.whole(new)
-            self.declare(attrs.evolve(table, parts=parts, identifier=None))
+            self.declare(attrs.evolve(table, parts=new, identifier=None))
+            if is_unsure:
+                self._made.add(name_key(new))
+                self._note("unsure", new[-1], new)
         elif parsed.isView():
+            self._note("object", old[-1])
+            self._note("object", new[-1])
             self._spark.sql(text)
 
     def _alter(self, kind: str, parsed: Any) -> None:
@@ -839,8 +1041,27 @@ class ScriptSession:
     def _array(self, texts: Iterable[str]) -> Any:
         return self._filled(self._jvm.java.lang.String, list(texts))
 
-    def _call(self, method: str, *arguments: Any) -> None:
-        self._methods[method].invoke(None, self._filled(self._jvm.java.lang.Object, list(arguments)))
+    def _call(self, method: str, *arguments: Any) -> Any:
+        return self._methods[method].invoke(None, self._filled(self._jvm.java.lang.Object, list(arguments)))
+
+    def _plan(self, text: str) -> Any:
+        """Return the analyzed plan of a statement."""
+
+        def attempt(*asked: Any) -> Any:
+            return self._call("attempt", *asked)
+
+        return self._told(attempted_plan(self._spark, text, attempt))
+
+    def _told(self, found: Any) -> Any:
+        """Return a plan; raise what Spark says against it if there is none."""
+        if isinstance(found, str):
+            raise RefusedError(refusal_in(_parts_in(found)[1:]))
+        return found
+
+    def _columns(self, schema: Any) -> tuple[tuple[str, str], ...]:
+        """Return the columns of a schema, each with its type."""
+        parts = _parts_in(self._call("columns", schema))
+        return tuple(zip(parts[::2], parts[1::2], strict=True))
 
     def _filled(self, type_: Any, values: list[Any]) -> Any:
         found = self._gateway.new_array(type_, len(values))
@@ -974,6 +1195,11 @@ def _written(parsed: Any) -> Parts:
     """Return the name that a parsed plan holds as it is written: an unresolved identifier, table, view or namespace."""
     is_new = str(parsed.nodeName()) == "UnresolvedIdentifier"
     return _texts(parsed.nameParts() if is_new else parsed.multipartIdentifier())
+
+
+def _parts_in(text: str) -> list[str]:
+    """Return the parts of a text that the JVM gives."""
+    return [_ESCAPED.sub(lambda found: _CHARACTERS[found[0]], each) for each in text.split("\0")[:-1]]
 
 
 def _texts(sequence: Any) -> Parts:

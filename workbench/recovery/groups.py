@@ -43,6 +43,7 @@ def groups(
     needed: Collection[HistoryPlace],
     start: Unit,
     stands_alone: Callable[[Unit], bool] = lambda _: True,
+    names_source: Callable[[Unit, int], bool] = lambda _unit, _dataset: True,
 ) -> list[Group]:
     """
     Return what must run again, in an order in which each part finds what it reads.
@@ -51,8 +52,9 @@ def groups(
         flow: the versions, and what was read.
         needed: the versions that must be made again.
         start: what made the bad version. A run is not repeated: the correction is in its place, and comes before all
-            but applications that read what was there before. A micro-batch runs again, after the correction.
+            but what reads the rows before, and can't name their version. A micro-batch runs again, after that.
         stands_alone: says whether the statement of a run can be repeated without its application.
+        names_source: says whether the statement of a run names a dataset that it reads, which a view may hide.
     """
     units = {flow.made(key).unit for key in needed if not flow.made(key).nothing}
     units = {unit for unit in units if unit[0] in flow.facts.runs and (unit != start or start[1] != NO_BATCH)}
@@ -61,7 +63,8 @@ def groups(
     for unit in sorted(units, key=lambda unit: (_time(flow, unit), unit)):
         members.setdefault(names[unit], []).append(unit)
     times = {_CORRECTION: -1} | {name: _time(flow, inside[0]) for name, inside in members.items()}
-    after, too_late = _dependencies(flow, needed, names | ({start: _CORRECTION} if start[1] == NO_BATCH else {}))
+    known = names | ({start: _CORRECTION} if start[1] == NO_BATCH else {})
+    after, too_late = _dependencies(flow, needed, known, names_source)
     return [
         Group(
             tuple(members.get(name, ())),
@@ -154,7 +157,10 @@ def _time(flow: Flow, unit: Unit) -> int:
 
 
 def _dependencies(
-    flow: Flow, needed: Collection[HistoryPlace], names: Mapping[Unit, str]
+    flow: Flow,
+    needed: Collection[HistoryPlace],
+    names: Mapping[Unit, str],
+    names_source: Callable[[Unit, int], bool],
 ) -> tuple[dict[str, set[str]], set[str]]:
     """
     Return which groups must wait for which, and which ones come too late.
@@ -163,10 +169,11 @@ def _dependencies(
         flow: the versions, and what was read.
         needed: the versions that must be made again.
         names: a run or a micro-batch -> the name of its group.
+        names_source: says whether the statement of a run names a dataset that it reads.
 
     Returns:
-        The name of a group -> the names of those that come before; and the applications that should run before
-        something is made again, and need that as well.
+        The name of a group -> the names of those that come before; and the groups that should run before something
+        is made again, and need that as well.
     """
     before: dict[str, set[str]] = {}
 
@@ -194,7 +201,7 @@ def _dependencies(
         if not flow.made(key).nothing:
             previous[key[0]] = key
     _let_first(before, soft)
-    return before, _let_first(before, _clean_readers(flow, needed, names))
+    return before, _let_first(before, _clean_readers(flow, needed, names, names_source))
 
 
 def _ends_of_streams(
@@ -239,25 +246,30 @@ def _let_first(before: dict[str, set[str]], pairs: Iterable[tuple[str, str]]) ->
 
 
 def _clean_readers(
-    flow: Flow, needed: Collection[HistoryPlace], names: Mapping[Unit, str]
+    flow: Flow,
+    needed: Collection[HistoryPlace],
+    names: Mapping[Unit, str],
+    names_source: Callable[[Unit, int], bool],
 ) -> Iterator[tuple[str, str]]:
-    """Yield what makes the first version of each dataset again, with the applications that read the one before."""
+    """Yield what makes the first version of each dataset again, with what must find the one before there."""
     firsts: dict[int, HistoryPlace] = {}
     for key in sorted(needed, reverse=True):
         firsts[key[0]] = key
     for first in sorted(firsts.values()):
         maker = names.get(flow.made(flow.writer(first)).unit)
         if maker is not None:
-            yield from ((maker, each) for each in _readers_of_clean(flow, first, names))
+            yield from ((maker, each) for each in _readers_of_clean(flow, first, names, names_source))
 
 
-def _readers_of_clean(flow: Flow, first: HistoryPlace, names: Mapping[Unit, str]) -> Iterator[str]:
-    """Yield the applications that read a dataset as it was before the first version of it that is made again."""
+def _readers_of_clean(
+    flow: Flow, first: HistoryPlace, names: Mapping[Unit, str], names_source: Callable[[Unit, int], bool]
+) -> Iterator[str]:
+    """Yield what can name no version, and read a dataset as it was before the first one that is made again."""
     key = flow.held(flow.before.get(first))
     for unit in flow.readers.get(key, ()) if key is not None else ():
-        # A statement names the version that it reads, and a stream its offset.
+        # A statement names the version that it reads, unless it reads through a view, and a stream its offset.
         name = names.get(unit, "")
-        if unit[1] == NO_BATCH and name.startswith(_APPLICATION):
+        if unit[1] == NO_BATCH and name and (name.startswith(_APPLICATION) or not names_source(unit, first[0])):
             yield name
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Unit,
     )
     from openlineage_pyspark.workbench.recovery.groups import Group
+    from openlineage_pyspark.workbench.recovery.rewriting import Rewritten
 
 PROGRAM = "openlineage-pyspark"
 RETAINED_BATCHES = 100
@@ -47,6 +48,7 @@ RETAINED_BATCHES = 100
 _SUFFIX = "_s1"
 # For a statement that replaced some partitions: by default Spark empties the others too.
 _WHOLE_TABLE = ("spark.sql.sources.partitionOverwriteMode", "STATIC")
+_OF_WRITES = frozenset({"spark.sql.sources.partitionOverwriteMode", "spark.sql.storeAssignmentPolicy"})
 _OVERWRITING = re.compile(r"\bOVERWRITE\b", re.IGNORECASE)
 _PARTITIONS_ALONE = (("spark.sql.sources.partitionOverwriteMode", "dynamic"),)
 _SHOWN = 3
@@ -56,6 +58,11 @@ _CHANGING = re.compile(
     re.IGNORECASE,
 )
 _REPLACED = re.compile(r"\s*(?:CREATE|REPLACE)\b", re.IGNORECASE)
+_VIEW = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?VIEW\b", re.IGNORECASE)
+# A statement that adds no row: an UPDATE, a DELETE, or a MERGE that inserts none.
+_ADDS_NO_ROW = re.compile(
+    r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|DELETE|MERGE(?!.*\bINSERT\b))\b", re.IGNORECASE | re.DOTALL
+)
 _IN_PLACE = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|MERGE)\b", re.IGNORECASE | re.DOTALL)
 # In an offset of Iceberg.
 _SNAPSHOT = re.compile(r'"snapshot_id"\s*:\s*(-?\d+)')
@@ -127,7 +134,8 @@ class _Planning:
         self._again_from: dict[int, int] = {}
         self._in_place = False
         self._expired: dict[int, str] = {}
-        self._alone: dict[tuple[str, frozenset[int]], bool] = {}
+        self._texts: dict[tuple[str, frozenset[int], tuple[tuple[int, str], ...]], Rewritten] = {}
+        self._views: dict[Unit, dict[int, str]] = {}
         self._newest_checks: dict[int, tuple[TableCheck, ...]] = {}
         # Whether something that is current holds bad data, or comes from what does.
         self._is_needed = False
@@ -383,7 +391,7 @@ class _Planning:
         start = self._flow.made(self._wish.start).unit
         # Side by side, an application would write the tables and not the copies.
         alone = (lambda _: True) if self._wish.mode is Mode.SIDE_BY_SIDE else self._stands_alone
-        return groups(self._flow, self._needed, start, alone)
+        return groups(self._flow, self._needed, start, alone, self._names_source)
 
     @functools.cached_property
     def _group_of(self) -> dict[Unit, int]:
@@ -392,16 +400,62 @@ class _Planning:
 
     def _stands_alone(self, unit: Unit) -> bool:
         """Return whether the statement of a run can be repeated from its text, without its application."""
+        text = self._text_of(unit)
+        return bool(text.text) and text.stands_alone
+
+    def _names_source(self, unit: Unit, dataset: int) -> bool:
+        """Return whether the statement of a run names a dataset, which it may read through a view."""
+        text = self._text_of(unit)
+        return not text.text or dataset in text.named
+
+    def _text_of(self, unit: Unit) -> Rewritten:
+        """Return the statement of a run with whole names, and with the queries of views in their places."""
         from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 
         known = {key[0] for key in self._flow.writes.get(unit, ())}
         known |= {placed.read.dataset for placed in self._flow.reads.get(unit, ())}
+        views = self._views_of(unit)
         # The runs of a job have the same text.
-        key = (self._facts.run(unit[0]).sql, frozenset(known))
-        if key not in self._alone:
-            text = rewritten(key[0], (), [self._facts.datasets[each] for each in known], {}, {})
-            self._alone[key] = bool(text.text) and text.stands_alone
-        return self._alone[key]
+        key = (self._facts.run(unit[0]).sql, frozenset(known), tuple(sorted(views.items())))
+        if key not in self._texts:
+            datasets = [self._facts.datasets[each] for each in sorted(known)]
+            self._texts[key] = rewritten(key[0], (), datasets, {}, {}, views=views)
+        return self._texts[key]
+
+    def _views_of(self, unit: Unit) -> dict[int, str]:
+        """Return the views that a statement reads -> their queries then, as far as events state them."""
+        if unit not in self._views:
+            self._views[unit] = self._read_views(unit)
+        return self._views[unit]
+
+    def _read_views(self, unit: Unit) -> dict[int, str]:
+        found = {}
+        here = _settings_of_queries(self._facts.run(unit[0]))
+        for placed in self._flow.reads.get(unit, ()):
+            maker = self._facts.run(self._flow.made(placed.key).run_id) if placed.key is not None else None
+            # A view keeps the settings under which it was created.
+            if maker is not None and _VIEW.match(maker.sql) and _settings_of_queries(maker) == here:
+                found[placed.read.dataset] = maker.sql
+        if not found:
+            return {}
+        from openlineage_pyspark.workbench.recovery.rewriting import query_of_view
+
+        datasets = [self._facts.datasets[placed.read.dataset] for placed in self._flow.reads[unit]]
+        queries = ((view, query_of_view(sql, datasets)) for view, sql in found.items())
+        return {view: query for view, query in queries if query}
+
+    def _opened_views(self, unit: Unit) -> dict[int, str]:
+        """Return the views whose queries a statement reads in their places: what they show now is not what it read."""
+        views = self._views_of(unit)
+        if not views:
+            return {}
+        side = self._wish.mode is Mode.SIDE_BY_SIDE
+        is_needed = any(
+            side if self._is_corrected(placed) else self._changed_since(placed)
+            for placed in self._flow.reads[unit]
+            if placed.read.dataset in views or self._facts.datasets[placed.read.dataset].has_versions
+        )
+        return views if is_needed else {}
 
     @functools.cached_property
     def _queries(self) -> dict[str, list[Unit]]:
@@ -628,6 +682,11 @@ class _Planning:
             notes.append(f"Its statement was: {run.sql}")
         if self._in_place:
             notes.append("Nothing is rolled back: only a column is bad, and the newest version was read by all.")
+        if self._corrects_what_is_gone(run.sql):
+            doubts.append(
+                f"it only changes rows that are there, and those of version {made.version} are gone by then: name "
+                "statements that insert the right ones"
+            )
         text = f"Put the right data of version {made.version} into {name}." if made.version else f"Correct {name}."
         is_copy = self._wish.mode is Mode.SIDE_BY_SIDE
         yield RecoveryStep(
@@ -642,6 +701,18 @@ class _Planning:
             corrects=made.version if self._in_place else "",
             like="" if is_copy else made.run_id,
         )
+
+    def _corrects_what_is_gone(self, sql: str) -> bool:
+        """
+        Return whether the correction adds no row, although the bad rows were removed before it.
+
+        Args:
+            sql: the statement that made the bad version: one that added no row either is repeated so.
+        """
+        goes_back = not self._in_place and self._root in self._bases and self._is_remade(self._bases[self._root])
+        correction = self._wish.correction
+        adds_none = bool(correction) and all(map(_ADDS_NO_ROW.match, correction))
+        return goes_back and adds_none and not _ADDS_NO_ROW.match(sql)
 
     def _checkpoints(self) -> Iterator[RecoveryStep]:
         for query, units in self._queries.items():
@@ -705,26 +776,15 @@ class _Planning:
 
         unit = group.units[0]
         writes = {key[0] for key in self._flow.writes.get(unit, ())}
-        pins: list[Pin] = []
-        reads: list[tuple[DatasetFacts, str]] = []
-        doubts = list(self._doubts_of(group))
-        corrected: set[int] = set()
-        for placed in self._flow.reads.get(unit, ()):
-            dataset = self._facts.datasets[placed.read.dataset]
-            if self._is_corrected(placed):
-                corrected.add(dataset.id)
-                pins.append(Pin(dataset.label, affected=True))
-                reads.append((dataset, ""))
-                continue
-            version, doubt = ("", "") if dataset.id in writes else self._pinned(placed, dataset)
-            doubts += [doubt] if doubt else []
-            pins.append(Pin(dataset.label, version))
-            reads.append((dataset, version))
+        views = self._opened_views(unit)
+        read = self._read_again(group, unit, views)
+        reads, corrected = read.reads, read.corrected
+        doubts = [*self._doubts_of(group), *read.doubts]
         known = [self._facts.datasets[each] for each in {*writes, *(dataset.id for dataset, _ in reads)}]
         copies = self._copy_names if self._wish.mode is Mode.SIDE_BY_SIDE else {}
         own = corrected | (writes & set(self._bases))
         read_copies = {each: name for each, name in copies.items() if each in own}
-        text = rewritten(run.sql, reads, known, copies, read_copies, corrected)
+        text = rewritten(run.sql, reads, known, copies, read_copies, corrected, views)
         changing = sorted({found[1].lower() for found in _CHANGING.finditer(run.sql)})
         doubts += text.doubts
         doubts += [f"{name} gives another value when it runs again" for name in changing]
@@ -743,8 +803,11 @@ class _Planning:
             title,
             "sql" if is_sql else "",
             (*text.before, text.text) if text.text else (),
-            inputs=tuple(pins),
+            inputs=read.pins,
             again=tuple(self._again(group)),
+            notes=tuple(
+                f"The query of the view {self._label(each)} is in its place, to read what it read." for each in views
+            ),
             doubts=tuple(dict.fromkeys(doubts)),
             writes=tuple(statements.table_id(each, copies.get(each.id, "")) for each in tables if each.is_of_spark),
             settings=_settings(run),
@@ -752,6 +815,41 @@ class _Planning:
             after=tuple(self._checks_after(unit, copies)),
             like="" if copies else run.id,
         )
+
+    def _read_again(self, group: Group, unit: Unit, views: Collection[int]) -> _ReadAgain:
+        """Return what a statement reads when it runs again; the queries of some views are in their places."""
+        writes = {key[0] for key in self._flow.writes.get(unit, ())}
+        pins: list[Pin] = []
+        reads: list[tuple[DatasetFacts, str]] = []
+        doubts: list[str] = []
+        corrected: set[int] = set()
+        for placed in self._flow.reads.get(unit, ()):
+            dataset = self._facts.datasets[placed.read.dataset]
+            if dataset.id in views:
+                reads.append((dataset, ""))
+                continue
+            is_named = self._names_source(unit, dataset.id)
+            if self._is_corrected(placed):
+                corrected.add(dataset.id)
+                pins.append(Pin(dataset.label, affected=True))
+                reads.append((dataset, ""))
+                if not is_named and self._wish.mode is Mode.SIDE_BY_SIDE:
+                    doubts.append(f"it reads {dataset.label} through a view, and so not its copy")
+                continue
+            version, doubt = ("", "") if dataset.id in writes else self._pinned(placed, dataset)
+            doubts += [doubt] if doubt else []
+            pins.append(Pin(dataset.label, version))
+            if version and not is_named:
+                if not self._is_there_again(placed, group):
+                    doubts.append(self._doubt_of_view(dataset, version))
+                version = ""
+            reads.append((dataset, version))
+        return _ReadAgain(tuple(pins), tuple(reads), tuple(doubts), frozenset(corrected))
+
+    def _doubt_of_view(self, dataset: DatasetFacts, version: str) -> str:
+        """Return the doubt about a statement that reads other rows through a view than it read then."""
+        which = version if version == statements.NO_ROWS else f"version {version}"
+        return f"it reads {dataset.label} through a view, so what that holds then, and read {which}"
 
     def _checks_before(
         self, reads: Iterable[tuple[DatasetFacts, str]], writes: Iterable[DatasetFacts]
@@ -830,7 +928,9 @@ class _Planning:
         """Yield that an application which runs again finds other rows than it read."""
         if version:
             which = version if version == statements.NO_ROWS else f"version {version}"
-            yield f"it reads what {dataset.label} holds then, and read {which}"
+            name = statements.sql_name(statements.table_id(dataset))
+            how = "" if version == statements.NO_ROWS else f": let its code read {name} VERSION AS OF {version}"
+            yield f"it reads what {dataset.label} holds then, and read {which}{how}"
         elif self._facts.histories.get(dataset.id) and self._changed_since(placed):
             yield f"it reads what {dataset.label} holds then, and that was written since"
 
@@ -1030,6 +1130,24 @@ class _Planning:
             writes = (statements.table_id(known), statements.table_id(known, name))
             code = statements.switched(known, name)
             yield RecoveryStep("switch", title, "sql", code, notes=tuple(notes), writes=writes)
+
+
+@attrs.frozen
+class _ReadAgain:
+    """
+    What a statement reads when it runs again.
+
+    Args:
+        pins: its inputs, for people.
+        reads: its inputs, each with the version to which it is pinned.
+        doubts: what is not certain about them.
+        corrected: those that are made again before.
+    """
+
+    pins: tuple[Pin, ...]
+    reads: tuple[tuple[DatasetFacts, str], ...]
+    doubts: tuple[str, ...]
+    corrected: frozenset[int]
 
 
 @attrs.frozen
@@ -1292,6 +1410,13 @@ def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
         # The session that repeats it may have another one.
         told.setdefault(*_WHOLE_TABLE)
     return tuple(sorted(told.items()))
+
+
+def _settings_of_queries(run: RunFacts) -> dict[str, str] | None:
+    """Return the settings under which a run read, without those of writes; None if no event states them."""
+    if run.session is None:
+        return None
+    return {key: value for key, value in run.session.settings if key not in _OF_WRITES}
 
 
 def _doubts_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:

@@ -419,7 +419,7 @@ def _dataset(found: DatasetName, storage: _Storage) -> DatasetFacts:
     catalog = storage.catalog
     is_path = "/" in found.name
     table = found.others[0][1] if found.others else ("" if is_path else found.name)
-    parts = table.split(".") if table else []
+    parts = _parts(table, found.name if is_path else "")
     if catalog and parts and parts[0] != catalog:
         parts.insert(0, catalog)
     name = ".".join(map(quoted_part, parts))
@@ -430,6 +430,23 @@ def _dataset(found: DatasetName, storage: _Storage) -> DatasetFacts:
     if not name and is_path and format_ == "delta":
         name = f"delta.{quoted_part(found.name if found.namespace == 'file' else location)}"
     return DatasetFacts(found.id, found.label, name, format_, location)
+
+
+def _parts(table: str, path: str) -> list[str]:
+    """
+    Return the parts of a table's name in an event, which has no quotes.
+
+    Args:
+        table: the name.
+        path: where the table is. If its folder has a dot, is named as the end of the name, and is in the folder of the
+            namespace, the table has that dot in its name.
+    """
+    folder, _, own = path.rstrip("/").rpartition("/")
+    namespace = table.removesuffix(f".{own}")
+    above = folder.rpartition("/")[2]
+    if "." in own and namespace != table and above in (part := namespace.rpartition(".")[2], f"{part}.db"):
+        return [*namespace.split("."), own]
+    return table.split(".") if table else []
 
 
 def _statement(events: Iterable[EventFacts]) -> str:

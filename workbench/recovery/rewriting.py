@@ -35,12 +35,14 @@ class Rewritten:
         doubts: what is not certain about it.
         before: the statements that must run before it.
         stands_alone: whether all that it names is known. What is not may be a temporary view of its application.
+        named: the datasets that it reads by their names; what it reads through a view that stays one is not among them.
     """
 
     text: str
     doubts: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     stands_alone: bool = True
+    named: frozenset[int] = frozenset()
 
 
 def rewritten(
@@ -50,6 +52,7 @@ def rewritten(
     copies: Mapping[int, str],
     read_copies: Mapping[int, str],
     corrected: Collection[int] = (),
+    views: Mapping[int, str] | None = None,
 ) -> Rewritten:
     """
     Return a statement as it must run again.
@@ -62,15 +65,55 @@ def rewritten(
         copies: what it writes -> the copy to write in its place.
         read_copies: what it reads -> the copy to read in its place.
         corrected: what it reads as it is then, also if it names a version.
+        views: views that it reads -> the query to read in the place of each.
     """
     tree = _tree_of(sql)
     if isinstance(tree, str):
         return Rewritten("", (tree,))
     try:
+        _open_views(tree, known, views or {})
         return _changed(tree, reads, known, copies, read_copies, corrected)
     except RecursionError:
         # sqlglot writes a tree by recursion, and goes deeper there than where it parses.
         return Rewritten("", ("its statement is nested too deeply to be written again",))
+
+
+def query_of_view(sql: str, known: Sequence[DatasetFacts]) -> str:
+    """
+    Return the query of a view, if it can be read in the view's place; else an empty text.
+
+    Args:
+        sql: the statement that created the view.
+        known: all datasets that the query names: each table must be one of them, by its whole name, because the
+            statement ran in a session of its own.
+    """
+    tree = _tree_of(sql)
+    query = tree.args.get("expression") if isinstance(tree, exp.Create) and tree.kind == "VIEW" else None
+    if not isinstance(query, exp.Select) or isinstance(tree.this, exp.Schema) or query.find(exp.CTE):
+        return ""
+    if tree.args.get("exists") or any(select.is_star for select in query.find_all(exp.Select)):
+        # The view may be an older one; and a view keeps the columns that a star meant when it was created.
+        return ""
+    for table in query.find_all(exp.Table):
+        parts = [part.name for part in table.parts]
+        if len(parts) < 2 or sum(_names(dataset, parts) for dataset in known) != 1:
+            return ""
+    return str(query.sql(dialect=_DIALECT))
+
+
+def _open_views(tree: Any, known: Sequence[DatasetFacts], views: Mapping[int, str]) -> None:
+    """Put the queries of views in their places."""
+    targets = {id(each) for each in _targets(tree)}
+    opened = [dataset for dataset in known if dataset.id in views]
+    for table in list(tree.find_all(exp.Table)) if opened else ():
+        parts = [part.name for part in table.parts]
+        matching = [dataset for dataset in opened if _names(dataset, parts)]
+        if id(table) in targets or len(matching) != 1:
+            continue
+        _keep_name(tree, table, parts[-1])
+        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(parts[-1], quoted=True))
+        query = parsed(views[matching[0].id], _DIALECT)[0]
+        table.replace(exp.Subquery(this=query, alias=alias))
 
 
 def _changed(
@@ -88,11 +131,15 @@ def _changed(
     doubts: list[str] = []
     before: tuple[str, ...] = ()
     stands_alone = True
+    named: set[int] = set()
     for table in list(tree.find_all(exp.Table)):
         parts = [part.name for part in table.parts]
         if len(parts) == 1 and parts[0].lower() in ctes:
             continue
         matching = [dataset for dataset in known if _names(dataset, parts)]
+        if not matching and len(parts) > 2:
+            # A whole name: of a view whose query Spark put in its place. What it reads is known by other names.
+            continue
         if len(matching) != 1:
             which = "several datasets of the run have this name" if matching else "it may be a temporary view"
             doubts.append(f"{'.'.join(parts)} is left as it is: {which}")
@@ -101,6 +148,7 @@ def _changed(
             continue
         dataset = matching[0]
         is_target = id(table) in targets
+        named |= set() if is_target else {dataset.id}
         if is_target and isinstance(tree, exp.Create):
             name = table_in_sql(copies.get(dataset.id, dataset.sql))
             before = _over_what_is_there(tree, dataset, name, doubts, is_copy=dataset.id in copies)
@@ -118,7 +166,7 @@ def _changed(
             number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
             table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
         _in_query(tree, table, parts[-1])
-    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before, stands_alone)
+    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before, stands_alone, frozenset(named))
 
 
 def _tree_of(sql: str) -> Any:

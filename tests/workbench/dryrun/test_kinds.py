@@ -82,7 +82,7 @@ OF_FLOWS = {"orders.day -> default.totals.day", "orders.amount -> default.totals
 def test_each_flow_of_a_pipeline_runs_after_what_it_reads_and_for_itself() -> None:
     every = found("flows.py", FLOWS)
     assert {each.replace("shop.", "") for each in edges(every)} == OF_FLOWS
-    assert problems(every) == [(18, "SCRIPT_FAILED"), (22, "UNKNOWN_TABLE")]
+    assert problems(every) == [(19, "SCRIPT_FAILED"), (23, "UNKNOWN_TABLE")]
 
 
 def test_the_specification_of_a_pipeline_has_the_flows_of_its_files(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_specification_of_a_pipeline_has_the_flows_of_its_files(tmp_path: Pa
     assert sorted(written) == ["default.big", "default.every", "default.every", "default.last", "default.totals"]
     assert written.index("default.big") < written.index("default.last")
     assert "default.big.day -> default.last.day" in edges(every)
-    assert problems(every) == [(18, "SCRIPT_FAILED")]
+    assert problems(every) == [(19, "SCRIPT_FAILED")]
 
 
 def test_a_specification_without_files_is_named(tmp_path: Path) -> None:
@@ -122,7 +122,6 @@ dbutils.widgets.text("least", "1")
 
 # COMMAND ----------
 
-clean(_sqldf)
 clean(spark.table("big")).write.saveAsTable(dbutils.widgets.get("target"))
 dbutils.notebook.exit("done")
 never()
@@ -134,7 +133,7 @@ def test_a_notebook_of_databricks_runs_with_its_parameters(tmp_path: Path) -> No
     (tmp_path / "job.py").write_text(NOTEBOOK, "utf-8")
     every = found("job.py", NOTEBOOK, ScriptSettings(parameters={"target": "mart.ids"}))
     assert "shop.orders.id -> mart.ids.id" in edges(every)
-    assert [each.statement.line for each in every if each.lineage is not None] == [13, 18]
+    assert [each.statement.line for each in every if each.lineage is not None] == [13, 17]
     assert problems(every) == []
 
 

@@ -1,4 +1,4 @@
-"""Scripts as they were in a revision of git; what Spark told of them is kept."""
+"""Scripts as they were in a revision of git."""
 
 from __future__ import annotations
 
@@ -8,14 +8,8 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.listener.analyze import EncodedQuery
-from openlineage_pyspark.listener.probe.client import Refusal
-from openlineage_pyspark.workbench.predict import cache
-from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
-from openlineage_pyspark.workbench.predict.scripts import Given, Script, StatementAnswer
-from openlineage_pyspark.workbench.predict.session import Analyzed
-from openlineage_pyspark.workbench.predict.statements import Loop, ScriptStatement
+from openlineage_pyspark.workbench.predict.scripts import Script
 
 pytestmark = pytest.mark.usefixtures("git")
 
@@ -110,50 +104,6 @@ def test_git_and_a_repository_are_needed(repository: Path, monkeypatch: pytest.M
 def test_a_file_that_is_not_there_is_named(repository: Path) -> None:
     with pytest.raises(TextError, match=r"sql.b\.sql can't be read"):
         scripts_now([Path("sql/b.sql")])
-
-
-REFUSED = Analyzed("", None, Refusal("X", "no", {"a": "b"}, 1, 0))
-ANSWERS = (
-    StatementAnswer(
-        ScriptStatement("SELECT 1", "a.sql", 1, 1, in_script=True, loops=(Loop("r", "TABLE t"),)),
-        Analyzed("Project", EncodedQuery("{}"), from_text={("c", "d", "t"): "a.sql:3"}),
-    ),
-    StatementAnswer(ScriptStatement("SELEC", "a.sql", 2, 1, in_script=True), REFUSED, is_ddl=True),
-)
-
-
-def test_answers_are_kept_whole(tmp_path: Path) -> None:
-    cache.keep_answers(tmp_path / "new", "key", ANSWERS)
-    assert cache.read_answers(tmp_path / "new", "key") == ANSWERS
-    assert cache.read_answers(tmp_path, "key") is None
-    (tmp_path / "broken.json").write_text('[{"kind": 1}]', "utf-8")
-    assert cache.read_answers(tmp_path, "broken") is None
-
-
-def test_old_answers_are_dropped(tmp_path: Path) -> None:
-    for number in range(25):
-        cache.keep_answers(tmp_path, f"key{number}", ())
-        os.utime(tmp_path / f"key{number}.json", (number, number))
-    assert len(list(tmp_path.iterdir())) == 20
-    assert cache.read_answers(tmp_path, "key24") == ()
-
-
-@pytest.mark.spark
-@pytest.mark.any_spark
-def test_a_key_depends_on_all_that_the_answers_depend_on() -> None:
-    script, table = Script("a.sql", "SELECT 1"), DeclaredTable(("c", "d", "t"), (("a", "INT"),))
-    keys = [
-        cache.key_of([script], Given((table,))),
-        cache.key_of([Script("a.sql", "SELECT 2")], Given((table,))),
-        cache.key_of([Script("a.sql", "SELECT 1", is_ddl=True)], Given((table,))),
-        cache.key_of([Script("a.sql", "SELECT 1", head="CREATE TABLE a AS ")], Given((table,))),
-        cache.key_of([script], Given()),
-        cache.key_of([script], Given((table,), conf={"spark.sql.ansi.enabled": "false"})),
-        cache.key_of([script], Given((table,), functions=("f",))),
-        cache.key_of([script], Given((table,), dialect="snowflake")),
-    ]
-    assert len(set(keys)) == len(keys)
-    assert keys[0] == cache.key_of([script], Given((table,)))
 
 
 def test_what_git_ignores_and_hidden_folders_hold_is_no_part_of_a_folder(repository: Path) -> None:

@@ -138,6 +138,31 @@ def test_a_column_is_not_corrected_in_place_under_what_read_an_older_version(tmp
     assert next(step.action for step in plan.steps) == "roll back"
 
 
+@pytest.mark.parametrize(
+    ("correction", "is_sure"),
+    [
+        (UPDATE, False),
+        ("MERGE INTO db.raw USING x ON raw.k = x.k WHEN MATCHED THEN UPDATE SET *", False),
+        ("MERGE INTO db.raw USING x ON raw.k = x.k WHEN NOT MATCHED THEN INSERT *", True),
+        ("INSERT INTO db.raw VALUES (1)", True),
+    ],
+)
+def test_a_correction_that_adds_no_row_is_not_sure_where_the_bad_rows_go_by_a_roll_back(
+    tmp_path: Path, correction: str, *, is_sure: bool
+) -> None:
+    file = tmp_path / "lineage.db"
+    taken(file, by_column())
+    with Store.open(file) as store:
+        plan = store.recover("db.raw", version="2", correction=(correction,)).result
+
+    (step,) = (step for step in plan.steps if step.action == "correct")
+    doubt = (
+        "it only changes rows that are there, and those of version 2 are gone by then: name statements that insert the "
+        "right ones"
+    )
+    assert step.doubts == (() if is_sure else (doubt,))
+
+
 def test_a_table_that_a_stream_fills_is_emptied_by_no_micro_batch(tmp_path: Path) -> None:
     raw = [table("raw", str(n), parent=str(n - 1) if n > 1 else "") for n in (1, 2)]
     end = {"snapshot_id": 2, "position": 1}

@@ -20,9 +20,15 @@ LAKES = [each for each in os.environ.get("RECOVERY_LAKES", "").split(",") if eac
 @pytest.mark.skipif(not LAKES, reason="it takes minutes: RECOVERY_LAKES=iceberg,delta asks for it")
 @pytest.mark.skipif(SPARK_VERSION[:3] != "3.5", reason="the pipelines are those of Spark 3.5")
 @pytest.mark.parametrize("lake", LAKES or ["iceberg"])
-def test_a_pipeline_is_right_after_a_recovery_that_was_killed_now_and_then(real_spark: None, lake: str) -> None:
-    command = [sys.executable, "-I", str(SCRIPT), "--lake", lake, "--pipelines", "3", "--seed", "1", "--kills"]
+@pytest.mark.parametrize(
+    ("pipelines", "which"), [(3, ("--seed", "1")), (1, ("--seed", "3", "--shop"))], ids=["random", "shop"]
+)
+def test_a_pipeline_is_right_after_a_recovery_that_was_killed_now_and_then(
+    real_spark: None, lake: str, pipelines: int, which: tuple[str, ...]
+) -> None:
+    command = [sys.executable, "-I", str(SCRIPT), "--lake", lake, "--pipelines", str(pipelines), *which, "--kills"]
 
     done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=False)
 
-    assert (done.returncode, f"{lake}: 3 right" in done.stdout) == (0, True), done.stdout + done.stderr[-3000:]
+    right = f"{lake}: {pipelines} right" in done.stdout
+    assert (done.returncode, right) == (0, True), done.stdout + done.stderr[-3000:]

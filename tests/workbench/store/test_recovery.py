@@ -1339,7 +1339,8 @@ def test_an_application_that_reads_what_was_written_since_is_not_sure(filled: Fi
     ]
     found = filled(*events).recover("db.raw", version="11").result
 
-    since = "read version 1" if lake == "iceberg" else "that was written since"
+    older = "read version 1: let its code read ice.db.rates VERSION AS OF 1"
+    since = older if lake == "iceberg" else "that was written since"
     assert found.steps[-1].code == ("python app.py",)
     assert found.steps[-1].doubts == (f"it reads what db.rates holds then, and {since}",)
 
@@ -1388,8 +1389,9 @@ def test_an_application_that_read_clean_data_runs_before_they_are_corrected(fill
 def test_an_application_that_read_data_before_those_that_are_clean_is_not_sure(filled: Fill) -> None:
     found = filled(*made_by_an_application("1", "2", "3")).recover("db.raw", version="3").result
 
+    older = "let its code read ice.db.raw VERSION AS OF 1"
     assert [(step.title, step.doubts) for step in found.steps if step.action in ("correct", "run")] == [
-        ("Run app1 again.", ("it reads what db.raw holds then, and read version 1",)),
+        ("Run app1 again.", (f"it reads what db.raw holds then, and read version 1: {older}",)),
         ("Run app2 again.", ()),
         ("Put the right data of version 3 into db.raw.", ()),
         ("Run app3 again.", ()),
@@ -1496,3 +1498,188 @@ def test_a_version_of_somebody_unknown_to_which_a_table_goes_back_is_looked_at_i
     checks = [(each.version, each.since, each.known, each.time) for each in step.before if each.check == "clean"]
     assert checks == ([(goes_back_to, "6", known, began)] if known else [])
     assert [note.partition(" who made")[0] for note in step.notes] == ["Nobody knows"] * len(checks)
+
+
+def view(name: str) -> dict[str, Any]:
+    """Return a permanent view, as an event of what reads it names it beside the tables behind it."""
+    catalog = {"framework": "spark", "type": "spark", "name": "spark_catalog"}
+    facets = {"catalog": catalog, "datasetType": {"datasetType": "VIEW"}}
+    return {"namespace": "file:/warehouse", "name": f"db.{name}", "facets": facets}
+
+
+THROUGH_A_VIEW = "INSERT INTO ice.db.made SELECT * FROM ice.db.raw CROSS JOIN spark_catalog.db.rates_now"
+
+
+# Of a view in a catalog of its own, Spark tells only the tables behind it.
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("later", [False, True])
+def test_a_statement_that_reads_other_rows_through_a_view_than_then_is_not_sure(
+    filled: Fill, *, later: bool, is_known: bool
+) -> None:
+    read = (table("raw", "11"), *((view("rates_now"),) if is_known else ()), table("rates", "1"))
+    events = [
+        *statement("rate", 1, "INSERT INTO db.rates VALUES (1)", (), table("rates", "1")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, THROUGH_A_VIEW, read, table("made", "21", parent="20")),
+    ]
+    if later:
+        events += statement("rate", 4, "INSERT INTO db.rates VALUES (2)", (), table("rates", "2", parent="1"))
+
+    step = filled(*events).recover("db.raw", version="11").result.steps[-1]
+
+    assert step.code == (THROUGH_A_VIEW,)
+    doubt = "it reads db.rates through a view, so what that holds then, and read version 1"
+    assert step.doubts == ((doubt,) if later else ())
+
+
+def created(
+    name: str, query: str, minute: float, source: dict[str, Any], *, verb: str = "CREATE OR REPLACE VIEW", **about: Any
+) -> list[dict[str, Any]]:
+    """Return the events of a CREATE VIEW."""
+    made = view(name)
+    made["facets"]["lifecycleStateChange"] = {"lifecycleStateChange": "CREATE"}
+    return statement("view", minute, f"{verb} db.{name} AS {query}", (source,), made, **about)
+
+
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("SELECT v AS rate FROM ice.db.rates", "SELECT v AS rate FROM ice.db.rates VERSION AS OF 1"),
+        ("SELECT r.v FROM db.rates r", "SELECT r.v FROM ice.db.rates VERSION AS OF 1 AS r"),
+        # In a session of its own, where names may have meant others.
+        ("SELECT v FROM rates", ""),
+        ("SELECT v FROM ice.db.unknown", ""),
+        ("WITH a AS (SELECT v FROM ice.db.rates) SELECT v FROM a", ""),
+        # The table may have had other columns then.
+        ("SELECT * FROM ice.db.rates", ""),
+        ("SELECT v FROM (SELECT r.* FROM ice.db.rates r)", ""),
+    ],
+)
+def test_a_view_whose_query_is_known_is_read_as_it_was(filled: Fill, query: str, read: str) -> None:
+    rates = [table("rates", "1"), table("rates", "2", parent="1")]
+    events = [
+        *statement("rate", 0, "INSERT INTO db.rates VALUES (1)", (), rates[0]),
+        *created("rates_now", query, 1, rates[0]),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement(
+            "make",
+            3,
+            THROUGH_A_VIEW,
+            (table("raw", "11"), view("rates_now"), rates[0]),
+            table("made", "21", parent="20"),
+        ),
+        *statement("rate", 4, "INSERT INTO db.rates VALUES (2)", (), rates[1]),
+        *created("rates_now", "SELECT -v AS rate FROM ice.db.rates", 5, rates[1]),
+    ]
+
+    step = filled(*events).recover("db.raw", version="11").result.steps[-1]
+
+    opened = THROUGH_A_VIEW.replace("spark_catalog.db.rates_now", f"({read}) AS `rates_now`")
+    assert step.code == ((opened if read else THROUGH_A_VIEW),)
+    assert bool(step.doubts) is not bool(read)
+    assert step.notes == (
+        ("The query of the view db.rates_now is in its place, to read what it read.",) if read else ()
+    )
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"verb": "CREATE VIEW IF NOT EXISTS"},
+        {"session": None},
+        {"session": {"settings": {"spark.sql.session.timeZone": "Asia/Tokyo"}}},
+    ],
+)
+def test_a_view_that_may_mean_something_else_is_not_read_by_its_query(filled: Fill, about: dict[str, Any]) -> None:
+    rates = [table("rates", "1"), table("rates", "2", parent="1")]
+    read = (table("raw", "11"), view("rates_now"), rates[0])
+    events = [
+        *statement("rate", 0, "INSERT INTO db.rates VALUES (1)", (), rates[0]),
+        *created("rates_now", "SELECT v FROM ice.db.rates", 1, rates[0], **about),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, THROUGH_A_VIEW, read, table("made", "21", parent="20")),
+        *statement("rate", 4, "INSERT INTO db.rates VALUES (2)", (), rates[1]),
+    ]
+
+    step = filled(*events).recover("db.raw", version="11").result.steps[-1]
+
+    assert step.code == (THROUGH_A_VIEW,)
+    assert step.doubts == ("it reads db.rates through a view, so what that holds then, and read version 1",)
+
+
+def test_side_by_side_the_query_of_a_view_reads_the_copy(filled: Fill) -> None:
+    read = (view("raw_now"), table("raw", "11"))
+    sql = "INSERT INTO ice.db.made SELECT raw_now.k FROM spark_catalog.db.raw_now"
+    events = [
+        *created("raw_now", "SELECT k FROM ice.db.raw", 1, table("raw", "10")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, sql, read, table("made", "21", parent="20")),
+    ]
+    found = filled(*events).recover("db.raw", version="11", mode="side-by-side").result
+
+    (step,) = (step for step in found.steps if step.action == "run")
+    assert step.code == ("INSERT INTO ice.db.made_s1 SELECT raw_now.k FROM (SELECT k FROM ice.db.raw_s1) AS raw_now",)
+    assert step.doubts == ()
+
+
+def test_a_statement_that_read_clean_data_through_a_view_runs_before_they_are_corrected(filled: Fill) -> None:
+    """A table without versions is made again from its start, of which a part was right."""
+    copy = "INSERT INTO db.out SELECT * FROM spark_catalog.db.raw_now"
+    out, insert = table("out", lake="parquet"), "INSERT INTO db.raw SELECT * FROM db.files"
+    events = []
+    for place in (1, 2):
+        raw = table("raw", str(place), parent=str(place - 1) if place > 1 else "")
+        events += statement("load", place * 4, insert, (table("files", lake="parquet"),), raw)
+        events += statement("copy", place * 4 + 2, copy, (view("raw_now"), raw), out)
+
+    steps = filled(*events).recover("db.raw", version="2").result.steps
+
+    assert [step.again[0].run_id if step.again else step.action for step in steps] == [
+        "roll back",
+        "keep",
+        "empty",
+        "copy-6",
+        "correct",
+        "copy-10",
+    ]
+    assert [step.doubts for step in steps if step.action == "run"] == [(), ()]
+
+
+def test_side_by_side_a_view_of_what_is_copied_is_not_sure(filled: Fill) -> None:
+    read = (view("raw_now"), table("raw", "11"))
+    sql = "INSERT INTO ice.db.made SELECT * FROM spark_catalog.db.raw_now"
+    events = [
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, sql, read, table("made", "21", parent="20")),
+    ]
+    found = filled(*events).recover("db.raw", version="11", mode="side-by-side").result
+
+    (step,) = (step for step in found.steps if step.action == "run")
+    assert step.doubts == ("it reads db.raw through a view, and so not its copy",)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("/lake/db/a.b", "ice.db.`a.b`"),
+        ("/lake/db.db/a.b", "ice.db.`a.b`"),
+        ("/lake/a.b", "ice.db.a.b"),
+        ("/lake/db.a.b", "ice.db.a.b"),
+        ("/lake/db/a/b", "ice.db.a.b"),
+    ],
+)
+def test_a_table_whose_folder_is_in_that_of_its_namespace_and_has_a_dot_has_one_in_its_name(
+    filled: Fill, folder: str, name: str
+) -> None:
+    """An event joins the parts of a name by dots, and quotes none."""
+    sql = f"INSERT INTO {name} SELECT * FROM ice.db.raw"
+    made = {**table("a.b", "21", parent="20"), "name": folder}
+    events = [
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, sql, (table("raw", "11"),), made),
+    ]
+    found = filled(*events).recover("db.raw", version="11").result
+
+    assert code_of(found)[1] == f"CALL ice.system.rollback_to_snapshot('{name.removeprefix('ice.')}', 20)"
+    assert code_of(found)[-1] == sql
+    assert found.steps[-1].doubts == ()

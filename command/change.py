@@ -1,0 +1,242 @@
+"""What `lineage --diff` shows of a change: what is different, what must be made again, and what needs a look."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.command.screen import complain
+from openlineage_pyspark.command.statement_formats import (
+    command_of_workflow,
+    markdown_of_causes,
+    sarif_of,
+    sarif_result,
+)
+from openlineage_pyspark.command.view import opened_from
+from openlineage_pyspark.workbench.answer import Answer, Values
+from openlineage_pyspark.workbench.dryrun.files import is_python_script
+from openlineage_pyspark.workbench.pictures.table import code_of
+from openlineage_pyspark.workbench.pictures.words import counted
+from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, readers_of
+from openlineage_pyspark.workbench.predict.outcome import summary_of
+from openlineage_pyspark.workbench.questions.diff import Diff, downstream_of, markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.rebuild.findings import ChangeFinding, findings_of
+from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, sentence_of_plan, text_of_plan
+from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, rebuild_plan
+from openlineage_pyspark.workbench.rebuild.reading import step_of_script, steps_of_answers
+from openlineage_pyspark.workbench.rebuild.surroundings import surroundings_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
+    from openlineage_pyspark.workbench.rebuild.statements import FileStep
+    from openlineage_pyspark.workbench.store_api import Store
+
+MARK = "<!-- openlineage-pyspark lineage -->"
+"""Stands at the head of the comment, so that the next run finds it and updates it."""
+_MOST_LINES = 40
+
+
+@attrs.frozen
+class FileState:
+    """
+    The files in one state.
+
+    Args:
+        found: the lineage of their statements.
+        steps: what their statements do, if a plan is wanted.
+    """
+
+    found: tuple[StatementLineage, ...]
+    steps: tuple[FileStep, ...] = ()
+
+
+@attrs.frozen
+class JudgedChange:
+    """
+    A change of files.
+
+    Args:
+        diff: what is different, and what is downstream of it.
+        plan: what must be made again; None if that is not wanted.
+        findings: what a reviewer has to know, the worst first.
+    """
+
+    diff: Diff
+    plan: RebuildPlan | None
+    findings: tuple[ChangeFinding, ...]
+
+
+def file_steps(
+    scripts: Sequence[Script],
+    answers: Sequence[StatementAnswer],
+    found: Sequence[StatementLineage],
+    options: argparse.Namespace,
+    folder: Path | None,
+) -> tuple[FileStep, ...]:
+    """
+    Return what the statements of files do, in the order in which they run.
+
+    Args:
+        scripts: the files.
+        answers: what Spark has said of those of SQL.
+        found: the lineage of all of their statements.
+        options: those of the command line.
+        folder: where the files are as they were in another revision; None if they are where their names say.
+    """
+    paths = {each.name: Path(each.name) for each in scripts}
+    sql = [each for each in scripts if not is_python_script(paths[each.name])]
+    of_sql = steps_of_answers(answers, found, sql)
+    within = {
+        name: path if folder is None else folder / os.path.relpath(path.resolve(), Path.cwd())
+        for name, path in paths.items()
+    }
+    given = json.dumps([options.passed_on, options.env, options.conf, options.allow, options.param])
+    steps: list[FileStep] = []
+    for each in {each.name: each for each in scripts}.values():
+        if each in sql:
+            steps += [step for step in of_sql if step.file == each.name]
+            continue
+        others = [path if path.is_absolute() or folder is None else folder / path for path in options.py_files]
+        beside = surroundings_of(within[each.name], each.text, within.values(), others)
+        own = [line for line in found if line.statement.file == each.name]
+        steps.append(step_of_script(each, own, f"{given} {beside}"))
+    return tuple(steps)
+
+
+def change_of(before: FileState, after: FileState, options: argparse.Namespace) -> JudgedChange:
+    """
+    Return what a change is, with what it means for a store; say on standard error what can't be looked up there.
+
+    Args:
+        before: the earlier state.
+        after: the later one.
+        options: those of the command line.
+    """
+    states = lineage_state_of(before.found), lineage_state_of(after.found)
+    plan = rebuild_plan(before.steps, after.steps) if options.plan else None
+    paths = [options.store] if options.store is not None else options.catalog
+    problems: list[str] = []
+
+    def judged(store: Store | None) -> JudgedChange:
+        diff, doubts = compared(*states, store)
+        problems.extend(doubts)
+
+        def readers(column: str) -> set[str]:
+            of_files = readers_of(states[1], column)
+            if store is None:
+                return of_files
+            table, _, name = column.rpartition(".")
+            further, _ = downstream_of(store.tables, {(table, name): 0})
+            return of_files | {f"{each}.{field}" if field else each for each, field in further}
+
+        whole = plan
+        if plan is not None and store is not None:
+            whole = attrs.evolve(plan, elsewhere=_elsewhere(plan, store))
+        return JudgedChange(diff, whole, findings_of(diff.changes, after.found, readers, whole))
+
+    if not paths:
+        return judged(None)
+    with opened_from(paths, problems) as store:
+        found = judged(store)
+    for each in problems:
+        complain(each)
+    return found
+
+
+def _elsewhere(plan: RebuildPlan, store: Store) -> tuple[str, ...]:
+    """Return the tables that other jobs make of the columns that a plan makes again."""
+    own = {each.table for each in plan.tables}
+    starts: dict[tuple[str, str], int] = {}
+    for each in plan.made:
+        starts |= {(each.table, ""): 0} if each.rows or not each.columns else {(each.table, c): 0 for c in each.columns}
+        starts |= {(each.table, column): 0 for column in each.columns}
+    further, _ = downstream_of(store.tables, starts)
+    return tuple(sorted({table for table, _ in further if table not in own}))
+
+
+def json_of_change(change: JudgedChange, after: FileState, options: argparse.Namespace) -> dict[str, Any]:
+    """Return a change as a document of JSON."""
+    problems = [attrs.asdict(each.problem) for each in after.found if each.problem is not None]
+    findings = [{**attrs.asdict(each), "level": each.level} for each in change.findings]
+    values = {
+        **change.diff.to_dict(),
+        "findings": findings,
+        **({} if change.plan is None else {"plan": change.plan.to_dict()}),
+        "problems": problems,
+        "summary": summary_of(after.found).to_dict(),
+    }
+    arguments = {"files": list(map(str, options.files)), "base": options.diff}
+    return Answer("diff", arguments, Values("diff", values)).to_dict()
+
+
+def markdown_of_change(change: JudgedChange, after: FileState) -> str:
+    """Return a change as Markdown."""
+    plan = "" if change.plan is None else f"{markdown_of_plan(change.plan)}\n"
+    return f"{plan}{markdown_of_diff(change.diff)}{markdown_of_causes(summary_of(after.found))}"
+
+
+def text_of_change(change: JudgedChange) -> str:
+    """Return a change as lines for people: what is no longer masked first."""
+    plan = "" if change.plan is None else f"\n{text_of_plan(change.plan)}"
+    return f"{text_of_diff(change.diff)}{plan}"
+
+
+def comment_of_change(change: JudgedChange, after: FileState, picture: Callable[[], str]) -> str:
+    """
+    Return a change as the comment of a pull request: a sentence, what to look at, the table, a picture.
+
+    Args:
+        change: the change.
+        after: the later state.
+        picture: draws what is different, in Mermaid's language.
+    """
+    loud = [each for each in change.findings if each.level != "note"]
+    parts = [f"{MARK}\n**{_sentence(change)}**\n"]
+    if loud:
+        parts.append("".join(f"- {'**masked to unmasked** ' if each.finding == 'masked-to-unmasked' else ''}"
+                             f"{_place(each)}{code_of(each.message)}\n" for each in loud))  # fmt: skip
+    if change.plan is not None:
+        parts.append(markdown_of_plan(change.plan))
+    parts.append(markdown_of_diff(change.diff))
+    drawn = picture() if change.diff.changes else ""
+    if drawn and len(drawn.splitlines()) <= _MOST_LINES:
+        parts.append(f"```mermaid\n{drawn.rstrip()}\n```\n")
+    return "\n".join(parts) + markdown_of_causes(summary_of(after.found))
+
+
+def _sentence(change: JudgedChange) -> str:
+    diff = change.diff
+    unmasked = sum(each.finding == "masked-to-unmasked" for each in change.findings)
+    parts = [f"{counted(unmasked, 'value')} no longer masked"] if unmasked else []
+    parts.append(f"{counted(len(diff.changes), 'change')} of lineage" if diff.changes else "No lineage changed")
+    if diff.downstream:
+        parts.append(f"{counted(len(diff.downstream), 'column')} downstream")
+    if change.plan is not None:
+        parts.append(sentence_of_plan(change.plan))
+    return f"{'; '.join(parts)}."
+
+
+def _place(finding: ChangeFinding) -> str:
+    return f"{code_of(f'{finding.file}:{finding.line}')} " if finding.file else ""
+
+
+def annotations_of_change(change: JudgedChange) -> str:
+    """Return the findings as commands of GitHub's workflows, which become annotations of lines."""
+    return "".join(
+        command_of_workflow(each.level, each.file, each.line, 1, each.finding, each.message) for each in change.findings
+    )
+
+
+def sarif_of_change(change: JudgedChange, after: FileState) -> str:
+    """Return the findings, and the problems of statements, as SARIF."""
+    own = [
+        sarif_result(each.finding, each.level, each.message, PurePath(each.file or ".").as_posix(), each.line, 1)
+        for each in change.findings
+    ]
+    return sarif_of(after.found, own)

@@ -1,0 +1,442 @@
+"""
+Prove rebuild plans by execution: random pipelines of SQL, and random changes of them.
+
+    ./run truth rebuild --changes 2000 --seed 1
+
+Each pipeline is executed on small tables. After a change, what lies downstream of it is executed again: a table that
+the plan wants to be made has its rows in another order then, as in any run, and one that it keeps stays as it was. What
+is kept must have the very rows that its statements give now, and so must each column that the plan keeps of a table
+whose rows stay. No expectation is written by hand.
+The exit code is 1 if a table was skipped that is different. A finding names its seed and its change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import random
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import attrs
+from openlineage_pyspark.workbench.predict.declared import DeclaredTables
+from openlineage_pyspark.workbench.predict.scripts import (
+    Script,
+    StatementAnswer,
+    guarded_analysis,
+    lineage_of_answers,
+)
+from openlineage_pyspark.workbench.predict.session import ScriptSession, throw_away_session
+from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.rebuild.plan import rebuild_plan
+from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
+from pyspark.errors import PySparkException
+
+from truth.layers import SOURCES, TYPES, Changer, Maker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from openlineage_pyspark.workbench.rebuild.plan import TablePlan
+    from openlineage_pyspark.workbench.rebuild.statements import FileStep
+
+    from truth.layers import Pipeline, Statement
+
+_ROWS = 14
+_CHANGES_OF_ONE = 25
+_CONF = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+_VIEWS = ("view", "temporary")
+
+
+@attrs.frozen(eq=False)
+class Content:
+    """The rows of a table: in the JVM, as texts, and its columns."""
+
+    rows: Any
+    schema: Any
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+    failed: str = ""
+
+    def of(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return some columns of the rows, sorted."""
+        places = [self.names.index(name) for name in names]
+        found = []
+        for at in range(self.rows.size()):
+            row = self.rows.get(at)
+            found.append(tuple(str(row.get(place)) if row.get(place) is not None else "NULL" for place in places))
+        return sorted(found)
+
+
+class World:
+    """Executes pipelines."""
+
+    def __init__(self, spark: Any) -> None:
+        self._spark = spark
+        self._jvm = spark._jvm
+        self._scala = spark._jsparkSession
+        self._current: dict[str, Content] = {}
+
+    def sources(self, rng: random.Random) -> dict[str, Content]:
+        """Return random rows of the sources: few values, so that rows meet, and some nulls."""
+        found = {}
+        for table, columns in SOURCES.items():
+            rows = [self._row(rng, columns, at) for at in range(_ROWS)]
+            names = ", ".join(name for name, _ in columns)
+            casts = ", ".join(f"CAST({name} AS {TYPES[type_]}) AS {name}" for name, type_ in columns)
+            found[table] = self.run(f"SELECT {casts} FROM VALUES {', '.join(rows)} AS rows({names})")
+        return found
+
+    @staticmethod
+    def _row(rng: random.Random, columns: Sequence[tuple[str, str]], at: int) -> str:
+        def value(name: str, type_: str) -> str:
+            if name == "id":
+                return str(at % (_ROWS - 2))
+            if rng.random() < 0.1:
+                return "NULL"
+            if type_ == "int":
+                return str(rng.randint(0, 9))
+            if type_ == "dec":
+                return f"{rng.randint(0, 99)}.{rng.randint(0, 99):02}"
+            if type_ == "dbl":
+                return f"{rng.choice((0.1, 0.2, 0.3, 1e10, 7.7)) * rng.randint(1, 9)!r}D"
+            return f"'{rng.choice(('fr', 'de', 'open', 'done', 'ann', 'bob', 'xx'))}'"
+
+        return f"({', '.join(value(*each) for each in columns)})"
+
+    def run(self, query: str) -> Content:
+        """Return the rows of a query; of one that fails, why."""
+        try:
+            frame = self._spark.sql(query)._jdf
+            rows = frame.collectAsList()
+            texts = tuple(str(rows.get(at).toString()) for at in range(rows.size()))
+            return Content(rows, frame.schema(), tuple(sorted(texts)), tuple(str(each) for each in frame.columns()))
+        except PySparkException as problem:
+            return Content(None, None, (), (), str(problem).splitlines()[0][:120] or "failed")
+
+    def know(self, table: str, content: Content, rng: random.Random | None = None) -> None:
+        """Make rows a table that queries find; in another order, if that is wanted."""
+        if content.failed:
+            self._spark.sql(f"DROP VIEW IF EXISTS {table}")
+            self._current.pop(table, None)
+            return
+        if rng is None and self._current.get(table) is content:
+            return
+        self._current.pop(table, None)
+        if rng is None:
+            self._current[table] = content
+        rows = content.rows
+        if rng is not None:
+            rows = self._jvm.java.util.ArrayList(rows)
+            self._jvm.java.util.Collections.shuffle(rows, self._jvm.java.util.Random(rng.randint(0, 1 << 30)))
+        self._scala.createDataFrame(rows, content.schema).createOrReplaceTempView(table)
+
+    def view(self, statement: Statement) -> str:
+        """Make a view, and return why it fails."""
+        try:
+            self._spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {statement.table} AS {statement.executed()}")
+        except PySparkException as problem:
+            self._spark.sql(f"DROP VIEW IF EXISTS {statement.table}")
+            return str(problem).splitlines()[0][:120] or "failed"
+        return ""
+
+
+class Judge:
+    """Has the plans of changes, and compares them with what the pipelines give."""
+
+    def __init__(self, spark: Any) -> None:
+        self.world = World(spark.newSession())
+        for key, value in _CONF.items():
+            self.world._spark.conf.set(key, value)
+        self._spark = spark
+        self.missed = 0
+        ddl = "; ".join(
+            f"CREATE TABLE {table} ({', '.join(f'{n} {TYPES[t]}' for n, t in columns)}) USING parquet"
+            for table, columns in SOURCES.items()
+        )
+        self._ddl = Script("ddl.sql", ddl, is_ddl=True)
+        self._answers: dict[tuple[object, ...], list[StatementAnswer]] = {}
+        self._known: dict[str, tuple[object, ...]] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with another pipeline."""
+        self._session = ScriptSession(self._spark.newSession(), DeclaredTables(), shapes=True)
+        self._answers = {}
+        self._known = {}
+        self._of_ddl = self._analyzed(self._ddl)
+
+    def steps(self, pipeline: Pipeline) -> tuple[FileStep, ...]:
+        """Return the statements of a pipeline, as the command has them."""
+        keys = self._keys(pipeline)
+        made_by = {pipeline[at].table: at for at in reversed(range(len(pipeline)))}
+        answers = list(self._of_ddl)
+        for at in range(len(pipeline)):
+            if keys[at] not in self._answers:
+                self._ensure(at, pipeline, keys, made_by)
+                self._follow(at, pipeline, keys)
+            answers += self._answers[keys[at]]
+        answers = [
+            StatementAnswer(attrs.evolve(each.statement, line=line), each.analyzed, each.is_ddl)
+            for line, each in enumerate(answers)
+        ]
+        refused = [each for each in answers if each.analyzed.refusal is not None]
+        return steps_of_answers(answers, lineage_of_answers(refused, ()), ())
+
+    def _analyzed(self, script: Script) -> list[StatementAnswer]:
+        return [
+            StatementAnswer(each, guarded_analysis(self._session, each), script.is_ddl)
+            for each in statements_of(script.text, script.name)
+        ]
+
+    def _keys(self, pipeline: Pipeline) -> list[tuple[object, ...]]:
+        """Return for each statement what its analysis depends on: its text, and what makes the tables that it names."""
+        keys: list[tuple[object, ...]] = []
+        of_table: dict[str, tuple[object, ...]] = {}
+        for each in pipeline:
+            named = sorted(each.reads - SOURCES.keys())
+            keys.append((tuple(each.statements()), tuple(hash(of_table.get(table)) for table in named)))
+            of_table.setdefault(each.table, keys[-1])
+        return keys
+
+    def _ensure(self, at: int, pipeline: Pipeline, keys: list[tuple[object, ...]], made_by: dict[str, int]) -> None:
+        """Have the session know the tables that a statement names as this pipeline makes them."""
+        for table in pipeline[at].reads - SOURCES.keys():
+            maker = made_by[table]
+            if maker < at:
+                self._ensure(maker, pipeline, keys, made_by)
+                if self._known.get(table) != keys[maker]:
+                    self._follow(maker, pipeline, keys)
+
+    def _follow(self, at: int, pipeline: Pipeline, keys: list[tuple[object, ...]]) -> None:
+        script = Script("pipeline.sql", ";\n".join(pipeline[at].statements()))
+        self._answers[keys[at]] = self._analyzed(script)
+        if not pipeline[at].changes:
+            self._known[pipeline[at].table] = keys[at]
+
+    def execute(self, pipeline: Pipeline, sources: dict[str, Content]) -> list[Content]:
+        """Execute a pipeline, and return what each table has after each statement."""
+        for table, content in sources.items():
+            self.world.know(table, content)
+        found = []
+        for each in pipeline:
+            if each.kind in _VIEWS:
+                failed = self.world.view(each)
+                found.append(Content(None, None, (), (), failed))
+            else:
+                content = self.world.run(each.executed())
+                self.world.know(each.table, content)
+                found.append(content)
+        return found
+
+    def judged(
+        self, old: Pipeline, contents: list[Content], new: Pipeline, plans: dict[str, TablePlan], rng: random.Random
+    ) -> Iterator[str]:
+        """Yield which tables the plan keeps though they are different."""
+        before = {each.table: content for each, content in zip(old, contents, strict=True)}
+        last = {each.table: at for at, each in enumerate(new)}
+        same, gone = _matched(old, new)
+        touched: set[str] = set()
+        for at, each in enumerate(new):
+            touched |= gone.get(at, set())
+            plan = plans.get(each.table)
+            is_kept = plan is not None and plan.action == "keep"
+            named = each.reads | ({each.table} if each.changes else set())
+            if at in same and touched.isdisjoint(named):
+                # Nothing of the change leads to it so far: no step of the plan does it in another way.
+                touched.discard(each.table)
+                if each.kind not in _VIEWS:
+                    self.world.know(each.table, contents[same[at]])
+                # What changes the table after it may be gone.
+                if at != last[each.table] or (is_kept and not any(each.table in tables for tables in gone.values())):
+                    continue
+            touched.add(each.table)
+            if each.kind in _VIEWS:
+                self.world.view(each)
+                continue
+            content = self.world.run(each.executed())
+            if at == last[each.table]:
+                yield from self._wrong(each.table, plan, before.get(each.table), content)
+                if is_kept and each.table in before:
+                    content = before[each.table]
+                self.missed += self._is_missed(plan, before.get(each.table), content)
+            self.world.know(each.table, content, None if is_kept else rng)
+
+    def restore(self, pipeline: Pipeline, contents: list[Content]) -> None:
+        """Have all tables and views as a pipeline has made them: a view keeps the types that it has been made with."""
+        for each, content in zip(pipeline, contents, strict=True):
+            if each.kind in _VIEWS:
+                self.world.view(each)
+            else:
+                self.world.know(each.table, content)
+
+    @staticmethod
+    def _is_missed(plan: TablePlan | None, old: Content | None, new: Content) -> bool:
+        """Return whether a table is made again that is the same."""
+        return plan is not None and plan.action != "keep" and old is not None and old.texts == new.texts
+
+    @staticmethod
+    def _wrong(table: str, plan: TablePlan | None, old: Content | None, new: Content) -> Iterator[str]:
+        if plan is None:
+            yield f"{table} is not in the plan"
+        elif plan.action == "keep" and old is None:
+            yield f"{table} is kept, and was not there"
+        elif (
+            plan.action == "keep"
+            and old is not None
+            and (old.texts, old.names, old.failed) != (new.texts, new.names, new.failed)
+        ):
+            yield f"{table} is kept, and is different: {_difference(old, new)}"
+        elif (
+            plan.action in ("columns", "make", "define")
+            and not plan.rows
+            and old is not None
+            and not (old.failed or new.failed)
+        ):
+            same = [n for n in new.names if n.lower() not in plan.columns and n in old.names]
+            if same and old.of(same) != new.of(same):
+                yield f"{table}: the columns {', '.join(same)} are said to stay, and are different"
+
+
+def _matched(old: Pipeline, new: Pipeline) -> tuple[dict[int, int], dict[int, set[str]]]:
+    """Return the places of the statements that stay, after and before; and the tables of those gone, by their place."""
+    same: dict[int, int] = {}
+    gone: dict[int, set[str]] = {}
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            same.update(zip(range(j1, j2), range(i1, i2), strict=True))
+        elif i2 > i1:
+            gone.setdefault(j1, set()).update(each.table for each in old[i1:i2])
+    return same, gone
+
+
+def _reached(old: Pipeline, new: Pipeline) -> tuple[set[str], set[str]]:
+    """Return the tables whose statements are written differently, and those below them: by tables, not by columns."""
+    same, gone = _matched(old, new)
+    itself = {each.table for at, each in enumerate(new) if at not in same}
+    itself |= {table for tables in gone.values() for table in tables}
+    reached = set(itself)
+    for each in new:
+        if not reached.isdisjoint(each.reads):
+            reached.add(each.table)
+    tables = {each.table for each in new if each.kind not in _VIEWS}
+    return itself & tables, (reached - itself) & tables
+
+
+def _difference(old: Content, new: Content) -> str:
+    gone, come = Counter(old.texts) - Counter(new.texts), Counter(new.texts) - Counter(old.texts)
+    return f"- {list(gone)[:2]} + {list(come)[:2]} {old.failed} {new.failed}"
+
+
+@attrs.define
+class Score:
+    """What came of all changes."""
+
+    changes: int = 0
+    itself: int = 0
+    made: int = 0
+    kept: int = 0
+    missed: int = 0
+    wrong: int = 0
+    refused: int = 0
+    kinds: Counter[str] = attrs.field(factory=Counter)
+    of_missed: Counter[str] = attrs.field(factory=Counter)
+
+    def __str__(self) -> str:
+        """Return it in lines."""
+        downstream = self.made + self.kept
+        share = 100 * self.made / max(1, downstream)
+        return (
+            f"{self.changes:,} changes of {self.itself:,} tables, {downstream:,} tables downstream of them: "
+            f"{self.made:,} made again ({share:.0f} %), {self.kept:,} kept, {self.wrong:,} wrong skips, "
+            f"{self.missed:,} made again that were the same, {self.refused:,} statements that fail"
+        )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Try changes, and return how many wrong skips there were."""
+    score = Score()
+    began = time.monotonic()
+    with throw_away_session({"spark.sql.ansi.enabled": "false"}) as spark:
+        judge = Judge(spark)
+        number = options.first
+        while score.changes < options.changes and time.monotonic() - began < options.seconds:
+            _pipeline(judge, number, score, options)
+            number += 1
+            if options.only is not None:
+                break
+            print(f"{time.monotonic() - began:6.0f} s, seed {options.seed}, pipeline {number}: {score}", flush=True)
+    print("changes:", dict(score.kinds))
+    print("made again that were the same:", dict(score.of_missed))
+    print(score)
+    return score.wrong
+
+
+def _pipeline(judge: Judge, number: int, score: Score, options: argparse.Namespace) -> None:
+    rng = random.Random(f"{options.seed}-{number}")  # noqa: S311 (it must be the same each time)
+    pipeline = Maker(rng).pipeline()
+    sources = judge.world.sources(rng)
+    judge.begin()
+    steps = judge.steps(pipeline)
+    contents = judge.execute(pipeline, sources)
+    for at in range(_CHANGES_OF_ONE):
+        what, changed = Changer(rng, pipeline).change()
+        own = random.Random(f"{options.seed}-{number}-{at}")  # noqa: S311
+        if options.only is not None and at != options.only:
+            continue
+        plan = rebuild_plan(steps, judge.steps(changed))
+        plans = {each.table.removeprefix("default."): each for each in plan.tables}
+        score.changes += 1
+        score.kinds[what] += 1
+        itself, below = _reached(pipeline, changed)
+        score.itself += len(itself)
+        for table in below:
+            plan_of = plans.get(table)
+            is_kept = plan_of is not None and plan_of.action == "keep"
+            score.made += not is_kept
+            score.kept += is_kept
+        for wrong in judge.judged(pipeline, contents, changed, plans, own):
+            score.wrong += 1
+            print(f"WRONG: --seed {options.seed} --first {number} --only {at}: {what}: {wrong}", flush=True)
+        judge.restore(pipeline, contents)
+        if options.only is not None:
+            _show(pipeline, changed, plan.tables)
+        score.of_missed[what] += judge.missed - score.missed
+        score.missed = judge.missed
+    score.refused += sum(bool(each.failed) for each in contents)
+
+
+def _show(pipeline: Pipeline, changed: Pipeline, plans: Sequence[TablePlan]) -> None:
+    old = [text for each in pipeline for text in each.statements()]
+    new = [text for each in changed for text in each.statements()]
+    for text in old:
+        print("  " if text in new else "- ", text)
+    for text in new:
+        if text not in old:
+            print("+ ", text)
+    for each in plans:
+        print(f"{each.action:8}{each.table} rows={each.rows} {each.columns}: {each.reason}")
+
+
+def main() -> int:
+    """Try what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--changes", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the first pipeline")
+    parser.add_argument("--only", type=int, help="the only change of it that is tried, and shown")
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after so many")
+    return int(run(parser.parse_args()) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

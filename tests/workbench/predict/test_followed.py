@@ -1,0 +1,137 @@
+"""What statements make, rename, set and hide is followed by the statements after them, across files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openlineage_pyspark.workbench.predict.answers import answers_of
+from openlineage_pyspark.workbench.predict.assigned import assigned
+from openlineage_pyspark.workbench.predict.scripts import Given, Script, StatementLineage, lineage_of_answers
+from openlineage_pyspark.workbench.predict.session import throw_away_session
+from support.kept_answers import sessions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DDL = "CREATE TABLE a (id INT, v INT); CREATE TABLE b (id INT, w INT);"
+
+
+@pytest.fixture(scope="module")
+def sessions(process_jvm: Any) -> Iterator[Callable[[Given], Any]]:
+    """Give what makes sessions in one Spark."""
+    with throw_away_session({}) as spark:
+        yield sessions_of(spark)
+
+
+def told(sessions: Callable[[Given], Any], *texts: str) -> list[StatementLineage]:
+    """Return the lineage of files, the first of which only declares tables."""
+    scripts = [Script("ddl.sql", DDL, is_ddl=True), *(Script(f"{at}.sql", each) for at, each in enumerate(texts))]
+    return list(lineage_of_answers(answers_of(scripts, Given(), session=sessions), ()))
+
+
+def edges(found: StatementLineage) -> set[str]:
+    """Return the edges to the columns of a statement."""
+    assert found.problem is None
+    assert found.lineage is not None
+    return {
+        f"{edge.column} <- {edge.source_table}.{edge.source_column} {edge.subtype}"
+        for edge in found.lineage.edges
+        if edge.column is not None
+    }
+
+
+@pytest.mark.spark
+@pytest.mark.any_spark
+@pytest.mark.parametrize(
+    ("texts", "last"),
+    [
+        pytest.param(
+            ["ALTER TABLE a RENAME TO c", "SELECT v FROM c"],
+            {"v <- default.c.v IDENTITY"},
+            id="a renamed table has its new name",
+        ),
+        pytest.param(
+            ["ALTER TABLE a RENAME TO c"],
+            {"id <- default.a.id IDENTITY", "v <- default.a.v IDENTITY"},
+            id="a renamed table continues each column",
+        ),
+        pytest.param(
+            ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)", "SELECT v + x AS s FROM a"],
+            {"s <- default.a.v TRANSFORMATION", "s <- default.b.w AGGREGATION"},
+            id="a variable has the sources of its query",
+        ),
+        pytest.param(
+            ["DECLARE x INT; DECLARE y INT; SET VAR (x, y) = (SELECT max(w), min(id) FROM b)", "SELECT y FROM a"],
+            {"y <- default.b.id AGGREGATION"},
+            id="several variables are set by one query",
+        ),
+        pytest.param(
+            ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b); SET VAR x = 1", "SELECT x + v AS s FROM a"],
+            {"s <- default.a.v TRANSFORMATION"},
+            id="the last value of a variable counts",
+        ),
+        pytest.param(
+            ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)", "SELECT x.v AS s FROM a x"],
+            {"s <- default.a.v IDENTITY"},
+            id="a column goes before a variable",
+        ),
+        pytest.param(
+            ["CREATE TEMP VIEW a AS SELECT id, w AS v FROM b", "SELECT v FROM a"],
+            {"v <- default.b.w IDENTITY"},
+            id="a temporary view hides a table, across files",
+        ),
+        pytest.param(
+            ["CREATE TEMP VIEW a AS SELECT w AS v FROM b; DROP VIEW a", "SELECT v FROM a"],
+            {"v <- default.a.v IDENTITY"},
+            id="a table is there again after the view that hid it",
+        ),
+        pytest.param(
+            ["CREATE TEMP VIEW a AS SELECT w AS v FROM b", "SELECT v FROM default.a"],
+            {"v <- default.a.v IDENTITY"},
+            id="a whole name is that of the table behind a temporary view",
+        ),
+        pytest.param(
+            ["CREATE FUNCTION f(x INT) RETURNS INT RETURN x + 1", "SELECT f(v) AS s FROM a"],
+            {"s <- default.a.v TRANSFORMATION"},
+            id="a function of SQL is read",
+        ),
+        pytest.param(
+            ["CREATE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN (SELECT max(w) FROM b WHERE b.id = x)",
+             "SELECT f(v) AS s FROM a"],
+            {"s <- default.a.v FILTER", "s <- default.b.id FILTER", "s <- default.b.w AGGREGATION"},
+            id="a function of SQL reads a table",
+        ),
+    ],
+)  # fmt: skip
+def test_what_earlier_statements_did_is_followed(
+    sessions: Callable[[Given], Any], texts: list[str], last: set[str]
+) -> None:
+    assert edges(told(sessions, *texts)[-1]) == last
+
+
+@pytest.mark.spark
+@pytest.mark.any_spark
+def test_the_old_name_of_a_renamed_table_is_not_known(sessions: Callable[[Given], Any]) -> None:
+    *_, last = told(sessions, "ALTER TABLE a RENAME TO db.c; SELECT v FROM db.c; SELECT v FROM a")
+    assert last.problem is not None
+    assert last.problem.code == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SET VAR x = 1", (("x", "1"),)),
+        ("SET VARIABLE session.X = a = b, `y z` = (SELECT 1, 2)", (("x", "a = b"), ("y z", "(SELECT 1, 2)"))),
+        (
+            "SET VAR (a, b) = (SELECT 1, 2)",
+            (
+                ("a", "(SELECT `a` FROM (SELECT 1, 2) AS `set` (`a`, `b`))"),
+                ("b", "(SELECT `b` FROM (SELECT 1, 2) AS `set` (`a`, `b`))"),
+            ),
+        ),
+        ("SET VAR", ()),
+    ],
+)
+def test_what_variables_are_set_to_is_in_the_text(text: str, expected: tuple[tuple[str, str], ...]) -> None:
+    assert assigned(text) == expected

@@ -1,0 +1,558 @@
+"""What a change makes necessary, rule by rule: statements that Spark has analyzed, before and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openlineage_pyspark.workbench.predict.declared import DeclaredTables
+from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, guarded_analysis, lineage_of_answers
+from openlineage_pyspark.workbench.predict.session import ScriptSession, throw_away_session
+from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, rebuild_plan
+from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from openlineage_pyspark.workbench.rebuild.statements import FileStep
+
+pytestmark = [pytest.mark.usefixtures("real_spark"), pytest.mark.any_spark]
+
+DDL = """\
+CREATE TABLE orders (id INT, cust INT, amount DECIMAL(10,2), tax DOUBLE, state STRING, lines ARRAY<INT>) USING parquet;
+CREATE TABLE people (id INT, name STRING, country STRING) USING parquet;
+CREATE TABLE target (id INT, amount DECIMAL(10,2), name STRING) USING iceberg;
+"""
+READERS = """;
+CREATE TABLE of_id AS SELECT id FROM t;
+CREATE TABLE of_net AS SELECT net FROM t;
+CREATE TABLE counted AS SELECT count(*) AS n FROM t
+"""
+"""Read one column of the table `t` each, and how many rows it has."""
+ALL = {"of_id", "of_net", "counted"}
+NET = "CREATE TABLE t AS SELECT id, {} AS net FROM orders"
+OF_ORDERS = NET.format("amount")
+OF_X, OF_V = (OF_ORDERS.replace("orders", each) for each in "xv")
+RANKED = (
+    "CREATE TABLE t AS SELECT id, amount AS net FROM (SELECT *, rank() OVER (ORDER BY {}) r FROM orders) WHERE r = 1"
+)
+GENERATED = (
+    "CREATE TABLE x (id INT, amount INT GENERATED ALWAYS AS (id * {})); INSERT INTO x (id) SELECT id FROM orders"
+)
+MERGED = f"{OF_ORDERS}; MERGE INTO t USING people p ON t.id = p.id WHEN "
+"""The merge of people into the table, up to what it does."""
+KEYED = "CREATE TABLE t AS SELECT id, sum(amount) AS net FROM orders {} GROUP BY id"
+
+
+@pytest.fixture(scope="module")
+def steps(process_jvm: Any) -> Iterator[Callable[..., tuple[FileStep, ...]]]:
+    """Give what makes the steps of statements, all in one Spark."""
+    with throw_away_session({}) as spark:
+
+        def of(text: str, ddl: str = DDL) -> tuple[FileStep, ...]:
+            session = ScriptSession(spark.newSession(), DeclaredTables(), shapes=True)
+            scripts = [Script("ddl.sql", ddl, is_ddl=True), Script("a.sql", text)]
+            answers = [
+                StatementAnswer(each, guarded_analysis(session, each), script.is_ddl)
+                for script in scripts
+                for each in statements_of(script.text, script.name)
+            ]
+            return steps_of_answers(answers, lineage_of_answers(answers, ()), scripts)
+
+        yield of
+
+
+def needs(plan: RebuildPlan) -> dict[str, str]:
+    """Return what each table needs that needs something: its columns if only they do, `rows` for all of it."""
+    return {
+        each.table.removeprefix("default."): each.action if each.action != "columns" else ",".join(each.columns)
+        for each in plan.made
+    }
+
+
+# What is different, before and after; and which of the readers of the table are made again.
+ROWS = {
+    "a condition that is added": (OF_ORDERS, OF_ORDERS + " WHERE cust > 1"),
+    "a literal in a condition": (
+        OF_ORDERS + " WHERE cust > 1",
+        OF_ORDERS + " WHERE cust > 2",
+    ),
+    "a function in a condition": (
+        OF_ORDERS + " WHERE upper(state) = 'A'",
+        OF_ORDERS + " WHERE lower(state) = 'A'",
+    ),
+    "a table in a subquery of a condition": (
+        OF_ORDERS + " WHERE id IN (SELECT id FROM people)",
+        OF_ORDERS + " WHERE id IN (SELECT cust FROM orders)",
+    ),
+    "a condition within a subquery": (
+        OF_ORDERS + " WHERE EXISTS (SELECT 1 FROM people p WHERE p.id = cust)",
+        OF_ORDERS + " WHERE EXISTS (SELECT 1 FROM people p WHERE p.id = orders.id)",
+    ),
+    "the kind of a join": (
+        "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o JOIN people p ON o.cust = p.id",
+        "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o LEFT JOIN people p ON o.cust = p.id",
+    ),
+    "the condition of a join": (
+        "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o JOIN people p ON o.cust = p.id",
+        "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o JOIN people p ON o.id = p.id",
+    ),
+    "a join that is added": (
+        OF_ORDERS,
+        "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o JOIN people p ON o.cust = p.id",
+    ),
+    "the keys of groups": (KEYED.format(""), KEYED.format("") + ", cust"),
+    "a condition on groups": (KEYED.format(""), KEYED.format("") + " HAVING count(*) > 1"),
+    "rows before groups": (KEYED.format(""), KEYED.format("WHERE cust > 0")),
+    "rows that are equal": (
+        OF_ORDERS,
+        "CREATE TABLE t AS SELECT DISTINCT id, amount AS net FROM orders",
+    ),
+    "a column of rows that are distinct": (
+        "CREATE TABLE t AS SELECT DISTINCT id, amount AS net FROM orders",
+        "CREATE TABLE t AS SELECT DISTINCT id, amount + 1 AS net FROM orders",
+    ),
+    "a column of a union that is distinct": (
+        f"{OF_ORDERS} UNION SELECT id, 1 FROM people",
+        f"{OF_ORDERS} UNION SELECT id, 2 FROM people",
+    ),
+    "a union that keeps equal rows": (
+        f"{OF_ORDERS} UNION SELECT id, 1 FROM people",
+        f"{OF_ORDERS} UNION ALL SELECT id, 1 FROM people",
+    ),
+    "a column of rows that are taken away": (
+        f"{OF_ORDERS} EXCEPT SELECT id, 1 FROM people",
+        f"{OF_ORDERS} EXCEPT SELECT id, 2 FROM people",
+    ),
+    "a query that is added": (OF_ORDERS, f"{OF_ORDERS} UNION ALL SELECT id, 1 FROM people"),
+    "a limit": (OF_ORDERS + " LIMIT 3", OF_ORDERS + " LIMIT 4"),
+    "a limit that is added": (OF_ORDERS, OF_ORDERS + " ORDER BY id LIMIT 4"),
+    "the order under a limit": (
+        OF_ORDERS + " ORDER BY id LIMIT 3",
+        OF_ORDERS + " ORDER BY id DESC LIMIT 3",
+    ),
+    "another column of rows that a limit cuts": (OF_ORDERS + " LIMIT 3", NET.format("tax") + " LIMIT 3"),
+    "an array that is taken apart": (
+        OF_ORDERS,
+        "CREATE TABLE t AS SELECT id, amount AS net FROM orders LATERAL VIEW explode(lines) x AS e",
+    ),
+    "how an array is taken apart": (
+        "CREATE TABLE t AS SELECT id, amount AS net FROM orders LATERAL VIEW explode(lines) x AS e",
+        "CREATE TABLE t AS SELECT id, amount AS net FROM orders LATERAL VIEW OUTER explode(lines) x AS e",
+    ),
+    "rows that are given": (
+        "CREATE TABLE t AS SELECT * FROM VALUES (1, 2) AS v(id, net)",
+        "CREATE TABLE t AS SELECT * FROM VALUES (1, 2), (1, 2) AS v(id, net)",
+    ),
+    "a table that is read": (
+        "CREATE TABLE t AS SELECT id, 1 AS net FROM orders",
+        "CREATE TABLE t AS SELECT id, 1 AS net FROM people",
+    ),
+    "a condition in a view": (
+        f"CREATE TEMP VIEW v AS SELECT * FROM orders WHERE id > 1; {OF_V}",
+        f"CREATE TEMP VIEW v AS SELECT * FROM orders WHERE id > 2; {OF_V}",
+    ),
+    "a condition in a CTE": (
+        "CREATE TABLE t AS WITH c AS (SELECT * FROM orders WHERE id > 1) SELECT id, amount AS net FROM c",
+        "CREATE TABLE t AS WITH c AS (SELECT * FROM orders WHERE id > 2) SELECT id, amount AS net FROM c",
+    ),
+    "a filter on the values of a window": (
+        RANKED.format("id"),
+        RANKED.format("tax"),
+    ),
+    "a sample": (
+        OF_ORDERS.replace("orders", "orders TABLESAMPLE (10 PERCENT)"),
+        OF_ORDERS.replace("orders", "orders TABLESAMPLE (20 PERCENT)"),
+    ),
+    "an INSERT that comes twice": (
+        f"{OF_ORDERS}; INSERT INTO t SELECT id, 1 FROM people",
+        f"{OF_ORDERS}; INSERT INTO t SELECT id, 1 FROM people; INSERT INTO t SELECT id, 1 FROM people",
+    ),
+    "an INSERT that overwrites": (
+        f"{OF_ORDERS}; INSERT INTO t SELECT id, 1 FROM people",
+        f"{OF_ORDERS}; INSERT OVERWRITE t SELECT id, 1 FROM people",
+    ),
+    "a DELETE": (
+        f"{OF_ORDERS}; DELETE FROM t WHERE id = 1",
+        f"{OF_ORDERS}; DELETE FROM t WHERE id = 2",
+    ),
+    "a DELETE that is added": (OF_ORDERS, f"{OF_ORDERS}; DELETE FROM t WHERE id = 1"),
+    "a TRUNCATE": (OF_ORDERS, f"{OF_ORDERS}; TRUNCATE TABLE t"),
+    "the condition of a MERGE": (
+        f"{MERGED}NOT MATCHED THEN INSERT (id) VALUES (p.id)",
+        f"{OF_ORDERS}; MERGE INTO t USING people p ON t.net = p.id WHEN NOT MATCHED THEN INSERT (id) VALUES (p.id)",
+    ),
+    "when a MERGE deletes": (
+        f"{MERGED}MATCHED AND p.name = 'a' THEN DELETE",
+        f"{MERGED}MATCHED AND p.name = 'b' THEN DELETE",
+    ),
+    "an UPDATE before a DELETE that reads what it sets": (
+        f"{OF_ORDERS}; UPDATE t SET net = 1 WHERE id = 1; DELETE FROM t WHERE net = 1",
+        f"{OF_ORDERS}; UPDATE t SET net = 2 WHERE id = 1; DELETE FROM t WHERE net = 1",
+    ),
+    "a setting": (
+        f"SET spark.sql.session.timeZone = UTC; {OF_ORDERS}",
+        f"SET spark.sql.session.timeZone = CET; {OF_ORDERS}",
+    ),
+    "a variable": (
+        f"DECLARE x = 1; {NET.format('amount + x')}",
+        f"DECLARE x = 2; {NET.format('amount + x')}",
+    ),
+    "a statement that Spark refuses": (
+        OF_ORDERS.replace("orders", "nowhere"),
+        NET.format("amount + 1").replace("orders", "nowhere"),
+    ),
+    "what may run or not": (
+        f"BEGIN IF true THEN {OF_ORDERS}; END IF; END",
+        f"BEGIN IF false THEN {OF_ORDERS}; END IF; END",
+    ),
+    "a table that is read as it was": (
+        OF_ORDERS.replace("orders", "target VERSION AS OF 1"),
+        OF_ORDERS.replace("orders", "target VERSION AS OF 2"),
+    ),
+    "a function of SQL": (
+        f"CREATE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN x + 1; {NET.format('f(id)')}",
+        f"CREATE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN x + 2; {NET.format('f(id)')}",
+    ),
+    "where rows are that no statement writes": (
+        f"CREATE TABLE x (id INT, amount INT) USING parquet LOCATION '/a'; {OF_X}",
+        f"CREATE TABLE x (id INT, amount INT) USING parquet LOCATION '/b'; {OF_X}",
+    ),
+    "a value that no statement gives": (
+        f"{GENERATED.format(2)}; {OF_X}",
+        f"{GENERATED.format(3)}; {OF_X}",
+    ),
+    "a database in which a statement is that Spark refuses": (
+        "USE a; CREATE TABLE default.t AS SELECT id, net FROM nowhere; USE default",
+        "USE b; CREATE TABLE default.t AS SELECT id, net FROM nowhere; USE default",
+    ),
+    "a condition in a CTE before an INSERT": (
+        f"{OF_ORDERS}; WITH c AS (SELECT id FROM people WHERE id > 1) INSERT INTO t SELECT id, 1 FROM c",
+        f"{OF_ORDERS}; WITH c AS (SELECT id FROM people WHERE id > 2) INSERT INTO t SELECT id, 1 FROM c",
+    ),
+    "an operator that is not known here": (
+        "CREATE TABLE t AS SELECT id, net FROM (SELECT id, amount FROM orders) UNPIVOT (net FOR n IN (amount))",
+        "CREATE TABLE t AS SELECT id, net FROM (SELECT id, 1BD AS amount FROM orders) UNPIVOT (net FOR n IN (amount))",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_a_change_of_rows_makes_every_reader_again(what: str, steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    before, after = (f"{text}{READERS}" for text in ROWS[what])
+
+    found = needs(rebuild_plan(steps(before), steps(after)))
+
+    if what == "an operator that is not known here":
+        # How many rows there are, its columns do not say here; it is taken not to know.
+        assert {"t", "of_net"} <= found.keys()
+    else:
+        assert found.keys() - {"x"} == {"t", *ALL}
+    assert needs(rebuild_plan(steps(after), steps(after))) == {}
+
+
+COLUMN = {
+    "an expression": (OF_ORDERS, NET.format("amount + 1")),
+    "a literal in an expression": (NET.format("amount + 1"), NET.format("amount + 2")),
+    "a constant": (NET.format("1"), NET.format("2")),
+    "a type": (NET.format("CAST(amount AS INT)"), NET.format("CAST(amount AS BIGINT)")),
+    "a field of a condition": (NET.format("if(id > 1, 1, 2)"), NET.format("if(id > 2, 1, 2)")),
+    "an aggregate": (KEYED.format(""), KEYED.format("").replace("sum", "max")),
+    "a distinct aggregate": (KEYED.format(""), KEYED.format("").replace("sum(", "sum(DISTINCT ")),
+    "the filter of an aggregate": (
+        KEYED.format("").replace("sum(amount)", "sum(amount) FILTER (WHERE tax > 1)"),
+        KEYED.format("").replace("sum(amount)", "sum(amount) FILTER (WHERE tax > 2)"),
+    ),
+    "the order of a window": (
+        NET.format("rank() OVER (ORDER BY amount)"),
+        NET.format("rank() OVER (ORDER BY amount DESC)"),
+    ),
+    "the partition of a window": (
+        NET.format("count(*) OVER (PARTITION BY amount)"),
+        NET.format("count(*) OVER (PARTITION BY cust)"),
+    ),
+    "the frame of a window": (
+        NET.format("sum(amount) OVER (ORDER BY id ROWS 1 PRECEDING)"),
+        NET.format("sum(amount) OVER (ORDER BY id ROWS 2 PRECEDING)"),
+    ),
+    "a lambda function": (
+        NET.format("transform(lines, x -> x + 1)[0]"),
+        NET.format("transform(lines, x -> x + 2)[0]"),
+    ),
+    "a scalar subquery": (
+        NET.format("(SELECT max(id) FROM people)"),
+        NET.format("(SELECT max(id) FROM people WHERE id > 1)"),
+    ),
+    "a column of one side of a union": (
+        f"{OF_ORDERS} UNION ALL SELECT id, 1 FROM people",
+        f"{OF_ORDERS} UNION ALL SELECT id, 2 FROM people",
+    ),
+    "a column of a view": (
+        f"CREATE TEMP VIEW v AS SELECT id, amount AS a FROM orders; {NET.format('a').replace('orders', 'v')}",
+        f"CREATE TEMP VIEW v AS SELECT id, tax AS a FROM orders; {NET.format('a').replace('orders', 'v')}",
+    ),
+    "two columns the other way round, by position": (
+        "CREATE TABLE t (id INT, net INT, b INT); INSERT INTO t SELECT id, cust, id FROM orders",
+        "CREATE TABLE t (id INT, net INT, b INT); INSERT INTO t SELECT id, id, id FROM orders",
+    ),
+    "what an UPDATE sets": (
+        f"{OF_ORDERS}; UPDATE t SET net = 1 WHERE id = 1",
+        f"{OF_ORDERS}; UPDATE t SET net = 2 WHERE id = 1",
+    ),
+    "where an UPDATE sets it": (
+        f"{OF_ORDERS}; UPDATE t SET net = 1 WHERE id = 1",
+        f"{OF_ORDERS}; UPDATE t SET net = 1 WHERE id = 2",
+    ),
+    "what a MERGE sets": (
+        f"{MERGED}MATCHED THEN UPDATE SET net = p.id",
+        f"{MERGED}MATCHED THEN UPDATE SET net = p.id + 1",
+    ),
+    "what a MERGE inserts": (
+        f"{MERGED}NOT MATCHED THEN INSERT (id, net) VALUES (p.id, 1)",
+        f"{MERGED}NOT MATCHED THEN INSERT (id, net) VALUES (p.id, 2)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", COLUMN)
+def test_a_change_of_one_column_makes_its_readers_again_and_no_other(
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
+) -> None:
+    before, after = (f"{text}{READERS}" for text in COLUMN[what])
+
+    found = needs(rebuild_plan(steps(before), steps(after)))
+
+    assert found == {"t": "net", "of_net": "net"}
+    assert needs(rebuild_plan(steps(after), steps(after))) == {}
+
+
+SAME = {
+    "a comment": (OF_ORDERS, f"-- why\n{OF_ORDERS} /* because */"),
+    "capitals and white space": (OF_ORDERS, NET.format("AMOUNT").replace(" FROM", "\n  from")),
+    "a CTE": (OF_ORDERS, "CREATE TABLE t AS WITH c AS (SELECT id, amount FROM orders) SELECT id, amount AS net FROM c"),
+    "a subquery": (OF_ORDERS, "CREATE TABLE t AS SELECT id, net FROM (SELECT id, amount AS net, tax FROM orders)"),
+    "a view": (
+        OF_ORDERS,
+        f"CREATE TEMP VIEW v AS SELECT id, amount, upper(state) FROM orders; {OF_V}",
+    ),
+    "an alias": (OF_ORDERS, "CREATE TABLE t AS SELECT o.id, o.amount AS net FROM orders o"),
+    "a statement that looks": (OF_ORDERS, f"{OF_ORDERS}; SELECT * FROM t; SHOW TABLES; DESCRIBE t"),
+    "a CREATE and an INSERT": (
+        "CREATE TABLE t (id INT, net INT); INSERT INTO t SELECT id, cust FROM orders",
+        "CREATE TABLE t (id INT, net INT); INSERT INTO t (net, id) SELECT cust, id FROM orders",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SAME)
+def test_what_is_only_written_differently_makes_nothing_again(
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
+) -> None:
+    before, after = (f"{text}{READERS}" for text in SAME[what])
+
+    assert needs(rebuild_plan(steps(before), steps(after))) == {}
+
+
+# What gives something else each time, or depends on the order in which rows arrive.
+UNSTABLE = {
+    "a random number": "rand()",
+    "the time": "current_timestamp()",
+    "a number of each row": "monotonically_increasing_id()",
+    "the first of a window": "row_number() OVER (ORDER BY tax)",
+    "rows around a row": "sum(cust) OVER (ORDER BY tax ROWS 1 PRECEDING)",
+}
+
+
+@pytest.mark.parametrize("what", UNSTABLE)
+def test_a_value_that_varies_is_another_one_as_soon_as_its_table_is_made_again(
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
+) -> None:
+    text = f"CREATE TABLE t AS SELECT id, {UNSTABLE[what]} AS net, {{}} AS c FROM orders{READERS}"
+
+    assert needs(rebuild_plan(steps(text.format("1")), steps(text.format("2")))) == {"t": "net,c", "of_net": "net"}
+    assert needs(rebuild_plan(steps(text.format("1")), steps(text.format("1")))) == {}
+
+
+IN_ORDER = {
+    "a limit": "SELECT id FROM t LIMIT 3",
+    "a limit of some order": "SELECT id FROM t ORDER BY id LIMIT 3",
+    "the first one": "SELECT first(id) AS f FROM t",
+    "a list": "SELECT collect_list(id) AS f FROM t",
+    "one of equal ones": "SELECT max_by(id, id % 2) AS f FROM t",
+    "a sum of doubles": "SELECT sum(CAST(id AS DOUBLE)) AS f FROM t",
+}
+
+
+@pytest.mark.parametrize("what", IN_ORDER)
+def test_what_depends_on_the_order_of_rows_is_made_again_with_the_table_that_it_reads(
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
+) -> None:
+    """The column that it reads stays; its table is written again, and its rows are in another order then."""
+    text = f"{NET}; CREATE TABLE of_some AS {IN_ORDER[what]}; CREATE TABLE counted AS SELECT count(id) AS n FROM t"
+
+    found = needs(rebuild_plan(steps(text.format("amount")), steps(text.format("tax"))))
+
+    assert found.keys() == {"t", "of_some"}
+    assert needs(rebuild_plan(steps(text.format("tax")), steps(text.format("tax")))) == {}
+
+
+def test_a_column_that_comes_or_goes_or_moves_makes_the_table_again_and_not_its_readers(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    base = f"{OF_ORDERS}{READERS}"
+    added, moved = base.replace("AS net", "AS net, tax", 1), base.replace("id, amount AS net", "amount AS net, id")
+
+    assert needs(rebuild_plan(steps(base), steps(added))) == {"t": "make"}
+    assert needs(rebuild_plan(steps(added), steps(base))) == {"t": "make"}
+    assert needs(rebuild_plan(steps(base), steps(moved))) == {"t": "make"}
+
+
+def test_a_definition_that_changes_is_no_reason_to_make_the_readers_again(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    base = f"{OF_ORDERS}{READERS}"
+    other = base.replace("TABLE t AS", "TABLE t USING orc PARTITIONED BY (id) AS")
+
+    assert needs(rebuild_plan(steps(base), steps(other))) == {"t": "define"}
+
+
+def test_a_star_has_the_columns_that_the_table_has_then(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    base = (
+        "CREATE TABLE t AS SELECT id FROM orders; CREATE TABLE u AS SELECT * FROM t; CREATE TABLE v AS SELECT id FROM u"
+    )
+
+    found = needs(rebuild_plan(steps(base), steps(base.replace("SELECT id FROM orders", "SELECT id, tax FROM orders"))))
+
+    assert found == {"t": "make", "u": "make"}
+
+
+def test_a_declared_type_that_changes_is_that_of_its_column_alone(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    base = f"{OF_ORDERS}{READERS}"
+
+    found = needs(rebuild_plan(steps(base), steps(base, DDL.replace("amount DECIMAL(10,2)", "amount DECIMAL(12,2)"))))
+
+    assert found == {"t": "net", "of_net": "net"}
+
+
+def test_where_declared_rows_are_is_a_reason_too(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    base = f"{OF_ORDERS}{READERS}"
+    places = [
+        DDL.replace("lines ARRAY<INT>) USING parquet", f"lines ARRAY<INT>) USING parquet LOCATION '{each}'")
+        for each in "ab"
+    ]
+
+    assert needs(rebuild_plan(steps(base, places[0]), steps(base, places[0]))) == {}
+    assert needs(rebuild_plan(steps(base, places[0]), steps(base, places[1]))).keys() == {"t", *ALL}
+
+
+def test_what_is_written_to_a_path_is_read_by_a_table_that_is_there(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    ddl = f"{DDL}; CREATE TABLE parquet.`s3a://lake/raw/x` (id INT); CREATE TABLE at_it (id INT) USING parquet LOCATION 's3://lake/raw/x/';"
+    base = "INSERT OVERWRITE parquet.`s3a://lake/raw/x` SELECT id FROM people; CREATE TABLE u AS SELECT id FROM at_it"
+
+    found = rebuild_plan(steps(base, ddl), steps(base.replace("FROM people", "FROM people WHERE id > 1"), ddl))
+
+    assert {each.table for each in found.made} == {"default.u", "parquet.s3a://lake/raw/x"}
+
+
+def test_names_that_differ_in_case_alone_are_not_taken_for_one(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    table = "SET spark.sql.caseSensitive = true; CREATE TABLE t AS SELECT id, cust AS ID FROM orders"
+    base = f"{table}{READERS.replace('net', 'id')}"
+
+    assert "of_id" in needs(
+        rebuild_plan(steps(base), steps(base.replace("SELECT id, cust", "SELECT cust AS id, cust")))
+    )
+
+
+def test_the_files_of_a_table_are_others_when_it_is_made_again(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    base = f"{OF_ORDERS}; CREATE TABLE u AS SELECT id, _metadata.file_name AS f FROM t"
+
+    found = needs(rebuild_plan(steps(base), steps(base.replace("amount", "tax"))))
+
+    assert found.keys() == {"t", "u"}
+
+
+def test_tables_that_are_new_and_gone_are_named(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    before, after = "CREATE TABLE a AS SELECT id FROM orders", "CREATE TABLE b AS SELECT id FROM orders"
+
+    found = rebuild_plan(steps(before), steps(after))
+
+    assert [(each.table, each.action, each.places) for each in found.tables] == [
+        ("default.b", "make", ("a.sql:1",)),
+        ("default.a", "drop", ()),
+    ]
+
+
+def test_a_table_that_is_dropped_and_read_is_not_the_one_that_was_there(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    base = f"{OF_ORDERS}; CREATE TABLE u AS SELECT id FROM t"
+
+    found = needs(rebuild_plan(steps(base), steps(base.replace("; CREATE TABLE u", "; DROP TABLE t; CREATE TABLE u"))))
+
+    assert found == {"u": "make", "t": "drop"}
+
+
+def test_a_table_that_is_renamed_is_the_same_under_its_new_name(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    base = f"{OF_ORDERS}; ALTER TABLE t RENAME TO u; CREATE TABLE v AS SELECT id FROM u"
+
+    assert needs(rebuild_plan(steps(base), steps(base))) == {}
+    assert needs(rebuild_plan(steps(base), steps(base.replace("amount", "tax")))) == {"u": "net"}
+
+
+def test_statements_in_another_order_are_what_they_give(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    first, second = "CREATE TABLE a AS SELECT id FROM orders", "CREATE TABLE b AS SELECT id FROM people"
+    update, delete = "UPDATE a SET id = 2 WHERE id = 1", "DELETE FROM a WHERE id = 2"
+
+    assert needs(rebuild_plan(steps(f"{first};{second}"), steps(f"{second};{first}"))) == {}
+    found = rebuild_plan(steps(f"{first};{update};{delete}"), steps(f"{first};{delete};{update}"))
+    assert needs(found) == {"a": "make"}
+
+
+def test_a_view_follows_what_it_reads_and_what_reads_it_is_made_again(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    base = f"{OF_ORDERS}; CREATE VIEW v AS SELECT net FROM t; CREATE TABLE u AS SELECT net + 1 AS n FROM v"
+
+    assert needs(rebuild_plan(steps(base), steps(base.replace("amount", "tax * 2")))) == {
+        "t": "net",
+        "v": "define",
+        "u": "n",
+    }
+    assert needs(rebuild_plan(steps(base), steps(base.replace("amount", "amount * 1.0BD - 1")))).keys() == {
+        "t",
+        "v",
+        "u",
+    }
+    assert needs(rebuild_plan(steps(base), steps(base.replace("SELECT net FROM", "SELECT net, id FROM")))) == {
+        "v": "define"
+    }
+
+
+def test_a_view_in_another_catalog_has_what_its_tables_have_when_it_is_read(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    base = (
+        f"{OF_ORDERS}; CREATE VIEW lake.a.v AS SELECT id FROM t; INSERT INTO t SELECT id, 1 FROM people; "
+        "CREATE TABLE u AS SELECT id FROM lake.a.v"
+    )
+
+    assert needs(rebuild_plan(steps(base), steps(base))) == {}
+    found = needs(rebuild_plan(steps(base), steps(base.replace("FROM people", "FROM people WHERE id > 1"))))
+    assert {"t", "u"} <= found.keys()
+
+
+def test_each_table_has_its_reason_and_its_place(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    base = f"{OF_ORDERS}{READERS}; CREATE TABLE apart AS SELECT id FROM people"
+
+    found = rebuild_plan(steps(base), steps(base.replace("amount", "amount + 1", 1)))
+
+    assert [(each.table, each.reason, each.places) for each in found.made] == [
+        ("default.t", "its rows and its other columns stay as they are", ("a.sql:1",)),
+        ("default.of_net", "its rows and its other columns stay as they are", ("a.sql:3",)),
+    ]
+    assert [(each.table, each.reason) for each in found.kept] == [
+        ("default.of_id", "of default.t it reads only what stays as it is"),
+        ("default.counted", "of default.t it reads only what stays as it is"),
+    ]
+    assert found.apart == 1

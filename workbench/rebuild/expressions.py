@@ -1,0 +1,284 @@
+"""The terms of expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.workbench.rebuild.shape import Node, UnreadableError, text_of
+from openlineage_pyspark.workbench.rebuild.terms import Term
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from openlineage_pyspark.workbench.rebuild.terms import Part, Terms
+
+# What the time, the user or the place of a run decides, though Spark takes it for a constant within a query.
+_OF_RUN = frozenset(
+    """CurrentBatchTimestamp CurrentCatalog CurrentDatabase CurrentDate CurrentTime CurrentTimeZone CurrentTimestamp
+    CurrentTimestampLike CurrentUser InputFileBlockLength InputFileBlockStart InputFileName LocalTimestamp Now
+    SessionUser SparkVersion""".split()
+)
+# Each analysis gives them another seed.
+_SEEDED = frozenset({"Rand", "Randn", "Uuid", "Shuffle", "RandStr", "Uniform"})
+# Aggregates that give the same whatever the order of the rows is, if their type is exact.
+_EXACT = frozenset(
+    """Average BitAndAgg BitOrAgg BitXorAgg Count CountIf Max Min RegrCount Sum TrySum TryAverage BoolAnd BoolOr
+    EveryAgg""".split()
+)
+_ALWAYS_EXACT = frozenset({"Count", "CountIf", "Max", "Min", "BitAndAgg", "BitOrAgg", "BitXorAgg", "BoolAnd", "BoolOr"})
+# Functions of windows that give rows of the same rank the same.
+_RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
+_SUBQUERIES = frozenset({"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"})
+_OF_SQL = frozenset({"SQLScalarFunction", "SQLFunctionExpression"})
+_INEXACT_TYPES = ("float", "double")
+_OTHER_CODE = frozenset({"ScalaUDF", "ScalaAggregator", "HiveSimpleUDF", "HiveGenericUDF"})
+
+
+@attrs.frozen
+class Scope:
+    """
+    What the names in an expression mean.
+
+    Args:
+        columns: the number of a column -> its term.
+        rows: the rows that it is computed of.
+        common: the number of an expression that is used several times -> its term.
+    """
+
+    columns: Mapping[int, Term]
+    rows: Term
+    common: Mapping[str, Term] = attrs.field(factory=dict)
+
+    def with_columns(self, columns: Mapping[int, Term]) -> Scope:
+        """
+        Return a scope with further columns.
+
+        Args:
+            columns: they.
+        """
+        return attrs.evolve(self, columns={**self.columns, **columns})
+
+
+class Expressions:
+    """
+    Makes the terms of the expressions of a plan.
+
+    Args:
+        terms: all terms.
+        nodes: the nodes of the plan.
+        plan: gives the rows and the columns of a plan in an expression, within a scope.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        nodes: Sequence[Node],
+        plan: Callable[[int, Scope], tuple[Term, dict[int, Term], tuple[Term, ...]]],
+    ) -> None:
+        self._terms = terms
+        self._nodes = nodes
+        self._plan = plan
+        self._rules: dict[str, Callable[[Node, Scope], Term]] = {
+            "Alias": self._renamed,
+            "OuterReference": self._renamed,
+            "Cast": self._cast,
+            "With": self._with,
+            "CommonExpressionRef": self._common,
+            "LambdaFunction": self._lambda,
+            "NamedLambdaVariable": self._variable_of_lambda,
+            "VariableReference": self._variable,
+            **dict.fromkeys(_SUBQUERIES, self._subquery),
+        }
+        self._types = {each.id: each.type for node in nodes for each in node.output or ()}
+
+    def of(self, value: Any, scope: Scope) -> Term:
+        """
+        Return the term of a value: an expression, a list of them, or anything plain.
+
+        Args:
+            value: as the shape has it.
+            scope: what the names in it mean.
+
+        Raises:
+            UnreadableError: a part of it can't be compared.
+        """
+        return self._terms.of("value", self._part(value, scope))
+
+    def each(self, values: Iterable[Any], scope: Scope) -> list[Term]:
+        """
+        Return the terms of several values.
+
+        Args:
+            values: they.
+            scope: what the names in them mean.
+
+        Raises:
+            UnreadableError: a part of one can't be compared.
+        """
+        return [self.of(each, scope) for each in values]
+
+    def named(self, value: Any, scope: Scope) -> tuple[int, Term]:
+        """
+        Return the number and the term of an expression with a name.
+
+        Args:
+            value: the expression.
+            scope: what the names in it mean.
+
+        Raises:
+            UnreadableError: it has no name, or a part of it can't be compared.
+        """
+        if isinstance(value, list) and value[0] == "a":
+            return int(value[1]), self._column(int(value[1]), scope)
+        node = self._nodes[value[1]] if isinstance(value, list) and value[0] == "r" else None
+        if node is None or node.id < 0:
+            raise UnreadableError("an expression without a name")
+        found = self._part(value, scope)
+        return node.id, found if not isinstance(found, str) else self._terms.of("value", found)
+
+    def _part(self, value: Any, scope: Scope) -> Part:
+        if value is None or isinstance(value, bool):
+            return str(value)
+        kind, *rest = value
+        if kind == "a":
+            return self._column(int(rest[0]), scope)
+        if kind == "r":
+            return self._node(int(rest[0]), scope)
+        if kind == "e":
+            return ""
+        if kind == "?":
+            raise UnreadableError(f"{rest[0]} can't be compared")
+        if kind in ("l", "o", "set"):
+            return self._terms.of(kind, *(self._part(each, scope) for each in rest))
+        if kind == "p":
+            return self._terms.of(f"p {rest[0]}", *(self._part(each, scope) for each in rest[1:]))
+        return self._terms.of(kind, *(str(each) for each in rest))
+
+    def _column(self, id_: int, scope: Scope) -> Term:
+        found = scope.columns.get(id_)
+        if found is None:
+            raise UnreadableError(f"the column {id_} comes from nowhere")
+        return found
+
+    def _node(self, at: int, scope: Scope) -> Term:
+        node = self._nodes[at]
+        if node.output is not None:
+            rows, _, columns = self._plan(at, scope)
+            return self._terms.of("plan", rows, *columns)
+        if node.name in _OTHER_CODE or node.name.startswith("Python"):
+            self._refuse_other_code(node)
+        return self._rules.get(node.name, self._plain)(node, scope)
+
+    def _renamed(self, node: Node, scope: Scope) -> Term:
+        return self.inner(self._part(node.arguments.get("child", node.arguments.get("e")), scope))
+
+    def _cast(self, node: Node, scope: Scope) -> Term:
+        child = node.arguments.get("child")
+        # A view casts each column to the type that it has.
+        is_same = self._type(child) == node.type
+        return self.inner(self._part(child, scope)) if is_same else self._plain(node, scope)
+
+    def _common(self, node: Node, scope: Scope) -> Term:
+        return scope.common[self._common_id(node)]
+
+    def _variable_of_lambda(self, node: Node, scope: Scope) -> Term:
+        return self._column(node.id, scope)
+
+    def _variable(self, node: Node, _scope: Scope) -> Term:
+        return self._terms.of("variable", *(text_of(each) for each in node.items("originalNameParts")))
+
+    def inner(self, part: Part) -> Term:
+        """
+        Return a part as a term.
+
+        Args:
+            part: a term, or a text.
+        """
+        return self._terms.of("value", part) if isinstance(part, str) else part
+
+    def _plain(self, node: Node, scope: Scope) -> Term:
+        arguments = node.arguments
+        if node.name in _SEEDED and node.arguments.get("hideSeed", True) is not False:
+            arguments = {}
+        if node.name in _OF_SQL:
+            # It knows when it was created. Its body is its child.
+            arguments = {name: each for name, each in arguments.items() if name != "function"}
+        parts = [self._part(each, scope) for each in arguments.values()]
+        unstable = node.is_random and not any(isinstance(each, Term) and each.is_unstable for each in parts)
+        unstable |= node.name in _OF_RUN or self._depends_on_order(node)
+        return self._terms.of(node.name, *parts, node.type, is_unstable=unstable)
+
+    def _refuse_other_code(self, node: Node) -> None:
+        function = node.arguments.get("func", node.arguments.get("function"))
+        if function is not None:
+            raise UnreadableError(f"{node.name} is code that can't be compared")
+
+    def _depends_on_order(self, node: Node) -> bool:
+        """Return whether what an expression gives depends on the order in which the rows arrive."""
+        if node.name == "AggregateExpression":
+            return not self._is_exact(self._nodes[node.node("aggregateFunction")])
+        if node.name == "WindowExpression":
+            return not self._is_exact_window(node)
+        return False
+
+    def _is_exact(self, function: Node) -> bool:
+        if function.name in _ALWAYS_EXACT:
+            return True
+        value = function.arguments.get("child")
+        type_ = self._type(value)
+        if type_ is None or any(each in type_ for each in _INEXACT_TYPES):
+            return False
+        return function.name in _EXACT
+
+    def _type(self, value: Any) -> str | None:
+        """Return the type of an expression; None if it is not known here."""
+        if isinstance(value, list) and value[0] == "r":
+            return self._nodes[value[1]].type
+        if isinstance(value, list) and value[0] == "a":
+            return self._types.get(value[1])
+        return None
+
+    def _is_exact_window(self, node: Node) -> bool:
+        function = self._nodes[node.node("windowFunction")]
+        if function.name in _RANKS:
+            return True
+        if function.name != "AggregateExpression" or not self._is_exact(
+            self._nodes[function.node("aggregateFunction")]
+        ):
+            return False
+        frame = self._nodes[self._nodes[node.node("windowSpec")].node("frameSpecification")]
+        kind = frame.arguments.get("frameType")
+        if kind == ["p", "RangeFrame"]:
+            return True
+        ends = [frame.arguments.get(each) for each in ("lower", "upper")]
+        names = [self._nodes[each[1]].name if isinstance(each, list) and each[0] == "r" else "" for each in ends]
+        return names == ["UnboundedPreceding", "UnboundedFollowing"]
+
+    def _subquery(self, node: Node, scope: Scope) -> Term:
+        rows, columns, output = self._plan(node.node("plan"), scope)
+        within = scope.with_columns(columns)
+        others = [self._part(each, within) for name, each in node.arguments.items() if name != "plan"]
+        return self._terms.of(node.name, rows, *output, *others)
+
+    def _with(self, node: Node, scope: Scope) -> Term:
+        common = dict(scope.common)
+        for value in node.items("defs"):
+            definition = self._nodes[value[1]]
+            common[self._common_id(definition)] = self.inner(self._part(definition.arguments["child"], scope))
+        return self.inner(self._part(node.arguments["child"], attrs.evolve(scope, common=common)))
+
+    def _common_id(self, node: Node) -> str:
+        identity = node.arguments["id"]
+        return text_of(identity[2]) if isinstance(identity, list) and identity[0] == "p" else text_of(identity)
+
+    def _lambda(self, node: Node, scope: Scope) -> Term:
+        depth = str(sum(1 for each in scope.columns.values() if each.kind == "lambda"))
+        variables = {}
+        for at, value in enumerate(node.items("arguments")):
+            variable = self._nodes[value[1]] if value[0] == "r" else None
+            if variable is None or variable.name != "NamedLambdaVariable":
+                raise UnreadableError("a lambda function with other arguments")
+            variables[variable.id] = self._terms.of("lambda", depth, str(at), variable.type)
+        body = self._part(node.arguments["function"], scope.with_columns(variables))
+        return self._terms.of("function", str(len(variables)), body)

@@ -1,0 +1,115 @@
+"""What a reviewer of a change has to know, each at the line that makes it: values that are no longer masked first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import attrs
+from openlineage_pyspark.workbench.predict.compare import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from openlineage_pyspark.workbench.predict.scripts import StatementLineage
+    from openlineage_pyspark.workbench.questions.diff import ChangeRow
+    from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan
+
+Finding: TypeAlias = Literal["masked-to-unmasked", "dropped-column-in-use", "type-changed", "rebuild"]
+"""
+What a change can do: a value arrives as it is that was masked; a column is gone that something still reads; a column
+has another type; a table has to be made again.
+"""
+Level: TypeAlias = Literal["error", "warning", "note"]
+CHANGE_GATES: tuple[Finding, ...] = get_args(Finding)
+"""What an exit code can be asked to say of a change."""
+_LEVELS: Mapping[Finding, Level] = {
+    "masked-to-unmasked": "error",
+    "dropped-column-in-use": "error",
+    "type-changed": "warning",
+    "rebuild": "note",
+}
+
+
+@attrs.frozen
+class ChangeFinding:
+    """
+    What a reviewer has to know of a change.
+
+    Args:
+        finding: what it is.
+        message: it in words.
+        file: the file that makes it; empty if no file does any more.
+        line: the line, from 1.
+    """
+
+    finding: Finding
+    message: str
+    file: str = ""
+    line: int = 1
+
+    @property
+    def level(self) -> Level:
+        """Return how bad it is."""
+        return _LEVELS[self.finding]
+
+    def __str__(self) -> str:
+        """Return it as compilers write it."""
+        return f"{self.file}:{self.line}: {self.message}" if self.file else self.message
+
+
+def findings_of(
+    changes: Iterable[ChangeRow],
+    found: Sequence[StatementLineage],
+    readers: Callable[[str], Collection[str]],
+    plan: RebuildPlan | None = None,
+) -> tuple[ChangeFinding, ...]:
+    """
+    Return what a reviewer has to know, the worst first.
+
+    Args:
+        changes: what is different.
+        found: the statements of the later state.
+        readers: gives what still reads a column, by its name.
+        plan: what must be made again, if that was asked for.
+    """
+    places = _places(found)
+    every = [each for row in changes for each in _of_row(row, places, readers)]
+    for table in () if plan is None else plan.made:
+        if table.action == "drop":
+            continue
+        file, _, line = table.places[-1].rpartition(":") if table.places else ("", "", "1")
+        every.append(ChangeFinding("rebuild", f"{table.table} must be made again: {table.reason}", file, int(line)))
+    return tuple(sorted(every, key=lambda each: (CHANGE_GATES.index(each.finding), each.file, each.line)))
+
+
+def _of_row(
+    row: ChangeRow, places: Mapping[str, tuple[str, int]], readers: Callable[[str], Collection[str]]
+) -> Iterable[ChangeFinding]:
+    target = row.name.rpartition(" -> ")[2]
+    place = _place_of(target, places)
+    if row.unmasked:
+        message = f"{row.name}: the value is no longer masked: {row.before} => {row.after}"
+        yield ChangeFinding("masked-to-unmasked", message, *place)
+    if row.what == "column" and row.sign == "removed":
+        using = sorted(readers(row.name))
+        if using:
+            message = f"{row.name} is gone, and is still read by {', '.join(using)}"
+            yield ChangeFinding("dropped-column-in-use", message, *place)
+    if row.what == "column" and row.sign == "changed":
+        yield ChangeFinding("type-changed", f"{row.name} was {row.before}, and is {row.after}", *place)
+
+
+def _places(found: Iterable[StatementLineage]) -> dict[str, tuple[str, int]]:
+    """Return which statement makes each table: the last one that does."""
+    places = {}
+    for each in found:
+        for dataset, _ in () if each.lineage is None else each.lineage.outputs:
+            if dataset is not None:
+                places[name_of(dataset)] = (each.statement.file, each.statement.line)
+    return places
+
+
+def _place_of(column: str, places: Mapping[str, tuple[str, int]]) -> tuple[str, int]:
+    """Return the place of the statement that makes a column; no file if none does."""
+    tables = [table for table in places if column == table or column.startswith(f"{table}.")]
+    return places[max(tables, key=len)] if tables else ("", 1)

@@ -1,0 +1,88 @@
+"""A rebuild plan in words: as text, and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.workbench.pictures.plain import plain
+from openlineage_pyspark.workbench.pictures.table import code_of
+from openlineage_pyspark.workbench.pictures.words import counted
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.rebuild.plan import Action, RebuildPlan, TablePlan
+
+_WORDS: dict[Action, str] = {
+    "make": "make again",
+    "columns": "make again, or update",
+    "define": "define again",
+    "drop": "drop",
+    "keep": "keep",
+}
+
+
+def sentence_of_plan(plan: RebuildPlan) -> str:
+    """
+    Return in one sentence what a plan says.
+
+    Args:
+        plan: the plan.
+    """
+    parts = [f"{counted(len(plan.made), 'table')} to make again"]
+    if plan.kept:
+        parts.append(f"{len(plan.kept):,} of those downstream proved to stay as they are")
+    if plan.elsewhere:
+        parts.append(f"{counted(len(plan.elsewhere), 'table')} of other jobs below them")
+    return ", ".join(parts)
+
+
+def text_of_plan(plan: RebuildPlan) -> str:
+    """
+    Return a plan as lines for people: what is to be done in its order, then what stays.
+
+    Args:
+        plan: the plan.
+    """
+    lines = [f"{sentence_of_plan(plan)}:"]
+    for at, each in enumerate(plan.made, 1):
+        lines.append(f"  {at}. {_WORDS[each.action]} {each.table}{_columns(each)}: {each.reason}")
+        lines += [f"       {place}" for place in each.places]
+    lines += [f"  made by other jobs: {each}" for each in plan.elsewhere]
+    lines += [f"  keep {each.table}: {each.reason}" for each in plan.kept]
+    if plan.apart:
+        lines.append(f"  keep {counted(plan.apart, 'table')} to which nothing of the change leads")
+    return "".join(f"{plain(line)}\n" for line in lines)
+
+
+def markdown_of_plan(plan: RebuildPlan) -> str:
+    """
+    Return a plan as Markdown.
+
+    Args:
+        plan: the plan.
+    """
+    parts = [f"**Rebuild plan**: {sentence_of_plan(plan)}.\n"]
+    if plan.made:
+        rows = [
+            f"| {at} | {_WORDS[each.action]} | {code_of(each.table)} | {_cell(each)} | {each.reason} |"
+            for at, each in enumerate(plan.made, 1)
+        ]
+        parts.append("\n".join(["| | what | table | columns | why |", "|---|---|---|---|---|", *rows]) + "\n")
+    if plan.elsewhere:
+        listed = "".join(f"- {code_of(each)}\n" for each in plan.elsewhere)
+        parts.append(f"Other jobs make of them ({len(plan.elsewhere):,}):\n\n{listed}")
+    if plan.kept:
+        listed = "".join(f"- {code_of(each.table)}: {each.reason}\n" for each in plan.kept)
+        parts.append(f"Proved to stay as they are ({len(plan.kept):,}):\n\n{listed}")
+    return "\n".join(parts)
+
+
+def _columns(each: TablePlan) -> str:
+    if each.action == "drop" or not (each.rows or each.columns):
+        return ""
+    return " (every column)" if each.rows else f" ({', '.join(each.columns)})"
+
+
+def _cell(each: TablePlan) -> str:
+    if each.rows:
+        return "" if each.action == "drop" else "every column"
+    return ", ".join(map(code_of, each.columns))

@@ -1,0 +1,226 @@
+"""The rebuild plan of a change: which tables must be made again, and which are proved to stay as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import attrs
+from openlineage_pyspark.workbench.rebuild.tables import Replay, Version
+from openlineage_pyspark.workbench.rebuild.terms import Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from openlineage_pyspark.workbench.rebuild.statements import FileStep
+
+Action: TypeAlias = Literal["make", "columns", "define", "drop", "keep"]
+"""
+What a table needs: to be made again; only some of its columns; only its definition; to be dropped; or nothing.
+"""
+_TEMPORARY = "temporary view "
+
+
+@attrs.frozen
+class TablePlan:
+    """
+    What a change makes necessary for a table.
+
+    Args:
+        table: its name.
+        action: what it needs.
+        reason: why, in words.
+        rows: whether its rows may be others, so that each of its columns is.
+        columns: the columns whose values may be others; all of them if the rows are.
+        places: the statements that make it, as `FILE:LINE`, in their order.
+        is_view: whether it is a view, which has no rows of its own.
+        is_downstream: whether a changed statement makes it, or a table that it reads.
+    """
+
+    table: str
+    action: Action
+    reason: str
+    rows: bool = False
+    columns: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    is_view: bool = False
+    is_downstream: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return attrs.asdict(self)
+
+
+@attrs.frozen
+class RebuildPlan:
+    """
+    What a change of files makes necessary.
+
+    Args:
+        tables: the tables, in the order in which the files make them.
+        elsewhere: what other jobs make of the columns that change, by the names of their tables.
+    """
+
+    tables: tuple[TablePlan, ...]
+    elsewhere: tuple[str, ...] = ()
+
+    @property
+    def made(self) -> tuple[TablePlan, ...]:
+        """Return the tables that need something, in the order in which to do it."""
+        return tuple(each for each in self.tables if each.action != "keep")
+
+    @property
+    def kept(self) -> tuple[TablePlan, ...]:
+        """Return the tables that need nothing though they are downstream of what has changed."""
+        return tuple(each for each in self.tables if each.action == "keep" and each.is_downstream)
+
+    @property
+    def apart(self) -> int:
+        """Return how many tables nothing of the change leads to."""
+        return sum(not each.is_downstream for each in self.tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "tables": [each.to_dict() for each in self.tables],
+            "elsewhere": list(self.elsewhere),
+            "made": len(self.made),
+            "kept": len(self.kept),
+            "apart": self.apart,
+        }
+
+
+def rebuild_plan(before: Sequence[FileStep], after: Sequence[FileStep]) -> RebuildPlan:
+    """
+    Return what a change of files makes necessary. What is not proved to stay as it is is made again.
+
+    Args:
+        before: the statements of the earlier state, in the order in which they run.
+        after: those of the later one.
+    """
+    terms = Terms()
+    return _Comparison(before, after, terms).plan()
+
+
+class _Comparison:
+    """Compares what two sequences of statements make."""
+
+    def __init__(self, before: Sequence[FileStep], after: Sequence[FileStep], terms: Terms) -> None:
+        self._steps = after
+        self._earlier_steps = before
+        self._old, self._new = Replay(terms).follow(before), Replay(terms).follow(after)
+        self._downstream = self._tables_downstream()
+
+    def plan(self) -> RebuildPlan:
+        """Return the plan."""
+        shown = (key for key in self._new.tables if not _is_temporary(key))
+        order = sorted(shown, key=lambda key: (self._new.tables[key].steps or (0,))[-1])
+        plans = [self._of_table(key) for key in order]
+        gone = sorted(key for key in self._old.tables.keys() - self._new.tables.keys() if not _is_temporary(key))
+        for key in gone:
+            is_view = self._old.tables[key].kind == "view"
+            plans.append(TablePlan(key, "drop", "nothing makes it any more", rows=True, is_view=is_view))
+        return RebuildPlan(tuple(plans))
+
+    def _of_table(self, key: str) -> TablePlan:
+        new, old = self._new.tables[key], self._old.tables.get(key)
+        places = tuple(f"{self._steps[at].file}:{self._steps[at].line}" for at in dict.fromkeys(new.steps))
+        plan = TablePlan(
+            key,
+            "make",
+            "it is new",
+            rows=True,
+            columns=tuple(new.columns),
+            places=places,
+            is_view=new.kind == "view",
+            is_downstream=key in self._downstream,
+        )
+        if old is None:
+            return plan
+        if new.kind == "view" or old.kind == "view":
+            return self._of_view(plan, old, new)
+        if new.whole is old.whole:
+            return attrs.evolve(plan, action="keep", reason=self._why_kept(key, new), rows=False, columns=())
+        if new.rows is not old.rows:
+            return attrs.evolve(plan, reason=self._why_made(key, new))
+        return self._of_same_rows(plan, old, new)
+
+    @staticmethod
+    def _of_same_rows(plan: TablePlan, old: Version, new: Version) -> TablePlan:
+        """Return what a table needs whose rows stay."""
+        changed = tuple(name for name, each in new.columns.items() if old.columns.get(name) != each)
+        names = [list(each.columns) for each in (old, new)]
+        if names[0] != names[1]:
+            gone = [name for name in names[0] if name not in names[1]]
+            what = f"{', '.join(gone)} is gone" if gone else "its columns are others, or in another order"
+            return attrs.evolve(plan, rows=False, columns=changed, reason=what)
+        if not changed:
+            reason = "its definition has changed, and its rows have not"
+            return attrs.evolve(plan, action="define", reason=reason, rows=False, columns=())
+        reason = "its rows and its other columns stay as they are"
+        return attrs.evolve(plan, action="columns", rows=False, columns=changed, reason=reason)
+
+    def _of_view(self, plan: TablePlan, old: Version, new: Version) -> TablePlan:
+        """Return what a view needs. It follows what it reads: only its text and its columns are its own."""
+        if old.kind != new.kind:
+            return attrs.evolve(plan, reason="a view has become a table, or a table a view")
+        schemas = [[(name, type_) for name, (_, type_) in each.columns.items()] for each in (old, new)]
+        if not self._is_written_differently(plan.table) and schemas[0] == schemas[1]:
+            reason = "it is a view, which follows what it reads"
+        elif new.whole is old.whole:
+            reason = "it is written differently, and gives the same"
+        else:
+            changed = tuple(name for name, each in new.columns.items() if old.columns.get(name) != each)
+            is_other = new.rows is not old.rows
+            return attrs.evolve(plan, action="define", reason="its query has changed", rows=is_other, columns=changed)
+        return attrs.evolve(plan, action="keep", rows=False, columns=(), reason=reason)
+
+    def _why_kept(self, key: str, new: Version) -> str:
+        if key not in self._downstream:
+            return "nothing that it is made of has changed"
+        changed = sorted(each for each in new.reads if self._is_changed(each))
+        if changed:
+            return f"of {', '.join(changed)} it reads only what stays as it is"
+        if self._is_written_differently(key):
+            return "it is written differently, and gives the same"
+        return "what it reads stays as it is"
+
+    def _why_made(self, key: str, new: Version) -> str:
+        unread = [self._new.unread[at] for at in new.steps if at in self._new.unread]
+        if unread:
+            return f"it can't be proved to stay as it is: {unread[0]}"
+        changed = sorted(each for each in new.reads if self._is_changed(each))
+        if self._is_written_differently(key):
+            return "which rows it has may have changed, or their number"
+        return f"the rows of {', '.join(changed)} may be others" if changed else "its rows may be others"
+
+    def _is_changed(self, key: str) -> bool:
+        old, new = self._old.tables.get(key), self._new.tables.get(key)
+        return (None if old is None else old.whole) is not (None if new is None else new.whole)
+
+    def _is_written_differently(self, key: str) -> bool:
+        old, new = self._old.tables.get(key), self._new.tables.get(key)
+        texts = [
+            [] if version is None else [steps[at].key for at in version.steps]
+            for version, steps in ((old, self._earlier_steps), (new, self._steps))
+        ]
+        return texts[0] != texts[1]
+
+    def _tables_downstream(self) -> frozenset[str]:
+        """Return the tables that a changed statement makes, and all that is made of one: by tables, not by columns."""
+        keys = {*self._new.tables, *self._old.tables}
+        found = {key for key in keys if self._is_written_differently(key)}
+        found |= self._old.dropped ^ self._new.dropped
+        while True:
+            more = {
+                key
+                for final in (self._old, self._new)
+                for key, version in final.tables.items()
+                if key not in found and not found.isdisjoint(version.reads)
+            }
+            if not more:
+                return frozenset(found)
+            found |= more
+
+
+def _is_temporary(key: str) -> bool:
+    return key.startswith(_TEMPORARY)

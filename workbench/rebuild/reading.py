@@ -1,0 +1,102 @@
+"""The statements of a plan of what is to be made again, from what Spark has said of files."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.workbench.predict.compare import name_of
+from openlineage_pyspark.workbench.predict.notebooks import is_notebook, sql_of
+from openlineage_pyspark.workbench.rebuild.statements import FileStep, plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
+
+_TEMPORARY = "temporary view"
+
+
+def steps_of_answers(
+    answers: Iterable[StatementAnswer], found: Iterable[StatementLineage], scripts: Sequence[Script]
+) -> tuple[FileStep, ...]:
+    """
+    Return the statements of files of SQL.
+
+    Args:
+        answers: what Spark has said of each statement.
+        found: their lineage, of those that have any.
+        scripts: the files.
+    """
+    texts = {each.name: each.text for each in scripts}
+    lineages = {_place(each): each for each in found}
+    steps = [_step(each, lineages.get(_place(each)), texts) for each in answers]
+    return (*(_cells(each) for each in scripts if is_notebook(each.text)), *steps)
+
+
+def _cells(notebook: Script) -> FileStep:
+    """Return the cells of a notebook that are no SQL, as one statement of which nothing is known."""
+    lines = zip(notebook.text.split("\n"), sql_of(notebook.text).split("\n"), strict=True)
+    code = "\n".join(line for line, sql in lines if line.strip() and not sql.strip(" ;"))
+    return FileStep(notebook.name, 1, "", "cells", is_known=False, code=code)
+
+
+def _place(each: StatementAnswer | StatementLineage) -> tuple[str, int, int]:
+    statement = each.statement
+    return statement.file, statement.line, statement.column
+
+
+def _step(answer: StatementAnswer, found: StatementLineage | None, texts: dict[str, str]) -> FileStep:
+    statement, analyzed = answer.statement, answer.analyzed
+    lineage = None if found is None else found.lineage
+    written = [] if lineage is None else [name_of(dataset) for dataset, _ in lineage.outputs if dataset is not None]
+    # A statement of a script may run or not, and its row is that of a loop.
+    in_script = statement.in_script or bool(statement.loops)
+    is_known = analyzed.refusal is None and analyzed.missed is None and not in_script and not analyzed.from_text
+    code = plain_text(f"{texts.get(statement.file, '')} {statement.text}") if in_script else ""
+    return FileStep(
+        statement.file,
+        statement.line,
+        statement.text,
+        analyzed.kind,
+        analyzed.shape,
+        analyzed.targets or tuple(written),
+        is_known=is_known,
+        is_declaration=answer.is_ddl,
+        within=f"{analyzed.catalog}.{analyzed.database}",
+        code=code,
+    )
+
+
+def step_of_script(script: Script, found: Sequence[StatementLineage], surroundings: str) -> FileStep:
+    """
+    Return a script of Python as one statement.
+
+    Args:
+        script: the script.
+        found: the lineage of what it writes, and its problems.
+        surroundings: all else that decides what it does: its arguments, and the modules beside it.
+    """
+    lineages = [each.lineage for each in found if each.lineage is not None]
+    written = dict.fromkeys(name_of(dataset) for each in lineages for dataset, _ in each.outputs if dataset is not None)
+    read = dict.fromkeys(name_of(dataset) for each in lineages for dataset in each.inputs)
+    # What is decided by data, or is not understood, may read anything.
+    is_whole = all(each.problem is None for each in found) and not any(each.gaps for each in lineages)
+    return FileStep(
+        script.name,
+        next((each.statement.line for each in found if each.lineage is not None), 1),
+        script.name,
+        "script",
+        targets=tuple(written),
+        reads=tuple(read) if is_whole else None,
+        code=hashlib.sha256(f"{_code_of(script.text)}\n{surroundings}".encode()).hexdigest(),
+    )
+
+
+def _code_of(text: str) -> str:
+    """Return a script without comments and layout, if it can be read."""
+    try:
+        return ast.dump(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text

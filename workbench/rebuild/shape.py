@@ -1,0 +1,128 @@
+"""An analyzed plan with all that decides what it computes, as `PlanShape.java` writes it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+_COLLATION = "__COLLATIONS"
+
+
+class UnreadableError(Exception):
+    """A part of a plan that can't be compared: all that it is a part of has to be compared by its text."""
+
+
+@attrs.frozen
+class Column:
+    """
+    A column of an operator's output.
+
+    Args:
+        id: its number in the plan.
+        name: its name.
+        type: its type, in JSON.
+    """
+
+    id: int
+    name: str
+    type: str
+
+
+@attrs.frozen
+class Node:
+    """
+    An operator or an expression.
+
+    Args:
+        name: its class: the simple name, if it is one of Catalyst.
+        arguments: the name of each argument -> its value, as JSON.
+        output: of an operator, the columns of its output; None of an expression, or if it has none that can be known.
+        type: of an expression, its type, in JSON.
+        id: of an expression that has a name, its number.
+        is_random: whether Spark says that it may give something else each time.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    output: tuple[Column, ...] | None = None
+    type: str = ""
+    id: int = -1
+    is_random: bool = False
+
+    def node(self, argument: str) -> int:
+        """
+        Return the place of the node in an argument.
+
+        Raises:
+            UnreadableError: there is none.
+        """
+        value = self.arguments.get(argument)
+        if isinstance(value, list) and value[0] == "r":
+            return int(value[1])
+        raise UnreadableError(f"{self.name} has no {argument}")
+
+    def items(self, argument: str) -> list[Any]:
+        """
+        Return the values of a list in an argument.
+
+        Raises:
+            UnreadableError: there is no list.
+        """
+        value = self.arguments.get(argument)
+        if isinstance(value, list) and value[0] in ("l", "o"):
+            return value[1:]
+        raise UnreadableError(f"{self.name} has no list {argument}")
+
+    def text(self, argument: str) -> str:
+        """
+        Return the text of a plain value in an argument.
+
+        Raises:
+            UnreadableError: it is no plain value.
+        """
+        return text_of(self.arguments.get(argument))
+
+
+def text_of(value: Any) -> str:
+    """
+    Return the text of a plain value.
+
+    Raises:
+        UnreadableError: it is none.
+    """
+    if isinstance(value, list) and value[0] in ("v", "table", "catalog", "v1"):
+        return str(value[-1])
+    raise UnreadableError(f"{value} is no plain value")
+
+
+def nodes_of(shape: str) -> tuple[Node, ...]:
+    """
+    Return the nodes of a plan; the first one is its root.
+
+    Args:
+        shape: the plan, as `PlanShape.java` writes it.
+
+    Raises:
+        UnreadableError: texts that differ may be equal in it.
+    """
+    if _COLLATION in shape:
+        raise UnreadableError("a collation decides which texts are equal")
+    return tuple(_node(each) for each in json.loads(shape))
+
+
+def _node(document: Mapping[str, Any]) -> Node:
+    output = document.get("o")
+    return Node(
+        document["c"].rsplit(".", 1)[-1],
+        document["a"],
+        None if output is None else tuple(Column(*each) for each in output),
+        document.get("t", ""),
+        document.get("id", -1),
+        document.get("nd", False),
+    )

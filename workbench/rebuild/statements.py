@@ -1,0 +1,95 @@
+"""What statements do to tables, in the form that is compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LEFT_OUT = (TokenKind.SPACE, TokenKind.COMMENT)
+_RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "SHUFFLE", "TABLESAMPLE", "UNIFORM", "UUID"})
+
+
+@attrs.frozen
+class FileStep:
+    """
+    A statement, or a script as a whole.
+
+    Args:
+        file: the file.
+        line: the line, from 1.
+        text: it as people know it.
+        kind: the class of its parsed plan; `script` of a script.
+        shape: its analyzed plan, as `PlanShape.java` writes it; empty if there is none.
+        targets: the whole names of the tables that it makes, drops or changes.
+        reads: of what has no plan, the tables that it reads; None if they are not known.
+        is_known: whether all that it does is known. What is not known may touch any table.
+        is_declaration: whether it only declares what is there.
+        within: the catalog and the database that are current.
+        code: all that decides what it does beside the tables; by default its text without comments and white space.
+    """
+
+    file: str
+    line: int
+    text: str
+    kind: str
+    shape: str = ""
+    targets: tuple[str, ...] = ()
+    reads: tuple[str, ...] | None = None
+    is_known: bool = True
+    is_declaration: bool = False
+    within: str = ""
+    code: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return what is the same of two statements that differ in comments and white space alone."""
+        return self.code or plain_text(self.text)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return its words, without comments, in capitals but for names and strings in quotes."""
+        return tuple(_words(self.text))
+
+    @property
+    def header(self) -> str:
+        """Return what stands before the query of a statement that makes a table of one."""
+        words = []
+        depth = 0
+        for text in _words(self.text):
+            depth += {"(": 1, ")": -1}.get(text, 0)
+            if depth == 0 and text in ("AS", "SELECT", "WITH", "FROM", "VALUES"):
+                break
+            words.append(text)
+        return " ".join(words)
+
+    @property
+    def is_random(self) -> bool:
+        """Return whether a word in it may be a random function."""
+        return not _RANDOM.isdisjoint(_words(self.text))
+
+    @property
+    def travels(self) -> bool:
+        """Return whether it reads a table as it was."""
+        words = list(_words(self.text))
+        return any(words[at : at + 2] == ["AS", "OF"] for at in range(len(words)))
+
+
+def plain_text(text: str) -> str:
+    """
+    Return a statement without comments and white space, and with its words in capitals. Hints stay.
+
+    Args:
+        text: the statement.
+    """
+    return " ".join(_words(text))
+
+
+def _words(text: str) -> Iterator[str]:
+    for token in tokens(text):
+        if token.kind not in _LEFT_OUT or token.text.startswith("/*+"):
+            yield token.text.upper() if token.kind is TokenKind.WORD else token.text

@@ -1,0 +1,55 @@
+"""What decides what a script does beside its own text: the files beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_LARGEST = 1_000_000
+# What people alone read.
+_FOR_PEOPLE = (".md", ".rst")
+
+
+def surroundings_of(script: Path, text: str, listed: Iterable[Path], others: Iterable[Path] = ()) -> str:
+    """
+    Return a hash of the files that a script may import or read.
+
+    Args:
+        script: the script.
+        text: its text.
+        listed: the files that run in the same call; of them, those count whose name is in the script or beside it.
+        others: further folders and files that it imports from.
+    """
+    own = script.resolve()
+    apart = {each.resolve() for each in listed} - {own}
+    files = [each for root in (own.parent, *others) for each in _files(root) if each.resolve() != own]
+    beside = {each for each in files if each.resolve() not in apart}
+    texts = [text, *(_text(each) for each in beside if each.suffix == ".py")]
+    words = {word for each in texts for word in re.findall(r"\w+", each)}
+    read = sorted(each for each in files if each in beside or each.stem in words)
+    digest = hashlib.sha256()
+    for each in read:
+        digest.update(f"{each.relative_to(own.parent) if each.is_relative_to(own.parent) else each.name}\0".encode())
+        digest.update(each.read_bytes() if each.stat().st_size <= _LARGEST else str(each.stat().st_size).encode())
+    return digest.hexdigest()
+
+
+def _files(root: Path) -> Iterator[Path]:
+    """Yield the files in a folder, but for those that are hidden."""
+    if root.is_file():
+        yield root
+        return
+    for each in sorted(root.rglob("*")):
+        parts = each.relative_to(root).parts
+        is_hidden = any(part.startswith(".") or part == "__pycache__" for part in parts)
+        if each.is_file() and each.suffix not in _FOR_PEOPLE and not is_hidden:
+            yield each
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace") if file.stat().st_size <= _LARGEST else ""

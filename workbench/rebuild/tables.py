@@ -1,0 +1,537 @@
+"""The tables as a sequence of statements leaves them, as terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import attrs
+from openlineage_pyspark.workbench.rebuild.expressions import Scope
+from openlineage_pyspark.workbench.rebuild.places import Definition, may_share, shared_path_of
+from openlineage_pyspark.workbench.rebuild.relations import Relation, Relations, key_of_name, table_key
+from openlineage_pyspark.workbench.rebuild.shape import Node, UnreadableError, nodes_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from openlineage_pyspark.workbench.rebuild.shape import Column
+    from openlineage_pyspark.workbench.rebuild.statements import FileStep
+    from openlineage_pyspark.workbench.rebuild.terms import Term, Terms
+
+Kind: TypeAlias = Literal["table", "view"]
+
+# They manage, or only look: no later statement depends on them.
+_HARMLESS = ("Analyze", "Cache", "Comment", "Describe", "Explain", "List", "Refresh", "Show", "Uncache", "Use",
+             "SetCatalog", "SetNamespace", "CreateNamespace", "SetCatalogAndNamespace", "Noop")  # fmt: skip
+_DROPS = frozenset({"DropTable", "DropView", "DropTempViewCommand"})
+_CREATES = frozenset({"CreateTable", "ReplaceTable"})
+_SETTINGS = ("Set", "Reset", "CreateVariable", "DropVariable", "CreateFunction", "CreateSQLFunction", "DropFunction",
+             "CreateUserDefinedFunction")  # fmt: skip
+_EMPTY = "empty"
+_RENAME = "RenameTable"
+_VIEWS = frozenset({"CreateView", "AlterViewAs"})
+
+
+@attrs.frozen
+class Version:
+    """
+    A table after a statement.
+
+    Args:
+        rows: the term of its rows.
+        columns: its columns, in order -> the terms of their values, and their types.
+        definition: how it is defined beside its columns.
+        whole: the term of all of it: equal ones are the same table, that nothing makes again.
+        kind: whether it holds rows, or is computed where it is read.
+        steps: the places in the sequence of what has made it as it is.
+        reads: the tables that these have read.
+    """
+
+    rows: Term
+    columns: Mapping[str, tuple[Term, str]]
+    definition: Term
+    whole: Term
+    kind: Kind = "table"
+    steps: tuple[int, ...] = ()
+    reads: frozenset[str] = frozenset()
+
+
+@attrs.frozen
+class Final:
+    """
+    What a sequence of statements has made.
+
+    Args:
+        tables: the key of a table -> the table as it is at the end.
+        dropped: the tables that are gone.
+        unread: the places of the steps that are compared by their texts, and why.
+    """
+
+    tables: Mapping[str, Version]
+    dropped: frozenset[str]
+    unread: Mapping[int, str]
+
+
+class Replay:
+    """
+    Follows statements, and knows each table after each.
+
+    Args:
+        terms: all terms, of both sides.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._tables: dict[str, Version] = {}
+        self._dropped: set[str] = set()
+        self._settings = terms.of("as it begins")
+        self._random = terms.of("nothing random")
+        self._declared = terms.of("nothing declared")
+        self._as_it_begins = self._settings
+        self._definitions: dict[str, Definition] = {}
+        self._late: set[str] = set()
+        self._places: dict[str, tuple[str, Term]] = {}
+        self._unread: dict[int, str] = {}
+        self._leaves: dict[str, None] = {}
+        self._at = 0
+
+    def follow(self, steps: Iterable[FileStep]) -> Final:
+        """
+        Follow statements.
+
+        Args:
+            steps: the statements, in the order in which they run.
+        """
+        for self._at, step in enumerate(steps):
+            self._leaves = {}
+            if step.is_declaration and step.kind.startswith(("Create", "Replace")):
+                # It says what is there: its columns are in the plans of those that read them.
+                self._declared = self._terms.of("declared", self._declared, step.key)
+                for key in map(key_of_name, step.targets):
+                    self._definitions[key] = Definition(step.words)
+                continue
+            if step.is_random:
+                self._random = self._terms.of("random", self._random, step.key)
+            self._take(step)
+        return Final(dict(self._tables), frozenset(self._dropped), dict(self._unread))
+
+    def _take(self, step: FileStep) -> None:
+        if step.kind == _RENAME:
+            # Its plan stands for a copy of the table.
+            self._without_plan(step)
+        elif step.shape and step.is_known and not step.travels:
+            try:
+                self._of_plan(step)
+            except UnreadableError as problem:
+                self._by_text(step, str(problem))
+            except RecursionError:
+                self._by_text(step, "its plan is too deep")
+        elif step.kind == "script" or not step.is_known or step.travels or step.shape:
+            self._by_text(step, "")
+        else:
+            self._without_plan(step)
+
+    # Reading.
+
+    def read(self, key: str, columns: Sequence[Column]) -> tuple[Term, Sequence[Term]]:
+        """
+        Return the terms of a table's rows, and of some of its columns.
+
+        Args:
+            key: its name.
+            columns: the columns, as the plan knows them.
+        """
+        self._leaves[key] = None
+        version = self._tables.get(key)
+        rows = self._source(key) if version is None else self._with_what_is_there(key, version.rows)
+        found = []
+        for each in columns:
+            name = each.name.lower()
+            known = None if version is None else version.columns.get(name)
+            if known is not None:
+                term = known[0]
+            elif version is not None and version.columns:
+                # What Spark knows of the files of a table, such as their names: others, as soon as it is made again.
+                term = self._terms.of("of files", version.whole, name)
+            else:
+                term = self._terms.of("column", key, name, each.type)
+            # The type that a plan knows of a table is that of the statement that declares it.
+            found.append(self._terms.of("typed", term, each.type))
+        return rows, found
+
+    def passed(self, key: str) -> None:
+        """
+        Note a view through which a plan reads.
+
+        Args:
+            key: its name.
+        """
+        self._leaves[key] = None
+
+    def _source(self, key: str) -> Term:
+        kind = "dropped" if key in self._dropped else "source"
+        definition = self._definitions.get(key)
+        said = definition.words if definition is not None and definition.speaks else ()
+        return self._with_what_is_there(key, self._terms.of(kind, key, *said))
+
+    def _with_what_is_there(self, key: str, term: Term) -> Term:
+        """Return a term with what was written, under other names, to places that may be those of a table."""
+        if key in self._late:
+            return self._terms.of("late", term, self._everything())
+        definition = self._definitions.get(key)
+        path = shared_path_of(key) or ("" if definition is None else definition.location)
+        anywhere = definition is not None and definition.is_foreign
+        there = [
+            self._terms.of("place", other, written)
+            for other, (place, written) in sorted(self._places.items())
+            if other != key and (anywhere or (path and may_share(path, place)))
+        ]
+        return self._terms.of("with", term, *there) if there else term
+
+    def _whole(self, key: str) -> Term:
+        version = self._tables.get(key)
+        return self._source(key) if version is None else self._with_what_is_there(key, version.whole)
+
+    def _everything(self) -> Term:
+        """Return the term of all tables as they are, for what may read any of them."""
+        parts: list[Term | str] = [self._settings, self._random, self._declared]
+        for key in sorted(self._tables):
+            parts += [key, self._tables[key].whole]
+        return self._terms.of("everything", *parts, *sorted(self._dropped))
+
+    # Statements with a plan.
+
+    def _of_plan(self, step: FileStep) -> None:
+        nodes = nodes_of(step.shape)
+        plan = _Plan(nodes, Relations(self._terms, nodes, self))
+        root = plan.root
+        if root.name in ("CreateDataSourceTableAsSelectCommand", "CreateTableAsSelect", "ReplaceTableAsSelect"):
+            self._made_of_query(step, plan, "table")
+        elif root.name in ("CreateViewCommand", "CreateView", "AlterViewAsCommand"):
+            self._made_of_query(step, plan, "view")
+        elif root.name in ("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"):
+            self._written(plan)
+        elif root.name == "UpdateTable":
+            self._updated(plan)
+        elif root.name == "DeleteFromTable":
+            self._deleted(plan)
+        elif root.name == "MergeIntoTable":
+            self._merged(plan)
+        elif root.output is None or root.output == () or root.name.endswith("Command"):
+            raise UnreadableError(f"{root.name} is not known here")
+
+    def _made_of_query(self, step: FileStep, plan: _Plan, kind: Kind) -> None:
+        found = plan.relations.of(plan.root.node("plan" if kind == "view" else "query"))
+        names = _names(plan.root, found)
+        if not step.targets:
+            raise UnreadableError("what it makes has no name")
+        for key in map(key_of_name, step.targets):
+            existing = self._tables.get(key)
+            if existing is not None and existing.kind == "table" and " IF NOT EXISTS " in f" {step.header} ":
+                raise UnreadableError("it does nothing if the table is there")
+            values = zip(names, found.values, found.output, strict=True)
+            columns = {name.lower(): (term, each.type) for name, term, each in values}
+            if len(columns) != len(names):
+                raise UnreadableError("its columns differ in case alone")
+            if kind == "table":
+                self._definitions[key] = Definition(tuple(step.header.split(" ")))
+            self._put(key, found.rows, columns, self._terms.of("definition", step.header), kind=kind)
+            if kind == "table" and step.kind in _VIEWS:
+                # A view in another catalog: its plan is that of a table, and it is computed when it is read.
+                self._late.add(key)
+            else:
+                self._late.discard(key)
+
+    def _written(self, plan: _Plan) -> None:
+        table, query = plan.nodes[plan.root.node("table")], plan.relations.of(plan.root.node("query"))
+        target = plan.table_of(table)
+        output = table.output or ()
+        if plan.root.arguments.get("isByName") is True:
+            places = {each.name.lower(): term for each, term in zip(query.output, query.values, strict=True)}
+            values = [places.get(each.name.lower()) for each in output]
+        else:
+            values = list(query.values)
+        if len(values) != len(output) or None in values or len({each.name.lower() for each in output}) != len(output):
+            raise UnreadableError("it writes other columns than the table has")
+        columns = {own.name.lower(): (term, own.type) for own, term in zip(output, values, strict=True) if term}
+        if plan.root.name == "OverwriteByExpression" and _is_true(plan, plan.root.arguments.get("deleteExpr")):
+            self._put(target, query.rows, columns, self._definition(target))
+            return
+        rows, bound = self._stable(target, query.rows, columns)
+        before = self._before(target, output)
+        if plan.root.name == "AppendData":
+            if before.rows.kind == _EMPTY:
+                self._put(target, rows, bound, before.definition, before)
+                return
+            how = self._terms.of("append")
+        else:
+            old = {each.id: before.columns[each.name.lower()][0] for each in output}
+            condition = plan.relations.expressions.of(plan.root.arguments.get("deleteExpr"), Scope(old, before.rows))
+            partitions = [] if plan.root.name == "OverwriteByExpression" else [before.definition, *(
+                term for term, _ in columns.values())]  # fmt: skip
+            how = self._terms.of(plan.root.name, condition, *partitions)
+        joined = {
+            name: (self._terms.of("both", how, before.columns[name][0], term), type_)
+            for name, (term, type_) in bound.items()
+        }
+        self._put(target, self._terms.of("both", how, before.rows, rows), joined, before.definition, before)
+
+    def _updated(self, plan: _Plan) -> None:
+        found = plan.relations.of(plan.root.node("table"))
+        target = plan.table_below(plan.root.node("table"))
+        scope = Scope(found.columns, found.rows)
+        before = self._before(target, found.output)
+        expressions = plan.relations.expressions
+        condition = expressions.of(plan.root.arguments.get("condition"), scope)
+        columns = dict(before.columns)
+        for name, value in plan.assignments(plan.root.items("assignments"), found):
+            old, type_ = columns[name]
+            columns[name] = (self._terms.of("updated", old, condition, expressions.of(value, scope)), type_)
+        self._put(target, before.rows, columns, before.definition, before)
+
+    def _deleted(self, plan: _Plan) -> None:
+        found = plan.relations.of(plan.root.node("table"))
+        target = plan.table_below(plan.root.node("table"))
+        before = self._before(target, found.output)
+        condition = plan.relations.expressions.of(
+            plan.root.arguments.get("condition"), Scope(found.columns, found.rows)
+        )
+        self._put(target, self._terms.of("delete", before.rows, condition), before.columns, before.definition, before)
+
+    def _merged(self, plan: _Plan) -> None:
+        root, expressions = plan.root, plan.relations.expressions
+        own = plan.relations.of(root.node("targetTable"))
+        source = plan.relations.of(root.node("sourceTable"))
+        target = plan.table_below(root.node("targetTable"))
+        if set(own.columns) & set(source.columns) or root.arguments.get("withSchemaEvolution") not in (False, None):
+            raise UnreadableError("a MERGE that can't be compared")
+        before = self._before(target, own.output)
+        of_source = {id_: self._terms.of("merged", term) for id_, term in source.columns.items()}
+        scope = Scope({**own.columns, **of_source}, self._terms.of("pairs", own.rows, source.rows))
+        parts = [before.rows, source.rows, expressions.of(root.arguments.get("mergeCondition"), scope)]
+        changed: dict[str, list[Term]] = {name: [term] for name, (term, _) in before.columns.items()}
+        for list_ in ("matchedActions", "notMatchedActions", "notMatchedBySourceActions"):
+            for at, value in enumerate(root.items(list_)):
+                action = plan.nodes[value[1]]
+                condition = expressions.of(action.arguments.get("condition"), scope)
+                parts += [self._terms.of(f"{list_} {at} {action.name}", condition)]
+                given = plan.assignments(action.items("assignments"), own) if "assignments" in action.arguments else ()
+                if action.name not in ("UpdateAction", "InsertAction", "DeleteAction"):
+                    raise UnreadableError(f"{action.name} is not known here")
+                for name, expression in given:
+                    changed[name] += [self._terms.of(f"{list_} {at}", expressions.of(expression, scope))]
+        rows = self._terms.of("merge", *parts)
+        columns = {name: (self._terms.of("merge", *each), before.columns[name][1]) for name, each in changed.items()}
+        self._put(target, rows, columns, before.definition, before)
+
+    def _note_place(self, key: str, whole: Term) -> None:
+        """Note what is written to a path: another name may mean it too."""
+        definition = self._definitions.get(key)
+        path = shared_path_of(key) or ("" if definition is None else definition.location)
+        if path or (definition is not None and definition.is_foreign):
+            self._places[key] = (path or key, whole)
+
+    def _definition(self, key: str) -> Term:
+        version = self._tables.get(key)
+        return self._terms.of("definition of", key) if version is None else version.definition
+
+    def _before(self, key: str, output: Sequence[Column]) -> Version:
+        """Return a table as it was before a statement, with the columns that the statement knows."""
+        rows, terms = self.read(key, output)
+        columns = {each.name.lower(): (term, each.type) for each, term in zip(output, terms, strict=True)}
+        version = self._tables.get(key)
+        if version is None:
+            return Version(rows, columns, self._definition(key), self._source(key))
+        if version.kind == "view":
+            raise UnreadableError("a view that is written to")
+        return attrs.evolve(version, columns=columns)
+
+    def _stable(
+        self, key: str, rows: Term, columns: Mapping[str, tuple[Term, str]]
+    ) -> tuple[Term, Mapping[str, tuple[Term, str]]]:
+        """Return terms of which those are bound to this very statement and all that it reads that may vary."""
+        if not rows.is_unstable and not any(term.is_unstable for term, _ in columns.values()):
+            return rows, columns
+        whole = self._whole_of(key, rows, columns, self._terms.of("written"))
+        if rows.is_unstable:
+            made = {name: (self._terms.of("made by", whole, name), type_) for name, (_, type_) in columns.items()}
+            return self._terms.of("made by", whole), made
+        return rows, {
+            name: (self._terms.of("made by", whole, name) if term.is_unstable else term, type_)
+            for name, (term, type_) in columns.items()
+        }
+
+    def _whole_of(self, key: str, rows: Term, columns: Mapping[str, tuple[Term, str]], definition: Term) -> Term:
+        parts: list[Term | str] = [key, rows, definition]
+        for name, (term, type_) in columns.items():
+            parts += [name, type_, term]
+        if rows.is_unstable or any(term.is_unstable for term, _ in columns.values()):
+            # No name is bound to a term that varies: what it was made of has to be the very same.
+            parts += [self._terms.of("read", each, self._whole(each)) for each in sorted(self._leaves)]
+            parts += [self._random]
+        found = self._terms.of("whole", *parts)
+        return self._fixed(found)
+
+    def _fixed(self, term: Term) -> Term:
+        """Return a term that stands for what was computed once."""
+        return self._terms.of("once", str(term.number)) if term.is_unstable else term
+
+    def _put(
+        self,
+        key: str,
+        rows: Term,
+        columns: Mapping[str, tuple[Term, str]],
+        definition: Term,
+        before: Version | None = None,
+        *,
+        kind: Kind = "table",
+    ) -> None:
+        if self._settings is not self._as_it_begins:
+            rows = self._terms.of("under", self._settings, rows)
+        if kind == "table":
+            rows, columns = self._stable(key, rows, columns)
+        whole = self._whole_of(key, rows, columns, definition)
+        steps, reads = ((), frozenset[str]()) if before is None else (before.steps, before.reads)
+        self._dropped.discard(key)
+        self._note_place(key, whole)
+        self._tables[key] = Version(
+            rows, columns, definition, whole, kind, (*steps, self._at), reads | (self._leaves.keys() - {key})
+        )
+
+    # Statements without a plan.
+
+    def _without_plan(self, step: FileStep) -> None:
+        keys = [key_of_name(each) for each in step.targets]
+        if step.kind.startswith(_HARMLESS) and not step.kind.startswith("CreateNamespaceAs"):
+            return
+        if step.kind in _DROPS and keys:
+            for key in keys:
+                self._tables.pop(key, None)
+                self._dropped.add(key)
+        elif step.kind in _CREATES and keys:
+            for key in keys:
+                self._created(step, key)
+        elif step.kind == "TruncateTable" and keys:
+            for key in keys:
+                self._emptied(key)
+        elif step.kind.startswith(("Alter", "Add", "Drop", "Rename", "Replace", "Set", "Unset")) and keys:
+            self._altered(step, keys)
+        elif step.kind.startswith(_SETTINGS) and "SELECT" not in step.key.split():
+            self._settings = self._terms.of("then", self._settings, step.key)
+        else:
+            self._settings = self._terms.of("then", self._settings, step.key, self._everything())
+
+    def _created(self, step: FileStep, key: str) -> None:
+        known = self._tables.get(key)
+        definition = self._terms.of("definition", step.key)
+        is_kept = " IF NOT EXISTS " in f" {step.key} "
+        if is_kept and known is not None and known.kind == "table":
+            if known.definition is not definition:
+                self._opaque(key, self._terms.of("created again", step.key, known.whole))
+            return
+        # A table that may be there keeps its rows, and one that says where they are may have any.
+        self._definitions[key] = Definition(step.words)
+        is_there = (is_kept and key not in self._dropped) or self._definitions[key].speaks
+        rows = self._source(key) if is_there else self._terms.of(_EMPTY)
+        self._dropped.discard(key)
+        whole = self._whole_of(key, rows, {}, definition)
+        self._tables[key] = Version(rows, {}, definition, whole, steps=(self._at,))
+
+    def _emptied(self, key: str) -> None:
+        known = self._tables.get(key)
+        definition = self._definition(key)
+        columns = {} if known is None else {
+            name: (self._terms.of(_EMPTY), type_) for name, (_, type_) in known.columns.items()
+        }  # fmt: skip
+        self._put(key, self._terms.of(_EMPTY), columns, definition, known)
+
+    def _altered(self, step: FileStep, keys: Sequence[str]) -> None:
+        if step.kind == _RENAME and len(keys) == 2 and keys[0] in self._tables:
+            old, new = keys
+            version = self._tables.pop(old)
+            self._dropped.add(old)
+            self._dropped.discard(new)
+            self._tables[new] = attrs.evolve(version, steps=(*version.steps, self._at))
+            return
+        done = self._terms.of("altered", step.key, self._settings, *map(self._whole, keys))
+        for key in keys:
+            self._opaque(key, done)
+
+    # What is compared by its text.
+
+    def _by_text(self, step: FileStep, why: str) -> None:
+        """Take a statement as one that gives the same if its text and all that it may read are the same."""
+        if why:
+            self._unread[self._at] = why
+        if step.reads is None:
+            given = self._everything()
+        else:
+            keys = [key_of_name(each) for each in step.reads]
+            self._leaves.update(dict.fromkeys(keys))
+            given = self._terms.of("read", *(self._terms.of("read", key, self._whole(key)) for key in sorted(keys)))
+        done = self._terms.of("done", step.kind, step.key, step.within, given, self._settings, self._random)
+        for key in map(key_of_name, step.targets):
+            self._opaque(key, self._terms.of("done", done, self._whole(key)))
+        if not step.targets:
+            self._settings = self._terms.of("then", self._settings, done)
+
+    def _opaque(self, key: str, done: Term) -> None:
+        before = self._tables.get(key)
+        steps, reads = ((), frozenset[str]()) if before is None else (before.steps, before.reads)
+        rows = self._terms.of("rows of", done, key)
+        self._dropped.discard(key)
+        definition, whole = self._terms.of("definition of", done), self._terms.of("whole", done, key)
+        self._note_place(key, whole)
+        # Its columns are those of its rows: if the rows are the same, so is each column.
+        self._tables[key] = Version(
+            rows, {}, definition, whole, "table", (*steps, self._at), reads | (self._leaves.keys() - {key})
+        )
+
+
+class _Plan:
+    """The plan of a statement that writes."""
+
+    def __init__(self, nodes: Sequence[Node], relations: Relations) -> None:
+        self.nodes = nodes
+        self.relations = relations
+        self.root = nodes[0]
+        if self.root.name == "WithCTE":
+            relations.define(self.root)
+            self.root = nodes[self.root.node("plan")]
+
+    def table_of(self, node: Node) -> str:
+        """Return the key of the table that an operator is."""
+        if "table" not in node.arguments:
+            raise UnreadableError(f"{node.name} is no table")
+        return table_key(node)
+
+    def table_below(self, at: int) -> str:
+        """Return the key of the table that a statement changes."""
+        node = self.nodes[at]
+        while node.name == "SubqueryAlias":
+            node = self.nodes[node.node("child")]
+        return self.table_of(node)
+
+    def assignments(self, values: Iterable[Any], table: Relation) -> Iterable[tuple[str, Any]]:
+        """Yield the columns of a table that assignments set, and to what."""
+        names = {each.id: each.name.lower() for each in table.output}
+        for value in values:
+            assignment = self.nodes[value[1]]
+            key = assignment.arguments.get("key")
+            if not isinstance(key, list) or key[0] != "a" or key[1] not in names:
+                raise UnreadableError("an assignment to a part of a column")
+            yield names[key[1]], assignment.arguments.get("value")
+
+
+def _is_true(plan: _Plan, value: Any) -> bool:
+    node = plan.nodes[value[1]] if isinstance(value, list) and value[0] == "r" else None
+    return node is not None and node.name == "Literal" and node.arguments.get("value") is True
+
+
+def _names(root: Node, found: Relation) -> list[str]:
+    """Return the names of the columns that a query has where it becomes a table or a view."""
+    given = [text_of(each) for each in root.items("outputColumnNames")] if "outputColumnNames" in root.arguments else []
+    if "userSpecifiedColumns" in root.arguments:
+        given = [text_of(each[2]) for each in root.items("userSpecifiedColumns")]
+    if given and len(given) != len(found.output):
+        raise UnreadableError("it names other columns than its query has")
+    return given or [each.name for each in found.output]
