@@ -37,8 +37,8 @@ def other_sides(
     known = {_key(each) for each in lineage_of_script(first, tables)}
     found: list[StatementLineage] = []
     every: list[dict[str, object]] = []
-    waiting = deque((each,) for each in _decisions(first))
-    seen = set(waiting)
+    waiting: deque[tuple[str, ...]] = deque((each,) for each in _decisions(first))
+    seen = {frozenset(each) for each in waiting}
     runs = 0
     while waiting and runs < MOST_BRANCHES:
         flipped = waiting.popleft()
@@ -52,8 +52,8 @@ def other_sides(
         further = ((*flipped, each) for each in _decisions(told) if each not in flipped)
         for path in further:
             # In which order two decisions are taken otherwise makes no difference.
-            if frozenset(path) not in {frozenset(other) for other in seen}:
-                seen.add(path)
+            if frozenset(path) not in seen:
+                seen.add(frozenset(path))
                 waiting.append(path)
     if waiting:
         found.append(_unfinished(request, len(waiting)))

@@ -71,7 +71,7 @@ class Pipeline:
         module = module_of("pyspark.pipelines", **given)
         sys.modules["pyspark.pipelines"] = module
         if (parent := sys.modules.get("pyspark")) is not None:
-            parent.pipelines = module
+            vars(parent)["pipelines"] = module
         if "dlt" not in self._stage.request.allowed:
             every = {
                 **given,
