@@ -29,7 +29,7 @@ CHANGES = ("creat", "unlink", "unlinkat", "rename", "renameat", "renameat2", "mk
            "fchmodat", "symlink", "symlinkat", "link", "linkat", "truncate")  # fmt: skip
 CALLS = ("connect", "sendto", "execve", "openat", "open", *CHANGES)
 # What the JVM and the system's own libraries have beside the folder of the scripts.
-OWN = re.compile(r"(/dev/|/proc/|/sys/|.*/(openlineage-pyspark-|hsperfdata_|tmp[\\w]{8}\\b))")
+OWN = re.compile(r"(/dev/|/proc/|/sys/|.*/(openlineage-pyspark-|hsperfdata_|__pycache__/))")
 
 
 def watched(folder: Path) -> list[str]:
