@@ -25,6 +25,7 @@ from openlineage_pyspark.workbench.predict.outcome import summary_of
 from openlineage_pyspark.workbench.questions.diff import Diff, downstream_of, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.rebuild.findings import ChangeFinding, findings_of
 from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, sentence_of_plan, text_of_plan
+from openlineage_pyspark.workbench.rebuild.masks import unmasked_values
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import step_of_script, steps_of_answers
 from openlineage_pyspark.workbench.rebuild.surroundings import surroundings_of
@@ -138,7 +139,8 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
         whole = plan
         if plan is not None and store is not None:
             whole = attrs.evolve(plan, elsewhere=_elsewhere(plan, store))
-        return JudgedChange(diff, whole, findings_of(diff.changes, after.found, readers, whole))
+        findings = findings_of(diff.changes, after.found, readers, whole, unmasked_values(*states))
+        return JudgedChange(diff, whole, findings)
 
     if not paths:
         return judged(None)

@@ -322,6 +322,8 @@ class _Trial:
         """Make the plan; return why there is none."""
         if self._recorded.lines:
             self._taken_in()
+        # That of an earlier try is not written over.
+        plan.unlink(missing_ok=True)
         gone = (f"--expired={version}" for version in expired)
         code, text = self._call(*self._asking(plan), "--correct-with", str(right), *gone)
         return text if code else ""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.predict.scripts import StatementLineage
     from openlineage_pyspark.workbench.questions.diff import ChangeRow
+    from openlineage_pyspark.workbench.rebuild.masks import Place
     from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan
 
 Finding: TypeAlias = Literal["masked-to-unmasked", "dropped-column-in-use", "type-changed", "rebuild"]
@@ -62,6 +63,7 @@ def findings_of(
     found: Sequence[StatementLineage],
     readers: Callable[[str], Collection[str]],
     plan: RebuildPlan | None = None,
+    unmasked: Sequence[tuple[Place, Place]] = (),
 ) -> tuple[ChangeFinding, ...]:
     """
     Return what a reviewer has to know, the worst first.
@@ -71,9 +73,17 @@ def findings_of(
         found: the statements of the later state.
         readers: gives what still reads a column, by its name.
         plan: what must be made again, if that was asked for.
+        unmasked: what `unmasked_values` has found; what a change of one edge says already is left out.
     """
     places = _places(found)
-    every = [each for row in changes for each in _of_row(row, places, readers)]
+    rows = tuple(changes)
+    every = [each for row in rows for each in _of_row(row, places, readers)]
+    said = {row.name for row in rows if row.unmasked}
+    for source, target in unmasked:
+        ends = [".".join(each) for each in (source, target)]
+        if " -> ".join(ends) not in said:
+            message = f"{' -> '.join(ends)}: the value arrives as it is, and was masked in {target[0]} before"
+            every.append(ChangeFinding("masked-to-unmasked", message, *_place_of(ends[1], places)))
     for table in () if plan is None else plan.made:
         if table.action == "drop":
             continue

@@ -125,8 +125,11 @@ class Replay:
                 self._by_text(step, str(problem))
             except RecursionError:
                 self._by_text(step, "its plan is too deep")
+            except (LookupError, TypeError, ValueError):
+                # Another Spark may give an operator other arguments.
+                self._by_text(step, "its plan has a form that is not known here")
         elif step.kind == "script" or not step.is_known or step.travels or step.shape:
-            self._by_text(step, "")
+            self._by_text(step, _why_by_text(step))
         else:
             self._without_plan(step)
 
@@ -460,8 +463,7 @@ class Replay:
 
     def _by_text(self, step: FileStep, why: str) -> None:
         """Take a statement as one that gives the same if its text and all that it may read are the same."""
-        if why:
-            self._unread[self._at] = why
+        self._unread[self._at] = why
         if step.reads is None:
             given = self._everything()
         else:
@@ -485,6 +487,15 @@ class Replay:
         self._tables[key] = Version(
             rows, {}, definition, whole, "table", (*steps, self._at), reads | (self._leaves.keys() - {key})
         )
+
+
+def _why_by_text(step: FileStep) -> str:
+    """Return why a statement is compared by its text."""
+    if step.kind == "script":
+        return "a script is compared by its code and by all that it reads"
+    if step.travels:
+        return "it reads a table as it was"
+    return "Spark can't analyze it, or something else decides whether it runs"
 
 
 class _Plan:

@@ -92,6 +92,13 @@ def test_the_plan_names_what_is_made_again_in_order_and_what_stays_and_why(
     ]
 
 
+def test_the_page_shows_what_is_printed(judged: Callable[..., tuple[int, str, str]]) -> None:
+    """Its example is this repository."""
+    page = (ROOT / "docs" / "judged-change.md").read_text("utf-8")
+
+    assert f"```\n{judged()[1]}```\n" in page
+
+
 def test_the_json_has_the_plan_and_the_findings_with_their_places(
     judged: Callable[..., tuple[int, str, str]],
 ) -> None:
@@ -106,6 +113,7 @@ def test_the_json_has_the_plan_and_the_findings_with_their_places(
     assert result["plan"]["elsewhere"] == ["letters"]
     assert [(each["finding"], each["level"], each["file"], each["line"]) for each in result["findings"]] == [
         ("masked-to-unmasked", "error", "sql/1.sql", 2),
+        ("masked-to-unmasked", "error", "sql/2.sql", 2),
         ("type-changed", "warning", "sql/1.sql", 2),
         ("rebuild", "note", "sql/1.sql", 2),
         ("rebuild", "note", "sql/2.sql", 2),
@@ -134,7 +142,7 @@ def test_a_value_that_is_no_longer_masked_comes_first_in_the_comment(
     lines = shown.splitlines()
     assert lines[0] == MARK
     assert lines[1] == (
-        "**1 value no longer masked; 3 changes of lineage; 1 column downstream; 2 tables to make again, "
+        "**2 values no longer masked; 3 changes of lineage; 1 column downstream; 2 tables to make again, "
         "1 of those downstream proved to stay as they are.**"
     )
     assert lines[3] == (
@@ -149,6 +157,7 @@ def test_the_findings_are_annotations_of_their_lines(judged: Callable[..., tuple
 
     assert [line.partition("::")[2].partition(",title=")[0] for line in shown.splitlines()] == [
         "error file=sql/1.sql,line=2,col=1",
+        "error file=sql/2.sql,line=2,col=1",
         "warning file=sql/1.sql,line=2,col=1",
         "notice file=sql/1.sql,line=2,col=1",
         "notice file=sql/2.sql,line=2,col=1",
@@ -161,6 +170,7 @@ def test_the_findings_are_results_of_sarif(judged: Callable[..., tuple[int, str,
     (run,) = json.loads(shown)["runs"]
     assert [each["id"] for each in run["tool"]["driver"]["rules"]] == ["masked-to-unmasked", "rebuild", "type-changed"]
     assert [(each["ruleId"], each["level"]) for each in run["results"]] == [
+        ("masked-to-unmasked", "error"),
         ("masked-to-unmasked", "error"),
         ("type-changed", "warning"),
         ("rebuild", "note"),
@@ -254,7 +264,7 @@ def test_the_action_judges_and_writes_one_comment_that_it_writes_anew(
     assert done.stdout.startswith("::error file=sql/1.sql,line=2,col=1,title=masked-to-unmasked::")
     assert (tmp_path / "GITHUB_OUTPUT").read_text() == "status=3\n"
     written = (repository / "lineage.md").read_text("utf-8")
-    assert written.startswith(f"{MARK}\n**1 value no longer masked;")
+    assert written.startswith(f"{MARK}\n**2 values no longer masked;")
     assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text() == written
     places = {"COMMENTS": "repos/o/r/issues/7/comments", "COMMENT": "repos/o/r/issues/comments"}
     for there in ("", "41"):
@@ -279,7 +289,7 @@ def test_the_component_of_gitlab_judges_too(judged: Callable[..., tuple[int, str
     done = shell(repository, commands, BASE="HEAD")
 
     assert (done.returncode, job["allow_failure"]["exit_codes"]) == (1, 3)
-    assert done.stdout.startswith(f"{MARK}\n**1 value no longer masked;")
+    assert done.stdout.startswith(f"{MARK}\n**2 values no longer masked;")
     assert done.stdout == (repository / "lineage.md").read_text("utf-8")
 
 

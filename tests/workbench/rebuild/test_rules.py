@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,6 +51,7 @@ def steps(process_jvm: Any) -> Iterator[Callable[..., tuple[FileStep, ...]]]:
     """Give what makes the steps of statements, all in one Spark."""
     with throw_away_session({}) as spark:
 
+        @functools.cache
         def of(text: str, ddl: str = DDL) -> tuple[FileStep, ...]:
             session = ScriptSession(spark.newSession(), DeclaredTables(), shapes=True)
             scripts = [Script("ddl.sql", ddl, is_ddl=True), Script("a.sql", text)]

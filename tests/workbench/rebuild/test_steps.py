@@ -61,6 +61,14 @@ def test_cells_of_a_notebook_that_are_no_sql_decide_about_all_that_follows() -> 
     assert needs(notebook(1, 1), notebook(2, 1)) == {"a": "make"}
 
 
+def test_a_script_that_is_made_again_says_how_it_is_compared() -> None:
+    found = rebuild_plan([FIRST, SECOND], [script("4", FIRST.reads, "s3://lake/silver"), SECOND])
+
+    assert {each.reason for each in found.made} == {
+        "it can't be proved to stay as it is: a script is compared by its code and by all that it reads"
+    }
+
+
 def test_what_a_script_may_read_is_everything_if_it_is_not_known() -> None:
     unsure = script("2", None, "gold.a")
 
@@ -77,6 +85,24 @@ def test_a_path_within_another_one_is_read_with_it() -> None:
     changed = script("9", ("x",), "s3a://lake/silver/day=1/")
 
     assert needs([part, whole, beside], [changed, whole, beside]).keys() == {"s3a://lake/silver/day=1/", "gold.a"}
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "no JSON",
+        "[]",
+        '[{"c": "CreateTableAsSelect", "a": {}, "o": []}]',
+        '[{"c": "CreateTableAsSelect", "a": {"query": ["r", 7]}, "o": []}]',
+        '[{"c": "AppendData", "a": {"table": 3, "query": ["r"]}, "o": []}]',
+        '[{"c": "MergeIntoTable", "a": {"targetTable": ["r", 0]}, "o": []}]',
+    ],
+)
+def test_a_plan_that_can_not_be_read_is_compared_by_its_text(shape: str) -> None:
+    one, other = (FileStep("a.sql", 1, text, "CreateTableAsSelect", shape, ("t",)) for text in "ab")
+
+    assert needs([one], [one]) == {}
+    assert needs([one], [other]) == {"t": "make"}
 
 
 def test_a_part_of_a_path_that_is_written_later_is_a_part_of_what_was_written_before() -> None:
