@@ -1127,7 +1127,7 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
     (folder / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
     os.environ["SPARK_CONF_DIR"] = str(folder)
     os.environ.update(SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{_QUICK_JVM} {_no_names(folder)}' pyspark-shell"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{_QUICK_JVM} {_kept_in(folder)}' pyspark-shell"
     level = _set_log_level_of_pyspark(logging.CRITICAL + 1)
     spark = None
     try:
@@ -1154,11 +1154,11 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _no_names(folder: Path) -> str:
-    """Return the option by which the JVM asks no server for names: it knows this machine alone."""
+def _kept_in(folder: Path) -> str:
+    """Return the options by which the JVM asks no server for names, and has its own files in a folder."""
     (hosts := folder / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n", encoding="utf-8")
     # Java's options are divided at spaces.
-    return "" if " " in str(hosts) else f"-Djdk.net.hosts.file={hosts}"
+    return "" if " " in str(hosts) else f"-Djdk.net.hosts.file={hosts} -Djava.io.tmpdir={folder}"
 
 
 @contextmanager
