@@ -74,10 +74,12 @@ _DIALECT = """the SQL of statements that Spark can't analyze, as sqlglot calls i
 first that has their grammar"""
 _GLOB = "take the files of folders that match this instead, such as '*.q' or 'models/*.sql'; may be repeated"
 _SCHEMAS = 'a file of JSON with the columns of tables and paths, as in {"s3a://lake/orders": "id INT"}; may be repeated'
+_WRITE_SCHEMAS = "write such a file, with the columns that --catalog and --schemas know"
 _PY_FILES = "a folder, a zip or a module that scripts import; may be repeated"
 _ALLOW = "a module that reaches other systems, such as requests, and is loaded in scripts all the same; may be repeated"
 _ENV = "a variable of the environment that scripts see, or the name of one that is passed on; may be repeated"
 _PARAM = "a parameter of a notebook or a job, which its widgets give; may be repeated"
+_BRANCHES = "run scripts on the other sides of decisions on data too, such as `if df.count() > 0`"
 _TIMEOUT = "how long a script may run; default: 120"
 _DDL = "a file or a folder of SQL that declares tables; may be repeated"
 _CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
@@ -98,14 +100,16 @@ _PICTURES = ("mermaid", "dot", "html", "svg")
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("lineage", description=_DESCRIPTION, epilog=_ENDS)
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=_FILES)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help=_FILES)
     parser.add_argument("--ddl", action="append", default=[], type=Path, metavar="DDL.sql", help=_DDL)
     parser.add_argument("--catalog", action="append", default=[], type=Path, metavar="STORE|EVENTS", help=_CATALOG)
     parser.add_argument("--schemas", action="append", default=[], type=Path, metavar="FILE.json", help=_SCHEMAS)
+    parser.add_argument("--write-schemas", type=Path, metavar="FILE.json", help=_WRITE_SCHEMAS)
     parser.add_argument("--py-files", action="append", default=[], type=Path, metavar="PATH", help=_PY_FILES)
     parser.add_argument("--allow", action="append", default=[], metavar="MODULE", help=_ALLOW)
     parser.add_argument("--env", action="append", default=[], metavar="NAME[=VALUE]", help=_ENV)
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=_PARAM)
+    parser.add_argument("--branches", action="store_true", help=_BRANCHES)
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help=_TIMEOUT)
     parser.add_argument("--diff", metavar="BASE", help="show what changed since a revision of git, such as origin/main")
     parser.add_argument("--plan", action="store_true", help=_PLAN)
@@ -144,6 +148,10 @@ def run(options: argparse.Namespace) -> int:
         refuse_schemas([*options.catalog, *([options.store] if options.store is not None else [])])
         project = None if options.manifest is None else read_project(options.manifest)
         known = _known(options)
+        if options.write_schemas is not None:
+            options.write_schemas.write_text(known.to_text(), encoding="utf-8")
+            if not options.files:
+                return 0
         known.tables += () if project is None else project.tables
         now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files, globs=options.glob)]
         base = None if options.diff is None else _base(options)
@@ -196,6 +204,7 @@ def _state(
             options.timeout,
             pairs(options.conf),
             pairs(options.param),
+            options.branches,
         )
         found = lineage_of_files(scripts, known, settings, of_sql, folder=folder)
     return FileState(found, file_steps(scripts, answers, found, options, folder) if options.plan else ())
@@ -217,6 +226,8 @@ def _variables(given: Iterable[str]) -> dict[str, str]:
 
 def _refusal(options: argparse.Namespace) -> str:
     """Return why options mean nothing together; empty if they do mean something."""
+    if not options.files and options.write_schemas is None:
+        return "name a file of SQL, a script or a folder of them"
     if options.store is not None and options.diff is None:
         return "--store needs --diff: it is searched for everything downstream of a change"
     unknown = sorted(_gates(options).difference(GATES, CHANGE_GATES))

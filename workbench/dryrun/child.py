@@ -17,6 +17,7 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import yaml
 from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.databricks import Databricks
 from openlineage_pyspark.workbench.dryrun.effects import Effects
@@ -26,6 +27,7 @@ from openlineage_pyspark.workbench.dryrun.guard import AuditHook, RefusedError
 from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
 from openlineage_pyspark.workbench.dryrun.patched import Patches, own_session
+from openlineage_pyspark.workbench.dryrun.pipelines import SPECIFICATIONS, Pipeline
 from openlineage_pyspark.workbench.dryrun.records import Spot
 from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET, ScriptRequest
 from openlineage_pyspark.workbench.dryrun.session import attached_session
@@ -36,6 +38,7 @@ from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.statements import statements_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
 _MEGABYTE = 1024 * 1024
@@ -78,7 +81,17 @@ def _run(stage: Stage) -> None:
     if "awsglue" not in request.allowed:
         install_glue(stage, patches.without_columns)
     _close_the_doors(stage, port, str(spark.sparkContext._temp_dir))
-    _perform(stage, spark)
+    pipeline = Pipeline(patches.world, stage)
+    pipeline.install()
+    module = types.ModuleType("__main__")
+    vars(module).update({"__file__": request.path, "__builtins__": __builtins__})
+    sys.modules["__main__"] = module
+    if request.path.endswith(SPECIFICATIONS):
+        _perform(stage, lambda: _run_specification(stage, spark, pipeline))
+    else:
+        _perform(stage, lambda: _run_script(stage, spark, vars(module)))
+    for flow in pipeline.flows():
+        _perform(stage, flow)
     _wait_for_threads()
     stage.tell("end")
 
@@ -123,16 +136,45 @@ def _watch(stage: Stage, main_thread: int | None) -> None:
     leave(_SCRIPT_ENDED)
 
 
-def _perform(stage: Stage, spark: Any) -> None:
-    """Run the script as `python script.py` does, and tell how it fails if it does."""
+def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
+    """Run the script as `python script.py` does."""
     request = stage.request
-    module = types.ModuleType("__main__")
-    vars(module).update({"__file__": request.path, "__builtins__": __builtins__})
-    sys.modules["__main__"] = module
-    Databricks(stage, vars(module)).install(spark)
+    Databricks(stage, names).install(spark)
+    if "pyspark.pipelines" in request.source or "pyspark import pipelines" in request.source:
+        # What runs pipelines gives it.
+        names["spark"] = spark
+    code = compile(request.source, request.path, "exec", dont_inherit=True)
+    exec(code, names)  # noqa: S102 (this is what the user asks for)
+
+
+def _run_specification(stage: Stage, spark: Any, pipeline: Pipeline) -> None:
+    """Have the files of a specification of a pipeline define what it has."""
+    folder, found = Path(stage.request.path).parent, yaml.safe_load(stage.request.source)
+    document = found if isinstance(found, dict) else {}
+    for key, value in dict(document.get("configuration") or {}).items():
+        spark.conf.set(key, value)
+    for kind, name in (("CATALOG", "catalog"), ("DATABASE", "database"), ("DATABASE", "schema")):
+        if document.get(name):
+            spark.sql(f"SET CATALOG {document[name]}" if kind == "CATALOG" else f"USE {document[name]}")
+    patterns = [str(each["glob"]["include"]) for each in document.get("libraries") or ()]
+    # Before Python 3.13, two asterisks at the end match folders alone.
+    whole = [f"{each}/*" if each.endswith("**") else each for each in patterns]
+    files = sorted({each for pattern in whole for each in folder.glob(pattern) if each.is_file()})
+    if not files:
+        stage.problem("NOTHING_TO_RUN", f"no file of the pipeline is there: its libraries are {', '.join(patterns)}")
+    for file in files:
+        text, name = file.read_text(encoding="utf-8"), os.path.relpath(file, stage.request.begins)
+        if file.suffix == ".sql":
+            pipeline.define_statements(text, name)
+        elif file.suffix == ".py":
+            code = compile(text, str(file), "exec", dont_inherit=True)
+            exec(code, {"__name__": file.stem, "__file__": str(file), "spark": spark})  # noqa: S102 (as above)
+
+
+def _perform(stage: Stage, run: Callable[[], None]) -> None:
+    """Run something of the script, and tell how it fails if it does."""
     try:
-        code = compile(request.source, request.path, "exec", dont_inherit=True)
-        exec(code, vars(module))  # noqa: S102 (this is what the user asks for)
+        run()
     except SystemExit as end:
         if end.code not in (None, 0):
             said = end.code if isinstance(end.code, str) else f"the status {end.code}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.workbench.dryrun.branches import other_sides
 from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, lineage_of_script, tables_of_script
 from openlineage_pyspark.workbench.dryrun.notebooks import (
     ENDING,
@@ -19,8 +20,9 @@ from openlineage_pyspark.workbench.dryrun.notebooks import (
     script_of_notebook,
     script_of_source,
 )
+from openlineage_pyspark.workbench.dryrun.pipelines import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
-from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
+from openlineage_pyspark.workbench.dryrun.run import ScriptRunner, Told
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.predict.notebooks import is_notebook
 from openlineage_pyspark.workbench.predict.revisions import archive_at
@@ -50,6 +52,7 @@ class ScriptSettings:
         seconds: how long each may run.
         conf: properties of Spark.
         parameters: the values of the parameters of notebooks and jobs.
+        branches: whether the other sides of decisions on data run too.
     """
 
     arguments: tuple[str, ...] = ()
@@ -59,11 +62,12 @@ class ScriptSettings:
     seconds: int = 120
     conf: Mapping[str, str] = attrs.field(factory=dict)
     parameters: Mapping[str, str] = attrs.field(factory=dict)
+    branches: bool = False
 
 
 def is_python_script(path: Path) -> bool:
-    """Return whether a file is a script of Python or a notebook of Jupyter, and none of which the SQL alone is read."""
-    if path.suffix.lower() == ENDING:
+    """Return whether a file is a script of Python, a notebook or a pipeline, of which not the SQL alone is read."""
+    if path.suffix.lower() in (ENDING, *SPECIFICATIONS):
         return True
     if path.suffix.lower() != _PYTHON:
         return False
@@ -110,10 +114,15 @@ def lineage_of_files(
                 before.append(script)
                 continue
             ddl = tuple((each.name, each.text) for each in before)
-            lines = runner.run(_request(script, ddl, KnownColumns(tables, places), settings, folder))
-            told[at] = lineage_of_script(lines, known.tables)
-            tables += tables_of_script(lines)
-            places.update(columns_of_script(lines))
+            request = _request(script, ddl, KnownColumns(tables, places), settings, folder)
+            lines = runner.run(request)
+            told[at] = lineage_of_script(lines, tables)
+            others: Told = ()
+            if settings.branches:
+                further, others = other_sides(runner, request, lines, tables)
+                told[at] += further
+            tables += tables_of_script((*others, *lines))
+            places.update(columns_of_script((*others, *lines)))
     files = {each.name for each in before}
     of_files = of_sql(before, tables) if before else ()
     in_order: list[StatementLineage] = []

@@ -41,6 +41,8 @@ def lineage_of_script(told: Told, tables: Sequence[DeclaredTable]) -> tuple[Stat
         told: what the script has told.
         tables: the tables that were known before.
     """
+    # A table with a LOCATION is what lies there, as in a run.
+    tables = (*tables, *(each for each in tables_of_script(told) if each.identifier is not None))
     known = DeclaredTables(tables)
     return tuple(found for line in told for found in _statements(line, known, tables))
 

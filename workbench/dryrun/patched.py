@@ -305,7 +305,7 @@ class Patches:
             **{name: self._action(name) for name in ("first", "head", "take", "tail", "collect", "toLocalIterator")},
             **dict.fromkeys(_QUIET, lambda *_, **__: None),
             "count": self._count,
-            "isEmpty": lambda _: False,
+            "isEmpty": lambda _: self._stage.is_empty("isEmpty()"),
             "columns": property(lambda _: []),
             "dtypes": property(lambda _: []),
             "schema": property(lambda _: StructType([])),
@@ -328,8 +328,7 @@ class Patches:
             whole = f"{database}.{name}" if database else name
             world = self.world_of(catalog._sparkSession)
             known = world.declared(whole) is not None
-            self._stage.decides(f"whether the table {whole} exists", taken=str(known).lower())
-            return known
+            return known != self._stage.decides(f"whether the table {whole} exists", taken=str(known).lower())
 
         def use(catalog: Any, name: str) -> None:
             self.world_of(catalog._sparkSession).statement(f"USE {name}")

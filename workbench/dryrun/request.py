@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class ScriptRequest:
         cells: the line on which each cell begins, of a notebook of Jupyter; empty for any other script.
         is_notebook: whether it has what notebooks have without an import.
         parameters: the values of the parameters of a notebook or a job, by their names.
+        flipped: the decisions that it takes otherwise, as `decision_of` names them.
     """
 
     name: str
@@ -64,6 +66,7 @@ class ScriptRequest:
     cells: tuple[int, ...] = ()
     is_notebook: bool = False
     parameters: Mapping[str, str] = attrs.field(factory=dict)
+    flipped: tuple[str, ...] = ()
 
     def to_text(self) -> str:
         """Return it as JSON."""
@@ -73,7 +76,7 @@ class ScriptRequest:
     def of_text(cls, text: str) -> ScriptRequest:
         """Return the request that `to_text` has written."""
         values = json.loads(text)
-        for name in ("arguments", "python_path", "allowed", "cells"):
+        for name in ("arguments", "python_path", "allowed", "cells", "flipped"):
             values[name] = tuple(values[name])
         values["ddl"] = tuple((name, sql) for name, sql in values["ddl"])
         values["tables"] = tuple(map(table_of_document, values["tables"]))
@@ -82,14 +85,18 @@ class ScriptRequest:
 
 
 def document_of_table(table: DeclaredTable) -> dict[str, Any]:
-    """Return a table as plain values; its identity in a store stays with whoever asks."""
-    return {"parts": table.parts, "columns": table.columns, "partitions": table.partitions}
+    """Return a table as plain values."""
+    at = table.identifier
+    place = None if at is None else (at.namespace, at.name)
+    return {"parts": table.parts, "columns": table.columns, "partitions": table.partitions, "place": place}
 
 
 def table_of_document(document: Mapping[str, Any]) -> DeclaredTable:
     """Return the table that `document_of_table` has made plain."""
     parts, partitions = tuple(map(str, document["parts"])), tuple(map(str, document["partitions"]))
-    return DeclaredTable(parts, columns_of_document(document["columns"]), partitions)
+    place = document.get("place")
+    identifier = None if place is None else Identifier(*map(str, place))
+    return DeclaredTable(parts, columns_of_document(document["columns"]), partitions, identifier)
 
 
 def columns_of_document(columns: Any) -> Columns:

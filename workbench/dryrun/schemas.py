@@ -16,7 +16,7 @@ from openlineage_pyspark.facets.datasets.naming import is_absolute, location
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.dryrun.places import key_of_dataset
-from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, in_backticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,6 +40,7 @@ class KnownColumns:
 
     tables: list[DeclaredTable] = attrs.field(factory=list)
     places: dict[str, Columns] = attrs.field(factory=dict)
+    _names: dict[str, Columns] = attrs.field(factory=dict, init=False)
 
     def read(self, file: Path, folder: str) -> None:
         """
@@ -67,6 +68,7 @@ class KnownColumns:
 
     def _add(self, name: str, columns: Columns, folder: str) -> None:
         """Add columns under all that a name may mean: a table, a path, a topic, or the name that a store has."""
+        self._names[name] = columns
         path = name if is_absolute(name) else os.path.join(folder, name)  # noqa: PTH118 (texts)
         self.places[key_of_dataset(location(path))] = columns
         self.places[name.rstrip("/")] = columns
@@ -74,10 +76,26 @@ class KnownColumns:
         if "/" not in name and parts:
             self.tables.append(DeclaredTable(parts, columns))
 
+    def to_text(self) -> str:
+        """Return all of it as such a file, by names in their order."""
+        found = {}
+        for name, columns in self._names.items():
+            # A path on this machine is absolute by itself.
+            found[name.removeprefix("file") if name.startswith("file/") else name] = _ddl(columns)
+        for table in self.tables:
+            parts = table.parts[1:] if table.parts[0] == SPARK_CATALOG else table.parts
+            found[".".join(each if each.isidentifier() else in_backticks(each) for each in parts)] = table.ddl
+        return f"{json.dumps(dict(sorted(found.items())), indent=2, ensure_ascii=False)}\n"
+
     def add_datasets(self, datasets: Iterable[tuple[str, str, Columns]]) -> None:
         """Add what a store knows: namespaces and names of datasets with their columns."""
         for namespace, name, columns in datasets:
-            self.places[key_of_dataset(Identifier(namespace, name))] = columns
+            key = key_of_dataset(Identifier(namespace, name))
+            self.places[key] = self._names[key] = columns
+
+
+def _ddl(columns: Columns) -> str:
+    return ", ".join(f"{in_backticks(name)} {type_}" for name, type_ in columns)
 
 
 def columns_of_ddl(ddl: str) -> Columns:

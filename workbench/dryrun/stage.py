@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import linecache
 import os
@@ -17,7 +18,7 @@ from openlineage_pyspark.workbench.dryrun.places import datasets_of, key_of_data
 from openlineage_pyspark.workbench.dryrun.records import ProblemTold, Spot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from types import FrameType
 
     from openlineage_pyspark.workbench.dryrun.places import DataPlace
@@ -47,6 +48,7 @@ class Stage:
         self._own: dict[str, str] = {}
         self._told: set[tuple[str, int, str, str]] = set()
         self._count = 0
+        self._instead: Spot | None = None
 
     def tell(self, kind: str, **values: Any) -> None:
         """Tell something, as a line of its own, at once."""
@@ -65,15 +67,16 @@ class Stage:
             self._told.add((at.file, at.line, code, message))
             self.tell("problem", **attrs.asdict(ProblemTold(at, code, message)))
 
-    def decides(self, what: str, taken: str = "1") -> None:
-        """Tell that the script decides something by what only data know."""
+    def decides(self, what: str, taken: str = "1") -> bool:
+        """Tell that the script decides something by what only data know; return whether it is to decide otherwise."""
         said = f"something is decided by {what}, which is taken to be {taken}: a run may do something else"
         self.problem("DECISION", said)
+        at = self.spot()
+        return decision_of(at.file, at.line) in self.request.flipped
 
     def is_empty(self, what: str) -> bool:
-        """Return that there are rows, and tell that the script decides something by it."""
-        self.decides(what, taken="false")
-        return False
+        """Return whether there are no rows, and tell that the script decides something by it."""
+        return self.decides(what, taken="false")
 
     def spot(self) -> Spot:
         """Return the line of the user's code that is at work: the innermost one that is in no library."""
@@ -82,7 +85,16 @@ class Stage:
             if self.is_users(frame.f_code.co_filename):
                 return self.spot_of(frame.f_code.co_filename, frame.f_lineno)
             frame = frame.f_back
-        return Spot(self.request.name, 1)
+        return self._instead or Spot(self.request.name, 1)
+
+    @contextlib.contextmanager
+    def at(self, spot: Spot) -> Iterator[None]:
+        """Have a line be the one at work while none of the user's code is."""
+        before, self._instead = self._instead, spot
+        try:
+            yield
+        finally:
+            self._instead = before
 
     def is_users(self, file: str) -> bool:
         """Return whether a file is one of the user's, and in no library."""
@@ -132,6 +144,11 @@ class Stage:
             self._columns[key] = ordered
             self._own[key] = place.short
             self.tell("columns", key=key, columns=ordered)
+
+
+def decision_of(file: str, line: int) -> str:
+    """Return what names the decisions of a line."""
+    return f"{file}:{line}"
 
 
 def _read_again(columns: Columns, format_: str, *, header: bool, inferred: bool) -> Columns:

@@ -25,35 +25,28 @@ class Count(int):
     Make it by `count_of`.
     """
 
-    decides: Callable[[], None]
+    decides: Callable[[], object]
 
     def __eq__(self, other: object) -> bool:
-        self.decides()
-        return int(self) == other
+        return (int(self) == other) != bool(self.decides())
 
     def __ne__(self, other: object) -> bool:
-        self.decides()
-        return int(self) != other
+        return (int(self) != other) != bool(self.decides())
 
     def __lt__(self, other: Any) -> bool:
-        self.decides()
-        return bool(int(self) < other)
+        return bool(int(self) < other) != bool(self.decides())
 
     def __le__(self, other: Any) -> bool:
-        self.decides()
-        return bool(int(self) <= other)
+        return bool(int(self) <= other) != bool(self.decides())
 
     def __gt__(self, other: Any) -> bool:
-        self.decides()
-        return bool(int(self) > other)
+        return bool(int(self) > other) != bool(self.decides())
 
     def __ge__(self, other: Any) -> bool:
-        self.decides()
-        return bool(int(self) >= other)
+        return bool(int(self) >= other) != bool(self.decides())
 
     def __bool__(self) -> bool:
-        self.decides()
-        return int(self) != 0
+        return (int(self) != 0) != bool(self.decides())
 
     def __hash__(self) -> int:
         return hash(int(self))
@@ -67,16 +60,16 @@ class Count(int):
     __radd__ = __add__
 
 
-def _counted(value: Any, decides: Callable[[], None]) -> Any:
+def _counted(value: Any, decides: Callable[[], object]) -> Any:
     return count_of(decides, value) if type(value) is int else value
 
 
-def count_of(decides: Callable[[], None], value: int = 1) -> Count:
+def count_of(decides: Callable[[], object], value: int = 1) -> Count:
     """
     Return a number that only data know.
 
     Args:
-        decides: is called each time that something is decided by it.
+        decides: is called each time that something is decided by it; what it gives is true for the other decision.
         value: what it is taken to be.
     """
     found = Count(value)

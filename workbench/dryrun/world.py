@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.errors import ProbeError
+from openlineage_pyspark.facets.datasets.naming import is_absolute
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.listener.analyze import encoded_query
 from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of
 from openlineage_pyspark.workbench.dryrun.boundary import PARSED, Reader, TableWriter, Writer
-from openlineage_pyspark.workbench.dryrun.places import datasets_of, with_whole_paths
+from openlineage_pyspark.workbench.dryrun.places import datasets_of, place_of, with_whole_paths
 from openlineage_pyspark.workbench.dryrun.records import WriteTold
+from openlineage_pyspark.workbench.dryrun.request import document_of_table
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown
 from openlineage_pyspark.workbench.predict.cache import document_of_answer
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, in_backticks
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed
-from openlineage_pyspark.workbench.predict.session import ScriptSession, compiled_classes, names_in
+from openlineage_pyspark.workbench.predict.session import ScriptSession, compiled_classes, names_after, names_in
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.text import is_format_and_path
 
@@ -52,6 +54,7 @@ _FIXED: dict[str, Columns] = {
 }  # fmt: skip
 _MADE_UP = frozenset({"rate", "rate-micro-batch"})
 _PROVIDED_VIEW = "CreateTempViewUsing"
+_PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
 _READS_NOTHING = ("Show", "Describe", "List")
 _STATEMENTS = frozenset({"InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"})
 
@@ -71,6 +74,9 @@ class World:
         self.session = session
         self.stage = stage
         self.unknown_views: dict[str, Unknown] = {}
+        # What makes a table or a view that another part of a pipeline reads, and the name that it has there.
+        self.maker: Callable[[str], bool] = lambda _: False
+        self.plain_name: Callable[[str], str] = str
         self._jvm = spark._jvm
         self._gateway = spark.sparkContext._gateway
         text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
@@ -94,8 +100,10 @@ class World:
             self.write_place(frame, place, writer.partitions)
 
         def to_table(name: str, writer: Writer, mode: str) -> None:
-            self.write_table(frame, name, mode, writer.partitions)
             place = writer.place(())
+            # A relative path would be below the warehouse, which is not known here.
+            is_placed = place.is_of_files and is_absolute(writer.given.get("path", ""))
+            self.write_table(frame, name, mode, writer.partitions, place if is_placed else None)
             if place.is_of_files and Unknown.of(frame) is None:
                 # The table lies at a path of its own, by which it may be read.
                 self.stage.learn(place, self._columns(frame), writer.partitions)
@@ -167,6 +175,8 @@ class World:
         """Return a table as a DataFrame of the JVM; `Unknown` if it is not known."""
         if _is_of_data(name):
             return self._missing_table(name)
+        self.maker(name)
+        name = self.plain_name(name)
         parts = names_in(name)
         view = self.unknown_views.get(parts[-1].lower()) if parts else None
         if view is not None:
@@ -203,7 +213,9 @@ class World:
             if place.is_of_files:
                 self._declare((SPARK_CATALOG, place.short, place.paths[0]), columns, partitions)
 
-    def write_table(self, frame: Any, name: str, mode: str, partitions: Sequence[str]) -> None:
+    def write_table(
+        self, frame: Any, name: str, mode: str, partitions: Sequence[str], place: DataPlace | None = None
+    ) -> None:
         """
         Tell a write to a table, and make known what it would make.
 
@@ -212,6 +224,7 @@ class World:
             name: the table, as it is spelled.
             mode: `create`, `append`, or `insert` for one by the places of the columns.
             partitions: the columns of partitions.
+            place: where the table lies; None if its catalog decides that.
         """
         parts = self.whole(name)
         known = self.session.known(parts)
@@ -226,19 +239,21 @@ class World:
                 names = own if mode == "insert" else [spelt.get(each.lower(), each) for each in given]
                 told = attrs.evolve(told, names=tuple(names[: len(given)]))
             elif mode != "insert":
-                self._declare(parts, self._columns(frame), partitions)
+                self._declare(parts, self._columns(frame), partitions, place)
         self.stage.tell("write", **attrs.asdict(told))
 
     def whole(self, name: str) -> tuple[str, ...]:
         """Return the parts of a table's name as it is spelled, with its catalog and its database."""
         return self.session.whole(tuple(name.split(".")) if _is_of_data(name) else names_in(name))
 
-    def _declare(self, parts: tuple[str, ...], columns: Columns, partitions: Sequence[str]) -> None:
+    def _declare(
+        self, parts: tuple[str, ...], columns: Columns, partitions: Sequence[str], place: DataPlace | None = None
+    ) -> None:
         last = {each.lower() for each in partitions}
         ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
-        table = DeclaredTable(parts, ordered, tuple(name for name, _ in ordered if name.lower() in last))
-        self.session.declare(table)
-        self.stage.tell("table", parts=table.parts, columns=table.columns, partitions=table.partitions)
+        names = tuple(name for name, _ in ordered if name.lower() in last)
+        self.session.declare(DeclaredTable(parts, ordered, names, _identifier(place)))
+        self._tell_tables()
 
     def _columns(self, frame: Any) -> Columns:
         fields = frame._jdf.schema().fields()
@@ -290,6 +305,8 @@ class World:
             view = self.unknown_views.get(names[-1].lower()) if names else None
             if view is not None:
                 return view
+            if self.maker(".".join(names)):
+                continue
             if not is_format_and_path(names):
                 return self._missing_table(".".join(names))
             place = self.reader(streamed=False).format(names[0]).place(names[1:])
@@ -331,7 +348,24 @@ class World:
         if found.query is not None or found.refusal is not None or found.missed is not None:
             self.stage.tell("sql", answer=document_of_answer(answer), hidden=list(hidden))
         self._tell_tables()
+        if found.kind in _PLACED:
+            self._place_table(text)
         return self._answer_of(text, found)
+
+    def _place_table(self, text: str) -> None:
+        """Tell where a table lies, if a statement says it."""
+        parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        is_moved = str(parsed.nodeName()) == "SetTableLocation"
+        words = names_after(text, "EXISTS") or names_after(text, "TABLE")
+        table = self.session.known(self.session.whole(words))
+        path = str(parsed.location()) if is_moved else _location_of(parsed)
+        if table is None or not is_absolute(path):
+            return
+        provider = "" if is_moved else _text_of(parsed.tableSpec().provider())
+        place = place_of(provider or self._format, {}, (path,), self.stage.request.folder)
+        self.stage.learn(place, table.columns, table.partitions)
+        self.session.declare(attrs.evolve(table, identifier=_identifier(place)))
+        self._tell_tables()
 
     def _viewed(self, text: str) -> bool:
         """Make a temporary view of a place, if that is what a statement does without naming columns."""
@@ -359,7 +393,7 @@ class World:
     def _tell_tables(self) -> None:
         """Tell the tables that a statement has made, changed or dropped."""
         for table in self.session.made():
-            self.stage.tell("table", parts=table.parts, columns=table.columns, partitions=table.partitions)
+            self.stage.tell("table", **document_of_table(table))
 
     def _answer_of(self, text: str, found: Analyzed) -> Any:
         """Return the columns that a statement answers with."""
@@ -382,6 +416,21 @@ class World:
     def declared(self, name: str) -> DeclaredTable | None:
         """Return a table that is known by its name as it is spelled."""
         return self.session.known(self.whole(name))
+
+
+def _identifier(place: DataPlace | None) -> Identifier | None:
+    """Return what names the dataset at a place."""
+    return None if place is None else next((each.identifier for each in datasets_of(place)), None)
+
+
+def _text_of(option: Any) -> str:
+    """Return a text of Scala that may be there; empty if it is not."""
+    return str(option.get()) if option.isDefined() else ""
+
+
+def _location_of(parsed: Any) -> str:
+    """Return where a statement says that a table lies; empty if it does not."""
+    return _text_of(parsed.tableSpec().location())
 
 
 def _is_of_data(text: str) -> bool:

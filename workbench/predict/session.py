@@ -16,6 +16,7 @@ import logging
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 import weakref
@@ -74,7 +75,8 @@ appender.none.name = none
 """
 # With the first option alone the JVM takes a fifth of the usual code cache, and says on stdout when that is full.
 _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-_SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME")
+_SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME",
+             "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME")  # fmt: skip
 _PYTHON = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 _CONF = {
     "spark.master": "local[1]",
@@ -507,7 +509,7 @@ class ScriptSession:
             if each.table is not None:
                 self.declare(each.table, each.from_text)
             elif each.kind == "forgotten":
-                self._forget(each.parts)
+                self.forget(each.parts)
             elif each.kind == "unsure":
                 self._made.add(name_key(each.parts))
             elif each.kind == "catalog":
@@ -736,7 +738,8 @@ class ScriptSession:
             self._register_function(name, type_)
         return bool(names)
 
-    def _forget(self, parts: Parts) -> None:
+    def forget(self, parts: Parts) -> None:
+        """Have a table be known no more."""
         known = self._tables.get(parts)
         if known is not None:
             self._tables.drop(known.parts)
@@ -944,7 +947,7 @@ class ScriptSession:
         if kind == "CreateView":
             parts = self._name_of(parsed.child())
             self._ensure(parts)
-            self._forget(parts)
+            self.forget(parts)
             self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, parts))}")
         self._spark.sql(text)
 
@@ -992,7 +995,7 @@ class ScriptSession:
         """Forget a table, or drop a view."""
         parts = self._name_of(name)
         if kind == "DropTable" or parts[0].lower() != SPARK_CATALOG:
-            self._forget(parts)
+            self.forget(parts)
         else:
             self._note("object", parts[-1])
             self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, _written(name)))}")
@@ -1007,7 +1010,7 @@ class ScriptSession:
         table = self._tables.get(old)
         if table is not None:
             is_unsure = name_key(old) in self._made | self._from_text.keys()
-            self._forget(old)
+            self.forget(old)
             self.declare(attrs.evolve(table, parts=new, identifier=None))
             if is_unsure:
                 self._made.add(name_key(new))
@@ -1127,7 +1130,8 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
     os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
     (folder / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
     os.environ["SPARK_CONF_DIR"] = str(folder)
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{_QUICK_JVM}' pyspark-shell"
+    os.environ.update(SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{_QUICK_JVM} {_kept_in(folder)}' pyspark-shell"
     level = _set_log_level_of_pyspark(logging.CRITICAL + 1)
     spark = None
     try:
@@ -1152,6 +1156,13 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
             if before is not None:
                 os.environ[name] = before
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _kept_in(folder: Path) -> str:
+    """Return the options by which the JVM asks no server for names, and has its own files in a folder."""
+    (hosts := folder / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n", encoding="utf-8")
+    # Java's options are divided at spaces.
+    return "" if " " in str(hosts) else f"-Djdk.net.hosts.file={hosts} -Djava.io.tmpdir={folder}"
 
 
 @contextmanager

@@ -10,9 +10,12 @@ from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.dryrun.places import DataPlace, datasets_of, key_of_dataset, place_of
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns, columns_of_ddl
 from openlineage_pyspark.workbench.dryrun.values import with_quoted_operators, with_values
+from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import json
+import json
+from pathlib import Path
 
 
 def named(format_: str, options: dict[str, str], *paths: str, streamed: bool = False) -> list[tuple[str, str]]:
@@ -96,6 +99,26 @@ def test_a_file_of_schemas_gives_tables_and_places(tmp_path: Path) -> None:
     assert [(each.parts, each.columns) for each in known.tables] == [(("shop", "orders"), (("id", "INT"),))]
     assert known.places[key_of_dataset(Identifier("s3://lake", "x"))] == (("a", "INT"),)
     assert known.places[key_of_dataset(Identifier("postgres://db:1", "a.b.c"))] == (("d", "INT"),)
+
+
+def test_what_is_known_is_written_as_a_file_that_gives_the_same(tmp_path: Path) -> None:
+    known = KnownColumns([DeclaredTable(("spark_catalog", "shop", "or`ders"), (("id", "INT"), ("a b", "STRING")))])
+    known.add_datasets([("s3://lake", "x", (("a", "STRUCT<b: INT>"),)), ("file", "/data/y", (("c", "DATE"),))])
+    (given := tmp_path / "given.json").write_text('{"local/z": "d INT", "lake.shop.t": "e INT"}', "utf-8")
+    known.read(given, "/work")
+    (file := tmp_path / "schemas.json").write_text(known.to_text(), "utf-8")
+    assert json.loads(known.to_text()) == {
+        "/data/y": "`c` DATE",
+        "lake.shop.t": "`e` INT",
+        "local/z": "`d` INT",
+        "s3://lake/x": "`a` STRUCT<b: INT>",
+        "shop.`or``ders`": "`id` INT, `a b` STRING",
+    }
+    again = KnownColumns()
+    again.read(file, "/work")
+    assert {each.parts for each in again.tables} == {("lake", "shop", "t"), ("shop", "or`ders")}
+    assert known.places.keys() <= again.places.keys()
+    assert again.places["/data/y"] == (("c", "DATE"),)
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"a": ""}', '{"a": 1}', '{"a": "b"}'])

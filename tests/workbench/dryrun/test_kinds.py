@@ -1,0 +1,198 @@
+"""Kinds of jobs that have a runner of their own: pipelines, notebooks, Glue; and the other sides of decisions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from openlineage_pyspark.workbench.dryrun.files import ScriptSettings, lineage_of_files
+from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
+from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.scripts import Script
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openlineage_pyspark.workbench.predict.scripts import StatementLineage
+
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
+
+ORDERS = DeclaredTable(("shop", "orders"), (("id", "BIGINT"), ("amount", "DOUBLE"), ("day", "DATE")))
+
+
+@pytest.fixture(autouse=True)
+def _folder(real_spark: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def found(name: str, text: str, settings: ScriptSettings | None = None) -> tuple[StatementLineage, ...]:
+    """Return the lineage of a file in the current folder."""
+    of_none = lambda *_: ()  # noqa: E731 (there is no SQL)
+    return lineage_of_files([Script(name, text)], KnownColumns([ORDERS]), settings or ScriptSettings(), of_none)
+
+
+def edges(every: tuple[StatementLineage, ...]) -> set[str]:
+    """Return the direct edges: source and target."""
+    return {
+        f"{edge.dataset.name}.{edge.field} -> {dataset.identifier.name}.{column.name}"
+        for each in every
+        if each.lineage is not None
+        for dataset, columns in each.lineage.outputs
+        if dataset is not None
+        for column in columns.columns
+        for edge in column.edges
+        if any(way.type == "DIRECT" for way in edge.transformations)
+    }
+
+
+def problems(every: tuple[StatementLineage, ...]) -> list[tuple[int, str]]:
+    return [(each.problem.line, each.problem.code) for each in every if each.problem is not None]
+
+
+FLOWS = """\
+from pyspark import pipelines as dp
+
+@dp.materialized_view
+def totals():
+    return spark.table("clean").groupBy("day").sum("amount")
+
+@dp.temporary_view
+def clean():
+    return spark.read.table("shop.orders").filter("amount > 0")
+
+dp.create_streaming_table("every")
+
+@dp.append_flow(target="every")
+def one():
+    return spark.readStream.table("shop.orders").select("id")
+
+@dp.append_flow(target="every")
+def fails():
+    raise ValueError("x")
+
+@dp.append_flow(target="every")
+def other():
+    return spark.sql("SELECT id FROM big")
+"""
+BIG = "CREATE MATERIALIZED VIEW big AS SELECT * FROM shop.orders WHERE amount > 5;"
+OF_FLOWS = {"orders.day -> default.totals.day", "orders.amount -> default.totals.sum(amount)",
+            "orders.id -> default.every.id"}  # fmt: skip
+
+
+def test_each_flow_of_a_pipeline_runs_after_what_it_reads_and_for_itself() -> None:
+    every = found("flows.py", FLOWS)
+    assert {each.replace("shop.", "") for each in edges(every)} == OF_FLOWS
+    assert problems(every) == [(19, "SCRIPT_FAILED"), (23, "UNKNOWN_TABLE")]
+
+
+def test_the_specification_of_a_pipeline_has_the_flows_of_its_files(tmp_path: Path) -> None:
+    (libraries := tmp_path / "flows").mkdir()
+    (libraries / "flows.py").write_text(FLOWS, "utf-8")
+    (libraries / "more.sql").write_text(f"CREATE MATERIALIZED VIEW last AS SELECT day FROM big;\n{BIG}", "utf-8")
+    text = "name: x\nstorage: y\ndatabase: default\nlibraries:\n  - glob:\n      include: flows/**\n"
+    (tmp_path / "spark-pipeline.yml").write_text(text, "utf-8")
+    every = found("spark-pipeline.yml", text)
+    written = [each.lineage.outputs[0][0].identifier.name for each in every if each.lineage]  # type: ignore[union-attr]
+    assert sorted(written) == ["default.big", "default.every", "default.every", "default.last", "default.totals"]
+    assert written.index("default.big") < written.index("default.last")
+    assert "default.big.day -> default.last.day" in edges(every)
+    assert problems(every) == [(19, "SCRIPT_FAILED")]
+
+
+def test_a_specification_without_files_is_named(tmp_path: Path) -> None:
+    text = "name: x\nlibraries:\n  - glob:\n      include: nothing/**\n"
+    (tmp_path / "spark-pipeline.yml").write_text(text, "utf-8")
+    assert problems(found("spark-pipeline.yml", text)) == [(1, "NOTHING_TO_RUN")]
+
+
+NOTEBOOK = """\
+# Databricks notebook source
+dbutils.widgets.text("target", "none")
+dbutils.widgets.text("least", "1")
+
+# COMMAND ----------
+
+# MAGIC %run ./shared
+
+# COMMAND ----------
+
+# MAGIC %sql
+# MAGIC CREATE OR REPLACE TEMP VIEW big AS SELECT * FROM shop.orders WHERE amount > :least;
+# MAGIC INSERT INTO shop.orders SELECT * FROM big
+
+# COMMAND ----------
+
+clean(spark.table("big")).write.saveAsTable(dbutils.widgets.get("target"))
+dbutils.notebook.exit("done")
+never()
+"""
+
+
+def test_a_notebook_of_databricks_runs_with_its_parameters(tmp_path: Path) -> None:
+    (tmp_path / "shared.py").write_text("# Databricks notebook source\ndef clean(df):\n    return df.select('id')\n")
+    (tmp_path / "job.py").write_text(NOTEBOOK, "utf-8")
+    every = found("job.py", NOTEBOOK, ScriptSettings(parameters={"target": "mart.ids"}))
+    assert "shop.orders.id -> mart.ids.id" in edges(every)
+    assert [each.statement.line for each in every if each.lineage is not None] == [13, 17]
+    assert problems(every) == []
+
+
+GLUE = """\
+import sys
+from awsglue.transforms import *
+from awsglue.utils import getResolvedOptions
+from awsglue.context import GlueContext
+from pyspark.context import SparkContext
+args = getResolvedOptions(sys.argv, ["target"])
+glue = GlueContext(SparkContext())
+orders = glue.create_dynamic_frame.from_catalog(database="shop", table_name="orders")
+mappings = [("id", "long", "key", "string"), ("amount", "double", "a", "double")]
+mapped = ApplyMapping.apply(frame=orders, mappings=mappings)
+big = Filter.apply(frame=mapped, f=lambda row: row["a"] > 1)
+both = Join.apply(big, mapped.rename_field("key", "other").select_fields(["other"]), ["key"], ["other"])
+glue.write_dynamic_frame.from_options(
+    frame=both, connection_type="s3", connection_options={"path": args["target"]}, format="parquet")
+glue.spark_session.table("shop.orders").select("day").write.parquet("s3://b/days")
+"""
+
+
+def test_a_job_of_glue_has_the_edges_of_its_dynamic_frames(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(GLUE, "utf-8")
+    every = found("job.py", GLUE, ScriptSettings(arguments=("--target", "s3://b/out")))
+    assert edges(every) == {
+        "shop.orders.id -> out.key",
+        "shop.orders.amount -> out.a",
+        "shop.orders.id -> out.other",
+        "shop.orders.day -> days.day",
+    }
+    assert problems(every) == []
+
+
+DECISIONS = """\
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+o = spark.table("shop.orders")
+if o.count() > 1000:
+    o.select("id").write.parquet("s3://b/many")
+    if o.isEmpty():
+        o.select("id").write.parquet("s3://b/inner")
+else:
+    o.select("id").write.parquet("s3://b/few")
+if spark.catalog.tableExists("shop.orders"):
+    o.select("day").write.parquet("s3://b/always")
+"""
+
+
+def test_the_other_sides_of_decisions_are_united_and_marked(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(DECISIONS, "utf-8")
+    first = {"shop.orders.id -> few.id", "shop.orders.day -> always.day"}
+    assert edges(found("job.py", DECISIONS)) == first
+    every = found("job.py", DECISIONS, ScriptSettings(branches=True))
+    assert edges(every) == {*first, "shop.orders.id -> many.id", "shop.orders.id -> inner.id"}
+    marks = {
+        each.problem.line: each.problem.message for each in every if each.problem and each.problem.code == "BRANCH"
+    }
+    assert marks == {
+        5: "it is written if what is decided at job.py:4 is decided otherwise",
+        7: "it is written if what is decided at job.py:4 and at job.py:6 is decided otherwise",
+    }

@@ -1,0 +1,88 @@
+"""The other sides of decisions on data: a script runs again for each, and its edges are united."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
+from openlineage_pyspark.workbench.dryrun.stage import decision_of
+from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
+from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+    from openlineage_pyspark.workbench.dryrun.run import ScriptRunner, Told
+    from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+
+MOST_BRANCHES = 16
+"""How many further runs of a script there are at most."""
+
+
+def other_sides(
+    runner: ScriptRunner, request: ScriptRequest, first: Told, tables: Sequence[DeclaredTable]
+) -> tuple[tuple[StatementLineage, ...], Told]:
+    """
+    Return what a script writes on the other sides of its decisions and not on the first one, and what it tells there.
+
+    Args:
+        runner: runs scripts.
+        request: the script.
+        first: what it has told on the first sides.
+        tables: the tables that were known before.
+    """
+    known = {_key(each) for each in lineage_of_script(first, tables)}
+    found: list[StatementLineage] = []
+    every: list[dict[str, object]] = []
+    waiting: deque[tuple[str, ...]] = deque((each,) for each in _decisions(first))
+    seen = {frozenset(each) for each in waiting}
+    runs = 0
+    while waiting and runs < MOST_BRANCHES:
+        flipped = waiting.popleft()
+        runs += 1
+        told = runner.run(attrs.evolve(request, flipped=flipped))
+        every += told
+        for each in lineage_of_script(told, tables):
+            if each.lineage is not None and _key(each) not in known:
+                known.add(_key(each))
+                found += _marked(each, flipped)
+        further = ((*flipped, each) for each in _decisions(told) if each not in flipped)
+        for path in further:
+            # In which order two decisions are taken otherwise makes no difference.
+            if frozenset(path) not in seen:
+                seen.add(frozenset(path))
+                waiting.append(path)
+    if waiting:
+        found.append(_unfinished(request, len(waiting)))
+    return tuple(found), tuple(every)
+
+
+def _decisions(told: Told) -> Iterator[str]:
+    """Yield the decisions on data, each once."""
+    yield from dict.fromkeys(
+        decision_of(str(line["spot"]["file"]), int(line["spot"]["line"]))
+        for line in told
+        if line["k"] == "problem" and line["code"] == "DECISION"
+    )
+
+
+def _key(found: StatementLineage) -> tuple[object, ...]:
+    return found.statement.file, found.statement.line, str(found.lineage)
+
+
+def _marked(found: StatementLineage, flipped: Sequence[str]) -> Iterator[StatementLineage]:
+    """Yield a statement after a note that says which decision leads to it."""
+    at = found.statement
+    said = f"it is written if what is decided at {' and at '.join(flipped)} is decided otherwise"
+    yield StatementLineage(at, problem=Problem(at.file, at.line, at.column, "BRANCH", said))
+    yield found
+
+
+def _unfinished(request: ScriptRequest, left: int) -> StatementLineage:
+    said = f"{left} more sides of decisions are not run: a script runs {MOST_BRANCHES} times more at most"
+    return StatementLineage(
+        ScriptStatement("", request.name, 1, 1), problem=Problem(request.name, 1, 1, "DECISION", said)
+    )
