@@ -92,7 +92,7 @@ def test_the_specification_of_a_pipeline_has_the_flows_of_its_files(tmp_path: Pa
     text = "name: x\nstorage: y\ndatabase: default\nlibraries:\n  - glob:\n      include: flows/**\n"
     (tmp_path / "spark-pipeline.yml").write_text(text, "utf-8")
     every = found("spark-pipeline.yml", text)
-    written = [each.lineage.outputs[0][0].identifier.name for each in every if each.lineage]  # type: ignore[union-attr]
+    written = [each.lineage.outputs[0][0].identifier.name for each in every if each.lineage]
     assert sorted(written) == ["default.big", "default.every", "default.every", "default.last", "default.totals"]
     assert written.index("default.big") < written.index("default.last")
     assert "default.big.day -> default.last.day" in edges(every)

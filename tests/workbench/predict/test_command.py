@@ -113,7 +113,7 @@ SIXTH = """\
 
 # COMMAND ----------
 
-spark.sql("SELECT 1")
+# MAGIC %md a text
 
 # COMMAND ----------
 
