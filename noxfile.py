@@ -76,7 +76,7 @@ class Part(NamedTuple):
     python: str = ""
 
 
-KILLS = "The check kills one ingest, and asks each fortieth question."
+KILLS = "The check kills one ingest, and asks each hundredth question."
 STORE = "tests/workbench/store"
 PREDICTED = "tests/workbench/predict"
 LAKES = f"{STORE}/test_live_recovery.py"

@@ -185,8 +185,12 @@ def markdown_of_change(change: JudgedChange, after: FileState) -> str:
 
 def text_of_change(change: JudgedChange) -> str:
     """Return a change as lines for people: what is no longer masked first."""
-    plan = "" if change.plan is None else f"\n{text_of_plan(change.plan)}"
-    return f"{text_of_diff(change.diff)}{plan}"
+    if change.plan is None:
+        return text_of_diff(change.diff)
+    # Rows may be others without another edge: by a literal, a setting, a function's code.
+    is_in_rows_alone = bool(change.plan.made) and not change.diff.changes
+    lineage = "no column and no edge is different\n" if is_in_rows_alone else text_of_diff(change.diff)
+    return f"{lineage}\n{text_of_plan(change.plan)}"
 
 
 def comment_of_change(change: JudgedChange, after: FileState, picture: Callable[[], str]) -> str:

@@ -28,6 +28,7 @@ TREE = {
 PRIVATE = {
     "facets/datasets/foreign_sql.py": {"TooLargeError", "UnreadableError"},
     "facets/sql_parser.py": {"UnparsableError"},
+    "listener/probe/client.py": {"RefusedError"},
     "listener/probe/records.py": {"InvalidRecordError"},
     "listener/start/prepare.py": {"StillPreparingError"},
     "transport/attempt.py": {"ForeignError"},
@@ -35,6 +36,7 @@ PRIVATE = {
     # A script that is refused something sees what the system would say.
     "workbench/dryrun/guard.py": {"RefusedError"},
     "workbench/predict/variables.py": {"UnknownVariableError"},
+    "workbench/rebuild/shape.py": {"IncomparableError"},
 }
 EXAMPLES = [
     errors.TextError("a.sql can't be read: Permission denied", path="a.sql"),

@@ -87,6 +87,7 @@ def test_a_job_on_paths_alone_opens_no_metastore_for_its_lineage(hive: Any) -> N
 
 
 @pytest.mark.any_spark
+@pytest.mark.long
 def test_a_table_has_the_same_metastore_in_its_event_as_without_being_run(hive: Any) -> None:
     (written,) = [event["outputs"][0] for event in hive.queries("table.ndjson") if event["eventType"] == "COMPLETE"]
     (link,) = written["facets"]["symlinks"]["identifiers"]
@@ -96,6 +97,7 @@ def test_a_table_has_the_same_metastore_in_its_event_as_without_being_run(hive: 
 
 
 @pytest.mark.any_spark
+@pytest.mark.long
 def test_a_table_of_hives_own_is_what_lies_at_its_location(hive: Any) -> None:
     done = [event for event in hive.queries("serde.ndjson") if event["eventType"] == "COMPLETE"]
     one = ("file", str(hive.folder / "warehouse" / "serde"))

@@ -38,7 +38,7 @@ WAYS = {
     "executed by nbconvert": ["-m", "nbconvert", "--execute", "--to", "notebook", "--output=done", "notebook.ipynb"],
 }
 
-SHORT = ("restarted", "executed by nbconvert")
+SHORT = ("executed by nbconvert",)
 
 
 @attrs.frozen

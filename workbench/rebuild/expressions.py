@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.workbench.rebuild.shape import Node, UnreadableError, text_of
+from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node, text_of
 from openlineage_pyspark.workbench.rebuild.terms import Term
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Expressions:
             scope: what the names in it mean.
 
         Raises:
-            UnreadableError: a part of it can't be compared.
+            IncomparableError: a part of it can't be compared.
         """
         return self._terms.of("value", self._part(value, scope))
 
@@ -114,7 +114,7 @@ class Expressions:
             scope: what the names in them mean.
 
         Raises:
-            UnreadableError: a part of one can't be compared.
+            IncomparableError: a part of one can't be compared.
         """
         return [self.of(each, scope) for each in values]
 
@@ -127,13 +127,13 @@ class Expressions:
             scope: what the names in it mean.
 
         Raises:
-            UnreadableError: it has no name, or a part of it can't be compared.
+            IncomparableError: it has no name, or a part of it can't be compared.
         """
         if isinstance(value, list) and value[0] == "a":
             return int(value[1]), self._column(int(value[1]), scope)
         node = self._nodes[value[1]] if isinstance(value, list) and value[0] == "r" else None
         if node is None or node.id < 0:
-            raise UnreadableError("an expression without a name")
+            raise IncomparableError("an expression without a name")
         found = self._part(value, scope)
         return node.id, found if not isinstance(found, str) else self._terms.of("value", found)
 
@@ -148,7 +148,7 @@ class Expressions:
         if kind == "e":
             return ""
         if kind == "?":
-            raise UnreadableError(f"{rest[0]} can't be compared")
+            raise IncomparableError(f"{rest[0]} can't be compared")
         if kind in ("l", "o", "set"):
             return self._terms.of(kind, *(self._part(each, scope) for each in rest))
         if kind == "p":
@@ -158,7 +158,7 @@ class Expressions:
     def _column(self, id_: int, scope: Scope) -> Term:
         found = scope.columns.get(id_)
         if found is None:
-            raise UnreadableError(f"the column {id_} comes from nowhere")
+            raise IncomparableError(f"the column {id_} comes from nowhere")
         return found
 
     def _node(self, at: int, scope: Scope) -> Term:
@@ -212,7 +212,7 @@ class Expressions:
     def _refuse_other_code(self, node: Node) -> None:
         function = node.arguments.get("func", node.arguments.get("function"))
         if function is not None:
-            raise UnreadableError(f"{node.name} is code that can't be compared")
+            raise IncomparableError(f"{node.name} is code that can't be compared")
 
     def _depends_on_order(self, node: Node) -> bool:
         """Return whether what an expression gives depends on the order in which the rows arrive."""
@@ -278,7 +278,7 @@ class Expressions:
         for at, value in enumerate(node.items("arguments")):
             variable = self._nodes[value[1]] if value[0] == "r" else None
             if variable is None or variable.name != "NamedLambdaVariable":
-                raise UnreadableError("a lambda function with other arguments")
+                raise IncomparableError("a lambda function with other arguments")
             variables[variable.id] = self._terms.of("lambda", depth, str(at), variable.type)
         body = self._part(node.arguments["function"], scope.with_columns(variables))
         return self._terms.of("function", str(len(variables)), body)

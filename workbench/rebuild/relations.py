@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 from openlineage_pyspark.workbench.rebuild.expressions import Expressions, Scope
-from openlineage_pyspark.workbench.rebuild.shape import Node, UnreadableError, text_of
+from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -119,18 +119,18 @@ class Relations:
             scope: what is known around it.
 
         Raises:
-            UnreadableError: a part of it can't be compared.
+            IncomparableError: a part of it can't be compared.
         """
         node = self._nodes[at]
         if node.output is None:
-            raise UnreadableError(f"{node.name} has no output that is known")
+            raise IncomparableError(f"{node.name} has no output that is known")
         around = scope or Scope({}, self._terms.of("nothing"))
         rule = self._rules.get(node.name, self._other)
         rows, columns = rule(node, around)
         ids = [each.id for each in node.output]
         missing = [each for each in ids if each not in columns]
         if missing:
-            raise UnreadableError(f"{node.name} has columns that come from nowhere")
+            raise IncomparableError(f"{node.name} has columns that come from nowhere")
         return Relation(rows, {each: columns[each] for each in ids}, node.output)
 
     def _of_subquery(self, at: int, scope: Scope) -> tuple[Term, dict[int, Term], tuple[Term, ...]]:
@@ -164,7 +164,7 @@ class Relations:
     def _by_place(self, node: Node, child: Relation) -> Mapping[int, Term]:
         output = node.output or ()
         if len(output) != len(child.output):
-            raise UnreadableError(f"{node.name} has other columns than what is below it")
+            raise IncomparableError(f"{node.name} has other columns than what is below it")
         return {own.id: child.columns[below.id] for own, below in zip(output, child.output, strict=True)}
 
     def _project(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
@@ -211,7 +211,7 @@ class Relations:
         others = self._others(node, scope, "children")
         output = node.output or ()
         if any(len(each.output) != len(output) for each in children):
-            raise UnreadableError("a UNION of other columns")
+            raise IncomparableError("a UNION of other columns")
         rows = self._terms.of("Union", *(each.rows for each in children), *others)
         values = zip(*(each.values for each in children), strict=True)
         return rows, {own.id: self._terms.of("Union", *each) for own, each in zip(output, values, strict=True)}
@@ -243,7 +243,7 @@ class Relations:
         rows = self._terms.of("Expand", child.rows, str(len(lists)))
         output = node.output or ()
         if any(len(each) != len(output) for each in lists):
-            raise UnreadableError("an Expand of other columns")
+            raise IncomparableError("an Expand of other columns")
         values = zip(*lists, strict=True)
         return rows, {own.id: self._terms.of("Expand", *each) for own, each in zip(output, values, strict=True)}
 
@@ -266,7 +266,7 @@ class Relations:
     def _cte(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
         id_ = node.text("cteId")
         if id_ not in self._ctes or node.arguments.get("recursive") is True:
-            raise UnreadableError("a recursive CTE")
+            raise IncomparableError("a recursive CTE")
         found = self.of(self._ctes[id_], scope)
         return found.rows, self._by_place(node, found)
 
@@ -276,7 +276,7 @@ class Relations:
         options = node.arguments.get("options")
         travel = node.arguments.get("timeTravelSpec", ["o"])
         if options not in (None, ["m", "{}"]) or travel != ["o"]:
-            raise UnreadableError("a table that is read with options")
+            raise IncomparableError("a table that is read with options")
         return rows, {own.id: term for own, term in zip(output, columns, strict=True)}
 
     def _given(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
@@ -311,7 +311,7 @@ def table_key(node: Node) -> str:
         node: the operator that reads it.
 
     Raises:
-        UnreadableError: it has no name.
+        IncomparableError: it has no name.
     """
     return key_of_name(text_of(node.arguments.get("table")))
 

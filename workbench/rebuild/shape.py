@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _COLLATION = "__COLLATIONS"
 
 
-class UnreadableError(Exception):
+class IncomparableError(Exception):
     """A part of a plan that can't be compared: all that it is a part of has to be compared by its text."""
 
 
@@ -60,31 +60,31 @@ class Node:
         Return the place of the node in an argument.
 
         Raises:
-            UnreadableError: there is none.
+            IncomparableError: there is none.
         """
         value = self.arguments.get(argument)
         if isinstance(value, list) and value[0] == "r":
             return int(value[1])
-        raise UnreadableError(f"{self.name} has no {argument}")
+        raise IncomparableError(f"{self.name} has no {argument}")
 
     def items(self, argument: str) -> list[Any]:
         """
         Return the values of a list in an argument.
 
         Raises:
-            UnreadableError: there is no list.
+            IncomparableError: there is no list.
         """
         value = self.arguments.get(argument)
         if isinstance(value, list) and value[0] in ("l", "o"):
             return value[1:]
-        raise UnreadableError(f"{self.name} has no list {argument}")
+        raise IncomparableError(f"{self.name} has no list {argument}")
 
     def text(self, argument: str) -> str:
         """
         Return the text of a plain value in an argument.
 
         Raises:
-            UnreadableError: it is no plain value.
+            IncomparableError: it is no plain value.
         """
         return text_of(self.arguments.get(argument))
 
@@ -94,11 +94,11 @@ def text_of(value: Any) -> str:
     Return the text of a plain value.
 
     Raises:
-        UnreadableError: it is none.
+        IncomparableError: it is none.
     """
     if isinstance(value, list) and value[0] in ("v", "table", "catalog", "v1"):
         return str(value[-1])
-    raise UnreadableError(f"{value} is no plain value")
+    raise IncomparableError(f"{value} is no plain value")
 
 
 def nodes_of(shape: str) -> tuple[Node, ...]:
@@ -109,10 +109,10 @@ def nodes_of(shape: str) -> tuple[Node, ...]:
         shape: the plan, as `PlanShape.java` writes it.
 
     Raises:
-        UnreadableError: texts that differ may be equal in it.
+        IncomparableError: texts that differ may be equal in it.
     """
     if _COLLATION in shape:
-        raise UnreadableError("a collation decides which texts are equal")
+        raise IncomparableError("a collation decides which texts are equal")
     return tuple(_node(each) for each in json.loads(shape))
 
 

@@ -8,7 +8,7 @@ import attrs
 from openlineage_pyspark.workbench.rebuild.expressions import Scope
 from openlineage_pyspark.workbench.rebuild.places import Definition, may_share, shared_path_of
 from openlineage_pyspark.workbench.rebuild.relations import Relation, Relations, key_of_name, table_key
-from openlineage_pyspark.workbench.rebuild.shape import Node, UnreadableError, nodes_of, text_of
+from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node, nodes_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -121,7 +121,7 @@ class Replay:
         elif step.shape and step.is_known and not step.travels:
             try:
                 self._of_plan(step)
-            except UnreadableError as problem:
+            except IncomparableError as problem:
                 self._by_text(step, str(problem))
             except RecursionError:
                 self._by_text(step, "its plan is too deep")
@@ -220,21 +220,21 @@ class Replay:
         elif root.name == "MergeIntoTable":
             self._merged(plan)
         elif root.output is None or root.output == () or root.name.endswith("Command"):
-            raise UnreadableError(f"{root.name} is not known here")
+            raise IncomparableError(f"{root.name} is not known here")
 
     def _made_of_query(self, step: FileStep, plan: _Plan, kind: Kind) -> None:
         found = plan.relations.of(plan.root.node("plan" if kind == "view" else "query"))
         names = _names(plan.root, found)
         if not step.targets:
-            raise UnreadableError("what it makes has no name")
+            raise IncomparableError("what it makes has no name")
         for key in map(key_of_name, step.targets):
             existing = self._tables.get(key)
             if existing is not None and existing.kind == "table" and " IF NOT EXISTS " in f" {step.header} ":
-                raise UnreadableError("it does nothing if the table is there")
+                raise IncomparableError("it does nothing if the table is there")
             values = zip(names, found.values, found.output, strict=True)
             columns = {name.lower(): (term, each.type) for name, term, each in values}
             if len(columns) != len(names):
-                raise UnreadableError("its columns differ in case alone")
+                raise IncomparableError("its columns differ in case alone")
             if kind == "table":
                 self._definitions[key] = Definition(tuple(step.header.split(" ")))
             self._put(key, found.rows, columns, self._terms.of("definition", step.header), kind=kind)
@@ -254,7 +254,7 @@ class Replay:
         else:
             values = list(query.values)
         if len(values) != len(output) or None in values or len({each.name.lower() for each in output}) != len(output):
-            raise UnreadableError("it writes other columns than the table has")
+            raise IncomparableError("it writes other columns than the table has")
         columns = {own.name.lower(): (term, own.type) for own, term in zip(output, values, strict=True) if term}
         if plan.root.name == "OverwriteByExpression" and _is_true(plan, plan.root.arguments.get("deleteExpr")):
             self._put(target, query.rows, columns, self._definition(target))
@@ -306,7 +306,7 @@ class Replay:
         source = plan.relations.of(root.node("sourceTable"))
         target = plan.table_below(root.node("targetTable"))
         if set(own.columns) & set(source.columns) or root.arguments.get("withSchemaEvolution") not in (False, None):
-            raise UnreadableError("a MERGE that can't be compared")
+            raise IncomparableError("a MERGE that can't be compared")
         before = self._before(target, own.output)
         of_source = {id_: self._terms.of("merged", term) for id_, term in source.columns.items()}
         scope = Scope({**own.columns, **of_source}, self._terms.of("pairs", own.rows, source.rows))
@@ -319,7 +319,7 @@ class Replay:
                 parts += [self._terms.of(f"{list_} {at} {action.name}", condition)]
                 given = plan.assignments(action.items("assignments"), own) if "assignments" in action.arguments else ()
                 if action.name not in ("UpdateAction", "InsertAction", "DeleteAction"):
-                    raise UnreadableError(f"{action.name} is not known here")
+                    raise IncomparableError(f"{action.name} is not known here")
                 for name, expression in given:
                     changed[name] += [self._terms.of(f"{list_} {at}", expressions.of(expression, scope))]
         rows = self._terms.of("merge", *parts)
@@ -345,7 +345,7 @@ class Replay:
         if version is None:
             return Version(rows, columns, self._definition(key), self._source(key))
         if version.kind == "view":
-            raise UnreadableError("a view that is written to")
+            raise IncomparableError("a view that is written to")
         return attrs.evolve(version, columns=columns)
 
     def _stable(
@@ -512,7 +512,7 @@ class _Plan:
     def table_of(self, node: Node) -> str:
         """Return the key of the table that an operator is."""
         if "table" not in node.arguments:
-            raise UnreadableError(f"{node.name} is no table")
+            raise IncomparableError(f"{node.name} is no table")
         return table_key(node)
 
     def table_below(self, at: int) -> str:
@@ -529,7 +529,7 @@ class _Plan:
             assignment = self.nodes[value[1]]
             key = assignment.arguments.get("key")
             if not isinstance(key, list) or key[0] != "a" or key[1] not in names:
-                raise UnreadableError("an assignment to a part of a column")
+                raise IncomparableError("an assignment to a part of a column")
             yield names[key[1]], assignment.arguments.get("value")
 
 
@@ -544,5 +544,5 @@ def _names(root: Node, found: Relation) -> list[str]:
     if "userSpecifiedColumns" in root.arguments:
         given = [text_of(each[2]) for each in root.items("userSpecifiedColumns")]
     if given and len(given) != len(found.output):
-        raise UnreadableError("it names other columns than its query has")
+        raise IncomparableError("it names other columns than its query has")
     return given or [each.name for each in found.output]

@@ -367,6 +367,7 @@ CREATE TABLE after AS SELECT id FROM orders;
 """
 
 
+@pytest.mark.long
 def test_a_script_of_anybody_computes_nothing_and_opens_nothing(tmp_path: Path) -> None:
     evil = "open('imported', 'w').close()\nclass DefaultSource: pass\n"
     given = {"hostile.sql": HOSTILE, "ddl.sql": DDL, "data.csv": "a,b\n1,2\n", "pyspark_evil.py": evil}

@@ -233,7 +233,7 @@ def test_kept_answers_are_those_that_spark_gives_anew(tmp_path: Path, sessions: 
     chance = random.Random(7)  # noqa: S311 (no secret)
     files = folder(chance)
     reused = 0
-    for _ in range(12):
+    for _ in range(8):
         made = [Script(name, text_of(each, chance)) for name, each in sorted(files.items())]
         asked = Asked()
         kept = answers_of(made, Given(), asked, tmp_path, sessions)

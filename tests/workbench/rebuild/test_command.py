@@ -277,7 +277,7 @@ def test_the_action_judges_and_writes_one_comment_that_it_writes_anew(
     assert [shell(repository, step("result"), STATUS=each).returncode for each in "0312"] == [0, 0, 1, 1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_component_of_gitlab_judges_too(judged: Callable[..., tuple[int, str, str]], repository: Path) -> None:
     head, body = yaml.safe_load_all((ROOT / "templates" / "lineage.yml").read_text("utf-8"))
     inputs = {name: each["default"] for name, each in head["spec"]["inputs"].items()}
@@ -293,7 +293,7 @@ def test_the_component_of_gitlab_judges_too(judged: Callable[..., tuple[int, str
     assert done.stdout == (repository / "lineage.md").read_text("utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_hook_for_a_commit_fails_if_a_value_is_no_longer_masked(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
