@@ -115,6 +115,7 @@ def test_the_listener_needs_no_package_of_the_workbenchs_extra() -> None:
     assert importing == READ_SQL
 
 
+@pytest.mark.slow
 def test_packages_import_what_the_architecture_page_allows_and_nothing_else() -> None:
     """All imports count: those of functions and those for types alone too."""
     allowed = table()

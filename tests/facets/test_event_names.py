@@ -40,6 +40,7 @@ def test_a_namespace_keeps_the_characters_that_marquez_takes(namespace, accepted
     assert accepted_namespace(namespace) == accepted
 
 
+@pytest.mark.slow
 @given(st.text(max_size=2000))
 def test_every_accepted_namespace_is_one_that_marquez_takes_and_stays_as_it_is(namespace):
     accepted = accepted_namespace(namespace)

@@ -25,6 +25,7 @@ def test_an_interrupt_that_the_job_catches_does_not_concern_the_listener(faults:
     assert [event["eventType"] for event in heard.events()] == ["START", *["START", "COMPLETE"] * 2, "COMPLETE"]
 
 
+@pytest.mark.long
 def test_an_interrupt_in_the_middle_of_a_query_ends_the_job_as_it_does_without_the_listener(faults: Any) -> None:
     pair = faults.pair("interrupts.py", "query", stop_by=signal.SIGINT)
     heard, alone = pair.heard, pair.alone

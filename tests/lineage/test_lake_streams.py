@@ -8,6 +8,8 @@ import pytest
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.spark_jobs import Jobs, short_name
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def job(packaged, tmp_path_factory):

@@ -213,6 +213,7 @@ def test_the_versions_cost_no_request_to_the_file_system(packaged, tmp_path_fact
     assert {name.partition(" ")[0] for name in asked[True]} == {"job"}
 
 
+@pytest.mark.long
 def test_a_delta_table_that_is_dropped_and_made_again_has_the_versions_of_both_lives(packaged, tmp_path_factory):
     """A number that comes again is another commit; a statement that changes no row has made none."""
     jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.any_spark
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 FILES = {"in/a.txt": "b\na\n", "in/b.txt": "c\n", "more/d.txt": "d\n"}
 

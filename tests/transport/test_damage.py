@@ -82,6 +82,7 @@ def outcome(directory: Path, scope: RecoveryScope) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_no_flipped_byte_raises_loses_an_event_unsaid_or_changes_one(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -356,6 +356,7 @@ def test_while_the_database_is_locked_memory_holds_the_events(tmp_path: Path, ca
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_what_memory_held_while_the_disk_failed_is_written_though_nothing_comes_then(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, HERE)
     blocker = sqlite3.connect(spool.directory / DATABASE, isolation_level=None)
@@ -403,6 +404,7 @@ with open({str(tmp_path / LOCK)!r}, "w") as lock:
     release(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_what_memory_held_while_the_disk_failed_is_written_before_what_comes_then(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, HERE)

@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
-import org.apache.spark.sql.catalyst.expressions.VariableReference;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -210,16 +209,26 @@ public final class DeclaredTables {
         }
 
         private Object find(Object expression) {
-            if (!(expression instanceof VariableReference)) {
-                return null;
-            }
-            String name = ((VariableReference) expression).identifier().name();
+            String name = variable(expression);
             for (int at = 0; at < names.length; at++) {
                 if (names[at].equalsIgnoreCase(name)) {
                     return values[at];
                 }
             }
             return null;
+        }
+
+        /** Returns the name of a variable; null for any other expression. Spark 3.5 has no class of variables. */
+        private static String variable(Object expression) {
+            if (!expression.getClass().getSimpleName().equals("VariableReference")) {
+                return null;
+            }
+            try {
+                Object identifier = expression.getClass().getMethod("identifier", new Class[0]).invoke(expression, new Object[0]);
+                return ((Identifier) identifier).name();
+            } catch (Exception unreadable) {
+                return null;
+            }
         }
     }
 

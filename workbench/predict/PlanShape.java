@@ -218,9 +218,14 @@ public final class PlanShape {
             text.append("[\"p\",");
             quote(text, simpleName(value.getClass()));
             scala.collection.Iterator parts = ((scala.Product) value).productIterator();
+            boolean function = value.getClass().getSimpleName().equals("SQLFunction");
             while (parts.hasNext()) {
-                text.append(",");
-                value(text, parts.next(), depth + 1);
+                Object part = parts.next();
+                // When a function was created decides about nothing.
+                if (!function || !(part instanceof Long)) {
+                    text.append(",");
+                    value(text, part, depth + 1);
+                }
             }
             text.append("]");
         } else {

@@ -65,6 +65,7 @@ LAYERS = tables(
 )
 
 
+@pytest.mark.slow
 def test_the_first_picture_is_whole_and_can_be_read(seen) -> None:
     for graph in (LAYERS, large_graph(300), large_graph(2000)):
         seen.open(graph)

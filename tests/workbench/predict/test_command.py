@@ -510,6 +510,7 @@ CREATE TABLE target (id BIGINT, net DOUBLE, country STRING) USING parquet;
 """
 
 
+@pytest.mark.long
 def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_false_error(
     tmp_path: Path, shared: Callable[..., Answer]
 ) -> None:

@@ -55,6 +55,7 @@ def test_a_cycle_ends_where_it_begins(filled: Fill) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_thousand_tables_has_a_number_in_place_of_its_guides(filled: Fill) -> None:
     store = filled(*(made(f"t{place}", f"t{place - 1}") for place in range(1, 1000)))
 

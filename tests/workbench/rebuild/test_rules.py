@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import functools
+import gzip
+import importlib.util
+import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, guarded_analysis, lineage_of_answers
@@ -12,19 +17,19 @@ from openlineage_pyspark.workbench.predict.session import ScriptSession, throw_a
 from openlineage_pyspark.workbench.predict.statements import statements_of
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
+from openlineage_pyspark.workbench.rebuild.statements import FileStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openlineage_pyspark.workbench.rebuild.statements import FileStep
-
-pytestmark = [pytest.mark.usefixtures("real_spark"), pytest.mark.any_spark]
+RECORDED, RECORDED_ON = Path(__file__).parents[2] / "golden" / "rebuild" / "steps.ndjson.gz", "4.3."
 
 DDL = """\
 CREATE TABLE orders (id INT, cust INT, amount DECIMAL(10,2), tax DOUBLE, state STRING, lines ARRAY<INT>) USING parquet;
 CREATE TABLE people (id INT, name STRING, country STRING) USING parquet;
 CREATE TABLE target (id INT, amount DECIMAL(10,2), name STRING) USING iceberg;
 """
+_SEED = re.compile(r'(?<="java.lang.Long",)"-?\d{12,}"')
 READERS = """;
 CREATE TABLE of_id AS SELECT id FROM t;
 CREATE TABLE of_net AS SELECT net FROM t;
@@ -46,23 +51,76 @@ MERGED = f"{OF_ORDERS}; MERGE INTO t USING people p ON t.id = p.id WHEN "
 KEYED = "CREATE TABLE t AS SELECT id, sum(amount) AS net FROM orders {} GROUP BY id"
 
 
+class Analyzed:
+    """
+    The steps of statements, as Spark has analyzed them.
+
+    Args:
+        recorded: statements -> the steps that are recorded.
+        spark: a session that analyzes them anew; None to take what is recorded.
+    """
+
+    def __init__(self, recorded: dict[str, tuple[FileStep, ...]], spark: Any = None) -> None:
+        self.recorded = recorded
+        self.anew: dict[str, tuple[FileStep, ...]] = {}
+        self._spark = spark
+
+    def __call__(self, text: str, ddl: str = DDL) -> tuple[FileStep, ...]:
+        key = text if ddl == DDL else f"{ddl}-- then\n{text}"
+        if self._spark is None:
+            if key not in self.recorded:
+                pytest.fail(
+                    f"no plan is recorded of these statements: `./run test --regold tests/workbench/rebuild`: {key}"
+                )
+            return self.recorded[key]
+        if key not in self.anew:
+            self.anew[key] = self._analyze(text, ddl)
+        return self.anew[key]
+
+    def _analyze(self, text: str, ddl: str) -> tuple[FileStep, ...]:
+        session = ScriptSession(self._spark.newSession(), DeclaredTables(), shapes=True)
+        scripts = [Script("ddl.sql", ddl, is_ddl=True), Script("a.sql", text)]
+        answers = [
+            StatementAnswer(each, guarded_analysis(session, each), script.is_ddl)
+            for script in scripts
+            for each in statements_of(script.text, script.name)
+        ]
+        return steps_of_answers(answers, lineage_of_answers(answers, ()), scripts)
+
+
 @pytest.fixture(scope="module")
-def steps(process_jvm: Any) -> Iterator[Callable[..., tuple[FileStep, ...]]]:
-    """Give what makes the steps of statements, all in one Spark."""
+def steps(request: pytest.FixtureRequest) -> Iterator[Callable[..., tuple[FileStep, ...]]]:
+    """Give the steps of statements from recorded plans; with --all and --regold those that a Spark gives now."""
+    regold = request.config.getoption("--regold")
+    lines = [] if regold else gzip.decompress(RECORDED.read_bytes()).decode().splitlines()
+    recorded = {key: tuple(map(step_of, found)) for key, found in map(json.loads, lines)}
+    if not (regold or request.config.getoption("--all")) or importlib.util.find_spec("pyspark") is None:
+        yield Analyzed(recorded)
+        return
+    request.getfixturevalue("process_jvm")
     with throw_away_session({}) as spark:
+        analyzed = Analyzed(recorded, spark)
+        yield analyzed
+        if regold:
+            kept = [json.dumps([key, list(map(attrs.asdict, found))]) for key, found in sorted(analyzed.anew.items())]
+            RECORDED.parent.mkdir(exist_ok=True)
+            RECORDED.write_bytes(gzip.compress("\n".join(kept).encode(), mtime=0))
+        elif spark.version.startswith(RECORDED_ON):
+            assert without_seeds(analyzed.anew) == without_seeds({key: recorded[key] for key in analyzed.anew})
 
-        @functools.cache
-        def of(text: str, ddl: str = DDL) -> tuple[FileStep, ...]:
-            session = ScriptSession(spark.newSession(), DeclaredTables(), shapes=True)
-            scripts = [Script("ddl.sql", ddl, is_ddl=True), Script("a.sql", text)]
-            answers = [
-                StatementAnswer(each, guarded_analysis(session, each), script.is_ddl)
-                for script in scripts
-                for each in statements_of(script.text, script.name)
-            ]
-            return steps_of_answers(answers, lineage_of_answers(answers, ()), scripts)
 
-        yield of
+def step_of(recorded: dict[str, Any]) -> FileStep:
+    """Return a step as it was recorded."""
+    reads = recorded["reads"]
+    lists = {"targets": tuple(recorded["targets"]), "reads": None if reads is None else tuple(reads)}
+    return FileStep(**{**recorded, **lists})
+
+
+def without_seeds(found: dict[str, tuple[FileStep, ...]]) -> dict[str, list[FileStep]]:
+    """Return steps without the seeds of random functions, which Spark takes anew each time."""
+    return {
+        key: [attrs.evolve(each, shape=_SEED.sub("", each.shape)) for each in steps] for key, steps in found.items()
+    }
 
 
 def needs(plan: RebuildPlan) -> dict[str, str]:
