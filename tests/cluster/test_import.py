@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.any_spark
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
 DISTRIBUTION = "openlineage-pyspark"
@@ -74,7 +74,6 @@ def job(archive: Path, bare: Path, jobs_in: Callable[[Path], Any], tmp_path_fact
     )
 
 
-@pytest.mark.long
 def test_a_job_whose_first_line_imports_the_package_from_the_zip_is_listened_to(job: Any) -> None:
     assert (job.code, job.stdout) == (0, "")
     assert [event["eventType"] for event in job.events()] == ["START", "START", "COMPLETE", "COMPLETE"]
@@ -105,7 +104,6 @@ def test_what_is_imported_after_the_context_has_stopped_still_comes_out_of_the_z
     assert seen["late"] == str(archive / "requests" / "help.py")
 
 
-@pytest.mark.long
 def test_an_import_after_the_session_takes_up_the_one_that_runs_and_those_to_come(
     bare: Path, package: Path, jobs_in: Callable[[Path], Any], tmp_path: Path
 ) -> None:

@@ -187,9 +187,9 @@ def test_the_events_of_statements_keep_the_specification(
         assert specification.violations(events) == violations(events) == []
 
 
+@pytest.mark.long
 @pytest.mark.any_spark
-@pytest.mark.any_spark
-@pytest.mark.parametrize("writes", [4, pytest.param(25, marks=pytest.mark.long)])
+@pytest.mark.parametrize("writes", [4, 25])
 def test_threads_in_one_and_in_several_sessions_do_not_mix(
     jobs: Any, violations: Callable[[list[dict]], list[str]], writes: int
 ) -> None:

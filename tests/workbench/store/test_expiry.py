@@ -132,7 +132,7 @@ def test_events_of_jobs_and_datasets_stay_while_no_later_one_says_the_same(tmp_p
 
 @pytest.mark.parametrize(
     "seed",
-    [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)],
+    [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.long)],
 )
 def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answered_the_same(
     tmp_path: Path, seed: int

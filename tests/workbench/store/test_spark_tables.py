@@ -60,7 +60,7 @@ FORMATS = ("iceberg", "delta", "parquet") if HAS_LAKES else ("parquet",)
 LONG = FORMATS[0]
 SCHEMAS = {"iceberg": "ice.lineage", "delta": "spark_catalog.lineage_delta", "parquet": "lineage"}
 # Each of so many is asked, unless the variable says otherwise: 1 for all of them.
-EACH = int(os.environ.get("STORE_QUESTIONS_EACH", "100"))
+EACH = int(os.environ.get("STORE_QUESTIONS_EACH", "200"))
 KILLS = int(os.environ.get("STORE_KILLS", "1"))
 
 
