@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 # Which faults count, and what becomes of the status, does not depend on Spark.
-pytestmark = pytest.mark.any_spark
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 STRICT = {"spark.openlineage.strict": "true"}
 # What the interpreter does behind the functions of `atexit` is left out where strict mode ends the process.
@@ -33,7 +33,6 @@ def test_an_unknown_operator_makes_the_process_fail_behind_the_functions_of_atex
     assert [event["eventType"] for event in failed.heard.application()] == ["START", "COMPLETE"]
 
 
-@pytest.mark.long
 def test_without_strict_mode_the_interpreter_closes_what_the_job_left_open(failed: Any) -> None:
     assert (failed.alone.ran.folder / "unclosed").read_text() == "all of it"
 
@@ -45,7 +44,6 @@ def test_the_faults_are_listed(failed: Any) -> None:
     assert faults[0].startswith("foreign.Mystery: an operator without a rule")
 
 
-@pytest.mark.long
 def test_spark_submit_passes_the_status_on(faults: Any) -> None:
     job = faults.run("strict.py", "operator", "zero", conf=STRICT, submit=True)
 
@@ -53,7 +51,6 @@ def test_spark_submit_passes_the_status_on(faults: Any) -> None:
     assert listed(job)[0] == "strict: 1 lineage fault, the exit status is 70"
 
 
-@pytest.mark.long
 def test_a_job_without_a_fault_is_as_it_was(faults: Any) -> None:
     job = faults.run("strict.py", "none", "stop", conf=STRICT)
 
@@ -61,7 +58,6 @@ def test_a_job_without_a_fault_is_as_it_was(faults: Any) -> None:
     assert listed(job) == []
 
 
-@pytest.mark.long
 def test_a_job_that_fails_by_itself_keeps_its_status(faults: Any) -> None:
     job = faults.run("strict.py", "operator", "exit", conf=STRICT)
 
@@ -69,7 +65,6 @@ def test_a_job_that_fails_by_itself_keeps_its_status(faults: Any) -> None:
     assert listed(job)[0] == "strict: 1 lineage fault, the exit status stays"
 
 
-@pytest.mark.long
 def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     conf = {
         **STRICT,
@@ -86,7 +81,6 @@ def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     assert left in listed(job)
 
 
-@pytest.mark.long
 def test_a_listener_that_can_not_be_put_on_is_a_fault(faults: Any) -> None:
     conf = {**STRICT, "spark.openlineage.transport.type": "filo"}
 

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from support.spark_jobs import SPARK_VERSION, Jobs
 
+# On the oldest Spark, those of test_stream_batches.py run in the check.
+pytestmark = pytest.mark.any_spark
+
 
 @pytest.fixture(scope="module")
 def job(real_spark, tmp_path_factory):

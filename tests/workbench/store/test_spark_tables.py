@@ -231,6 +231,7 @@ def answered(store: Store, ask: Callable[[Store], Answer[Any]]) -> Answer[Any] |
     return attrs.evolve(answer, diagnostics=(*others, attrs.evolve(rejected, message="", place="")))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format_", FORMATS)
 def test_the_rows_are_those_of_sqlite_also_when_events_are_taken_again(
     filled: Callable[[str], SparkTables], lite: Database, folder: Path, format_: str
