@@ -28,7 +28,7 @@ TREE = {
 PRIVATE = {
     "facets/datasets/foreign_sql.py": {"TooLargeError", "UnreadableError"},
     "facets/sql_parser.py": {"UnparsableError"},
-    "listener/probe/client.py": {"RefusedError"},
+    "listener/probe/client.py": {"StatementRefusedError"},
     "listener/probe/records.py": {"InvalidRecordError"},
     "listener/start/prepare.py": {"StillPreparingError"},
     "transport/attempt.py": {"ForeignError"},

@@ -463,17 +463,17 @@ def analysis_errors() -> tuple[type[Exception], ...]:
     from pyspark.errors import AnalysisException
 
     # The parser's is a kind of it.
-    return (AnalysisException, RefusedError)
+    return (AnalysisException, StatementRefusedError)
 
 
 def spark_errors() -> tuple[type[Exception], ...]:
     """Return all exceptions of Spark's own, such as that of a setting with a value of the wrong type."""
     from pyspark.errors import PySparkException
 
-    return (PySparkException, RefusedError)
+    return (PySparkException, StatementRefusedError)
 
 
-class RefusedError(Exception):
+class StatementRefusedError(Exception):
     """
     Spark refuses a statement, as the JVM has said in a text: an exception in Java costs many calls.
 
@@ -502,7 +502,7 @@ def refusal_in(parts: Sequence[str]) -> Refusal:
 
 def refusal_of(problem: Exception) -> Refusal:
     """Return what an exception of Spark says, with its place if it is the parser's or the analyzer's."""
-    if isinstance(problem, RefusedError):
+    if isinstance(problem, StatementRefusedError):
         return problem.refusal
     from pyspark.errors import AnalysisException, ParseException
 

@@ -53,11 +53,7 @@ class LoadedModels:
         Returns:
             The lineage of the read: what it reads is the model.
         """
-        folders = tuple(
-            dict.fromkeys(
-                Identifier(each.identifier.namespace, model_folder(each.identifier.name)) for each in part.inputs
-            )
-        )
+        folders = tuple(dict.fromkeys(_folder_of(each.identifier) for each in part.inputs))
         for folder in folders:
             self._classes[folder] = self._classes.pop(folder, frozenset()).union(classes)
         while len(self._classes) > _MOST_LOADED:
@@ -86,9 +82,12 @@ def _model(folder: Identifier) -> Dataset:
     return Dataset(folder, type="FILE")
 
 
+def _folder_of(part: Identifier) -> Identifier:
+    return Identifier(part.namespace, model_folder(part.name))
+
+
 def _as_model(output: WrittenDataset) -> WrittenDataset:
-    written = output.write.dataset.identifier
-    folder = Identifier(written.namespace, model_folder(written.name))
+    folder = _folder_of(output.write.dataset.identifier)
     write = attrs.evolve(output.write, dataset=_model(folder), label=folder.path_label)
     return WrittenDataset(write, None)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.predict.declared import DeclaredTables
-from openlineage_pyspark.workbench.predict.session import ScriptSession
+from openlineage_pyspark.workbench.predict.scripts import session_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from openlineage_pyspark.workbench.predict.scripts import Given
+    from openlineage_pyspark.workbench.predict.session import ScriptSession
 
 
 def sessions_of(spark: Any) -> Callable[[Given], AbstractContextManager[ScriptSession]]:
@@ -20,12 +20,7 @@ def sessions_of(spark: Any) -> Callable[[Given], AbstractContextManager[ScriptSe
 
     @contextmanager
     def session(given: Given) -> Iterator[ScriptSession]:
-        own = spark.newSession()
-        found = ScriptSession(own, DeclaredTables(given.tables))
-        for name in given.functions:
-            found.know_function(name)
-        found.effects()
-        yield found
+        yield session_in(spark.newSession(), given)
         _clear(spark.newSession())
 
     return session

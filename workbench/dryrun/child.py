@@ -27,7 +27,7 @@ from openlineage_pyspark.workbench.dryrun.guard import AuditHook, RefusedError
 from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
 from openlineage_pyspark.workbench.dryrun.patched import Patches, own_session
-from openlineage_pyspark.workbench.dryrun.pipelines import SPECIFICATIONS, Pipeline
+from openlineage_pyspark.workbench.dryrun.pipelines import SPECIFICATIONS, ScriptPipeline
 from openlineage_pyspark.workbench.dryrun.records import Spot
 from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET, ScriptRequest
 from openlineage_pyspark.workbench.dryrun.session import attached_session
@@ -81,7 +81,7 @@ def _run(stage: Stage) -> None:
     if "awsglue" not in request.allowed:
         install_glue(stage, patches.without_columns)
     _close_the_doors(stage, port, str(spark.sparkContext._temp_dir))
-    pipeline = Pipeline(patches.world, stage)
+    pipeline = ScriptPipeline(patches.world, stage)
     pipeline.install()
     module = types.ModuleType("__main__")
     vars(module).update({"__file__": request.path, "__builtins__": __builtins__})
@@ -147,7 +147,7 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
     exec(code, names)  # noqa: S102 (this is what the user asks for)
 
 
-def _run_specification(stage: Stage, spark: Any, pipeline: Pipeline) -> None:
+def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> None:
     """Have the files of a specification of a pipeline define what it has."""
     folder, found = Path(stage.request.path).parent, yaml.safe_load(stage.request.source)
     document = found if isinstance(found, dict) else {}

@@ -41,7 +41,7 @@ class _Flow:
     is_done: bool = False
 
 
-class Pipeline:
+class ScriptPipeline:
     """
     What a script defines.
 

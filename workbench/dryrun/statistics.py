@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _SOME_NUMBER = 1.0
 
 
-class Metrics(dict[str, Any]):
+class StandInMetrics(dict[str, Any]):
     """
     What an observation gives: each metric that the script asks for is a number that only data know.
 
@@ -62,9 +62,9 @@ def install_statistics(frame: Any, stage: Stage) -> None:
         stage.problem("STAND_IN", "inputFiles() gives no files here: what is made of their names is not known")
         return []
 
-    def metrics(_: Any) -> Metrics:
+    def metrics(_: Any) -> StandInMetrics:
         stage.problem("STAND_IN", "an observation gives a 1 for each metric here: what is made of them is not known")
-        return Metrics(stage)
+        return StandInMetrics(stage)
 
     frame.approxQuantile, frame.crosstab, frame.inputFiles = quantiles, crosstab, files
     frame.corr, frame.cov = number("corr"), number("cov")

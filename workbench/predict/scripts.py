@@ -8,7 +8,7 @@ Spark's session (`session.py`) analyzes each statement once. What it tells is ke
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
@@ -169,11 +169,22 @@ def session_of(given: Given) -> Iterator[ScriptSession]:
         LineageError: no such session starts.
     """
     with throw_away_session(given.conf) as spark:
-        session = ScriptSession(spark, DeclaredTables(given.tables), shapes=given.shapes)
-        for name in given.functions:
-            session.know_function(name)
-        session.effects()
-        yield session
+        yield session_in(spark, given)
+
+
+def session_in(spark: Any, given: Given) -> ScriptSession:
+    """
+    Return a session that knows what is given, and has no effects yet.
+
+    Args:
+        spark: a Spark that no other statements have changed.
+        given: what is known before.
+    """
+    session = ScriptSession(spark, DeclaredTables(given.tables), shapes=given.shapes)
+    for name in given.functions:
+        session.know_function(name)
+    session.effects()
+    return session
 
 
 def _statements(script: Script) -> Iterator[ScriptStatement]:

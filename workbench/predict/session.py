@@ -32,7 +32,7 @@ from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.listener.analyze import EncodedQuery, attempted_plan, encoded_query
 from openlineage_pyspark.listener.probe.client import (
     Refusal,
-    RefusedError,
+    StatementRefusedError,
     analysis_errors,
     as_probe_error,
     refusal_in,
@@ -439,7 +439,7 @@ class ScriptSession:
             text, self._is_rewritten = as_spark(text), True
         try:
             return text, self._told(self._call("parsed", parser, text))
-        except RefusedError:
+        except StatementRefusedError:
             helped = as_spark(text)
             if helped == text:
                 raise
@@ -1059,7 +1059,7 @@ class ScriptSession:
     def _told(self, found: Any) -> Any:
         """Return a plan; raise what Spark says against it if there is none."""
         if isinstance(found, str):
-            raise RefusedError(refusal_in(_parts_in(found)[1:]))
+            raise StatementRefusedError(refusal_in(_parts_in(found)[1:]))
         return found
 
     def _columns(self, schema: Any) -> tuple[tuple[str, str], ...]:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
 
-_TEMPORARY = "temporary view"
-
 
 def steps_of_answers(
     answers: Iterable[StatementAnswer], found: Iterable[StatementLineage], scripts: Sequence[Script]

@@ -16,7 +16,7 @@ from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node,
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from openlineage_pyspark.workbench.rebuild.shape import Column
+    from openlineage_pyspark.workbench.rebuild.shape import PlanColumn
     from openlineage_pyspark.workbench.rebuild.terms import Term, Terms
 
 # They give their child's rows, or some of them, with its columns.
@@ -32,7 +32,7 @@ _LEFT_SIDE = frozenset({"LeftSemi", "LeftAnti"})
 
 
 @attrs.frozen
-class Relation:
+class RelationTerms:
     """
     The rows of a plan.
 
@@ -44,7 +44,7 @@ class Relation:
 
     rows: Term
     columns: Mapping[int, Term]
-    output: tuple[Column, ...]
+    output: tuple[PlanColumn, ...]
 
     @property
     def values(self) -> tuple[Term, ...]:
@@ -55,7 +55,7 @@ class Relation:
 class Tables(Protocol):
     """The tables that a plan reads."""
 
-    def read(self, key: str, columns: Sequence[Column]) -> tuple[Term, Sequence[Term]]:
+    def read(self, key: str, columns: Sequence[PlanColumn]) -> tuple[Term, Sequence[Term]]:
         """
         Return the terms of a table's rows, and of some of its columns.
 
@@ -110,7 +110,7 @@ class Relations:
             **dict.fromkeys(_VALUES, self._given),
         }
 
-    def of(self, at: int, scope: Scope | None = None) -> Relation:
+    def of(self, at: int, scope: Scope | None = None) -> RelationTerms:
         """
         Return the terms of an operator.
 
@@ -131,13 +131,13 @@ class Relations:
         missing = [each for each in ids if each not in columns]
         if missing:
             raise IncomparableError(f"{node.name} has columns that come from nowhere")
-        return Relation(rows, {each: columns[each] for each in ids}, node.output)
+        return RelationTerms(rows, {each: columns[each] for each in ids}, node.output)
 
     def _of_subquery(self, at: int, scope: Scope) -> tuple[Term, dict[int, Term], tuple[Term, ...]]:
         found = self.of(at, scope)
         return found.rows, dict(found.columns), found.values
 
-    def _child(self, node: Node, scope: Scope, name: str = "child") -> tuple[Relation, Scope]:
+    def _child(self, node: Node, scope: Scope, name: str = "child") -> tuple[RelationTerms, Scope]:
         found = self.of(node.node(name), scope)
         return found, attrs.evolve(scope.with_columns(found.columns), rows=found.rows)
 
@@ -161,7 +161,7 @@ class Relations:
             self._tables.passed(f"temporary view {name.lower()}" if is_temporary else key_of_name(name))
         return child.rows, self._by_place(node, child)
 
-    def _by_place(self, node: Node, child: Relation) -> Mapping[int, Term]:
+    def _by_place(self, node: Node, child: RelationTerms) -> Mapping[int, Term]:
         output = node.output or ()
         if len(output) != len(child.output):
             raise IncomparableError(f"{node.name} has other columns than what is below it")

@@ -19,7 +19,7 @@ class IncomparableError(Exception):
 
 
 @attrs.frozen
-class Column:
+class PlanColumn:
     """
     A column of an operator's output.
 
@@ -50,7 +50,7 @@ class Node:
 
     name: str
     arguments: Mapping[str, Any]
-    output: tuple[Column, ...] | None = None
+    output: tuple[PlanColumn, ...] | None = None
     type: str = ""
     id: int = -1
     is_random: bool = False
@@ -121,7 +121,7 @@ def _node(document: Mapping[str, Any]) -> Node:
     return Node(
         document["c"].rsplit(".", 1)[-1],
         document["a"],
-        None if output is None else tuple(Column(*each) for each in output),
+        None if output is None else tuple(PlanColumn(*each) for each in output),
         document.get("t", ""),
         document.get("id", -1),
         document.get("nd", False),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LEFT_OUT = (TokenKind.SPACE, TokenKind.COMMENT)
 _RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "SHUFFLE", "TABLESAMPLE", "UNIFORM", "UUID"})
@@ -53,14 +50,14 @@ class FileStep:
     @property
     def words(self) -> tuple[str, ...]:
         """Return its words, without comments, in capitals but for names and strings in quotes."""
-        return tuple(_words(self.text))
+        return _words(self.text)
 
     @property
     def header(self) -> str:
         """Return what stands before the query of a statement that makes a table of one."""
         words = []
         depth = 0
-        for text in _words(self.text):
+        for text in self.words:
             depth += {"(": 1, ")": -1}.get(text, 0)
             if depth == 0 and text in ("AS", "SELECT", "WITH", "FROM", "VALUES"):
                 break
@@ -70,13 +67,12 @@ class FileStep:
     @property
     def is_random(self) -> bool:
         """Return whether a word in it may be a random function."""
-        return not _RANDOM.isdisjoint(_words(self.text))
+        return not _RANDOM.isdisjoint(self.words)
 
     @property
     def travels(self) -> bool:
         """Return whether it reads a table as it was."""
-        words = list(_words(self.text))
-        return any(words[at : at + 2] == ["AS", "OF"] for at in range(len(words)))
+        return ("AS", "OF") in zip(self.words, self.words[1:], strict=False)
 
 
 def plain_text(text: str) -> str:
@@ -89,7 +85,8 @@ def plain_text(text: str) -> str:
     return " ".join(_words(text))
 
 
-def _words(text: str) -> Iterator[str]:
-    for token in tokens(text):
-        if token.kind not in _LEFT_OUT or token.text.startswith("/*+"):
-            yield token.text.upper() if token.kind is TokenKind.WORD else token.text
+@functools.lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a statement, which is asked for them many times while two sequences are compared."""
+    kept = (each for each in tokens(text) if each.kind not in _LEFT_OUT or each.text.startswith("/*+"))
+    return tuple(each.text.upper() if each.kind is TokenKind.WORD else each.text for each in kept)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import attrs
 from openlineage_pyspark.workbench.rebuild.expressions import Scope
 from openlineage_pyspark.workbench.rebuild.places import Definition, may_share, shared_path_of
-from openlineage_pyspark.workbench.rebuild.relations import Relation, Relations, key_of_name, table_key
+from openlineage_pyspark.workbench.rebuild.relations import Relations, RelationTerms, key_of_name, table_key
 from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node, nodes_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from openlineage_pyspark.workbench.rebuild.shape import Column
+    from openlineage_pyspark.workbench.rebuild.shape import PlanColumn
     from openlineage_pyspark.workbench.rebuild.statements import FileStep
     from openlineage_pyspark.workbench.rebuild.terms import Term, Terms
 
@@ -135,7 +135,7 @@ class Replay:
 
     # Reading.
 
-    def read(self, key: str, columns: Sequence[Column]) -> tuple[Term, Sequence[Term]]:
+    def read(self, key: str, columns: Sequence[PlanColumn]) -> tuple[Term, Sequence[Term]]:
         """
         Return the terms of a table's rows, and of some of its columns.
 
@@ -337,7 +337,7 @@ class Replay:
         version = self._tables.get(key)
         return self._terms.of("definition of", key) if version is None else version.definition
 
-    def _before(self, key: str, output: Sequence[Column]) -> Version:
+    def _before(self, key: str, output: Sequence[PlanColumn]) -> Version:
         """Return a table as it was before a statement, with the columns that the statement knows."""
         rows, terms = self.read(key, output)
         columns = {each.name.lower(): (term, each.type) for each, term in zip(output, terms, strict=True)}
@@ -393,12 +393,14 @@ class Replay:
         if kind == "table":
             rows, columns = self._stable(key, rows, columns)
         whole = self._whole_of(key, rows, columns, definition)
-        steps, reads = ((), frozenset[str]()) if before is None else (before.steps, before.reads)
         self._dropped.discard(key)
         self._note_place(key, whole)
-        self._tables[key] = Version(
-            rows, columns, definition, whole, kind, (*steps, self._at), reads | (self._leaves.keys() - {key})
-        )
+        self._tables[key] = Version(rows, columns, definition, whole, kind, *self._history(key, before))
+
+    def _history(self, key: str, before: Version | None) -> tuple[tuple[int, ...], frozenset[str]]:
+        """Return what has made a table, this statement being the last, and the tables that these have read."""
+        steps, reads = ((), frozenset[str]()) if before is None else (before.steps, before.reads)
+        return (*steps, self._at), reads | (self._leaves.keys() - {key})
 
     # Statements without a plan.
 
@@ -478,15 +480,12 @@ class Replay:
 
     def _opaque(self, key: str, done: Term) -> None:
         before = self._tables.get(key)
-        steps, reads = ((), frozenset[str]()) if before is None else (before.steps, before.reads)
         rows = self._terms.of("rows of", done, key)
         self._dropped.discard(key)
         definition, whole = self._terms.of("definition of", done), self._terms.of("whole", done, key)
         self._note_place(key, whole)
         # Its columns are those of its rows: if the rows are the same, so is each column.
-        self._tables[key] = Version(
-            rows, {}, definition, whole, "table", (*steps, self._at), reads | (self._leaves.keys() - {key})
-        )
+        self._tables[key] = Version(rows, {}, definition, whole, "table", *self._history(key, before))
 
 
 def _why_by_text(step: FileStep) -> str:
@@ -522,7 +521,7 @@ class _Plan:
             node = self.nodes[node.node("child")]
         return self.table_of(node)
 
-    def assignments(self, values: Iterable[Any], table: Relation) -> Iterable[tuple[str, Any]]:
+    def assignments(self, values: Iterable[Any], table: RelationTerms) -> Iterable[tuple[str, Any]]:
         """Yield the columns of a table that assignments set, and to what."""
         names = {each.id: each.name.lower() for each in table.output}
         for value in values:
@@ -538,7 +537,7 @@ def _is_true(plan: _Plan, value: Any) -> bool:
     return node is not None and node.name == "Literal" and node.arguments.get("value") is True
 
 
-def _names(root: Node, found: Relation) -> list[str]:
+def _names(root: Node, found: RelationTerms) -> list[str]:
     """Return the names of the columns that a query has where it becomes a table or a view."""
     given = [text_of(each) for each in root.items("outputColumnNames")] if "outputColumnNames" in root.arguments else []
     if "userSpecifiedColumns" in root.arguments:
