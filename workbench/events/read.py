@@ -970,10 +970,12 @@ def _decide(
             if each.has_columns:
                 by_column.add(each.target[:2])
     refused: dict[tuple[str, str], int] = {}
+    described: set[tuple[Place, Place]] = set()
     for edge in edges:
         target = edge.target[:2]
         if target not in sources or (target not in by_column and edge.source[:2] in sources[target]):
             found.append(edge)
+            described.add((edge.source._replace(column=""), edge.target._replace(column="")))
         elif (edge.source, edge.target) not in columns:
             refused[target] = refused.get(target, 0) + 1
     problems = (
@@ -986,6 +988,8 @@ def _decide(
         )
         for target, count in refused.items()
     )
+    # That a dataset comes from another one says nothing more than edges between their columns do.
+    found = [edge for edge in found if edge.paths != (_UNSTATED,) or (edge.source, edge.target) not in described]
     return found, tuple(problems)
 
 
