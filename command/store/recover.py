@@ -159,6 +159,8 @@ def _apply(options: argparse.Namespace) -> int:
             raise RecoveryError(f"the plan was begun ({journal.path}): --resume goes on with it")
         if options.resume and not journal.entries:
             raise RecoveryError("the plan was not begun: leave --resume out")
+        if beyond := [each for each in (*options.accept_doubt, *options.done) if each > len(plan.steps)]:
+            raise RecoveryError(f"there is no step {beyond[0]}: the plan has {len(plan.steps)}")
         if not plan.steps:
             Screen().line("Nothing has to be done.")
             return 0
@@ -275,8 +277,6 @@ def _refuse_planning(options: argparse.Namespace) -> None:
         *(("--expired", options.expired), ("--correct-with", options.correct_with)),
         *(("--format", options.format), ("--out", options.out)),
     )
-    if options.ref not in (_APPLY, _FORGET):
-        raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
     if options.ref not in (_APPLY, _FORGET):
         raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
     if unused := [name for name, value in planning if value]:
