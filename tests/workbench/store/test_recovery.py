@@ -14,8 +14,8 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
 from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts, effect
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
-from openlineage_pyspark.workbench.recovery.planning import RecoveryRequest, plan
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
+from openlineage_pyspark.workbench.recovery.planning import plan
 from openlineage_pyspark.workbench.recovery.recover import ModeName
 from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 from openlineage_pyspark.workbench.recovery.statements import copy_name, switched
