@@ -85,7 +85,7 @@ class RepeatedReads:
         if not views:
             return {}
         is_needed = any(
-            self.is_corrected(placed) if self._is_side_by_side else self.changed_since(placed)
+            self._is_side_by_side if self.is_corrected(placed) else self.changed_since(placed)
             for placed in self._flow.reads[unit]
             if placed.read.dataset in views or self._facts.datasets[placed.read.dataset].has_versions
         )

@@ -1622,6 +1622,22 @@ def test_side_by_side_the_query_of_a_view_reads_the_copy(filled: Fill) -> None:
     assert step.doubts == ()
 
 
+def test_a_view_of_what_is_corrected_before_is_read_by_its_name(filled: Fill) -> None:
+    sql = "INSERT INTO ice.db.made SELECT raw_now.k FROM spark_catalog.db.raw_now"
+    raw = [table("raw", "11", parent="10"), table("raw", "12", parent="11")]
+    events = [
+        *created("raw_now", "SELECT k FROM ice.db.raw", 1, table("raw", "10")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), raw[0]),
+        *statement("make", 3, sql, (view("raw_now"), raw[0]), table("made", "21", parent="20")),
+        *statement("load", 4, "INSERT INTO db.raw VALUES (2)", (), raw[1]),
+    ]
+    found = filled(*events).recover("db.raw", version="11").result
+
+    (step,) = (step for step in found.steps if step.again and step.again[0].job.endswith("make"))
+    assert step.code == (sql,)
+    assert step.notes == ()
+
+
 def test_a_statement_that_read_clean_data_through_a_view_runs_before_they_are_corrected(filled: Fill) -> None:
     """A table without versions is made again from its start, of which a part was right."""
     copy = "INSERT INTO db.out SELECT * FROM spark_catalog.db.raw_now"
