@@ -29,8 +29,14 @@ Code: TypeAlias = Literal[
     "odd-time",
     "unknown-writer",
     "unknown-columns",
+    "odd-facet",
+    "two-lineages",
 ]
-"""What a diagnostic is about."""
+"""
+What a diagnostic is about. Of an event: `unknown-operator`, its producer has not understood a part of what it ran;
+`odd-facet`, a part has another shape than its schema requires, and is left out; `two-lineages`, two facets disagree
+about the edges of an output.
+"""
 
 CERTAINTIES: tuple[Certainty, ...] = get_args(Certainty)
 CODES: tuple[Code, ...] = get_args(Code)
@@ -92,7 +98,7 @@ class Kind:
 @attrs.frozen
 class Diagnostic:
     """
-    A finding about an answer, such as what it may lack.
+    A finding about an answer or an event, such as what it may lack.
 
     Args:
         code: what it is about.
