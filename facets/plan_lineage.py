@@ -400,8 +400,8 @@ class _Analysis:
         tops |= self._held(sinks, writes) if writes else set()
         variables = variable_writes(plan)
         holding = {each.query for each in variables if each.query is not None}
-        holding.update(self.trace.subqueries_in(each.value for each in variables))
-        reached = sorted({at for top in (*tops, *holding) for at in self.trace.reachable(top)})
+        holding.update(self.trace.scopes.subqueries_in(each.value for each in variables))
+        reached = sorted({at for top in (*tops, *holding) for at in self.trace.scopes.reachable(top)})
         self._read(reached)
         outputs = tuple(self._written(write, at) for at, write in written)
         self._remark_missing()
@@ -443,11 +443,11 @@ class _Analysis:
 
     def _held(self, sinks: Sequence[int], writes: Sequence[Write]) -> set[int]:
         """Return the tops of the queries that commands hold in their own expressions."""
-        tops = {top for at in sinks for top in self.trace.subqueries(at)}
+        tops = {top for at in sinks for top in self.trace.scopes.subqueries(at)}
         # The values of an UPDATE that Spark has rewritten may be anywhere in the query.
         parts = [part for write in writes for column in write.columns for part in column.values]
         tops.update(at for part in parts for at in part.scope)
-        tops.update(self.trace.subqueries_in(part.value for part in parts))
+        tops.update(self.trace.scopes.subqueries_in(part.value for part in parts))
         return tops
 
     def _remark_missing(self) -> None:
@@ -475,7 +475,7 @@ class _Analysis:
         """Return how often the plan has each kind of code that can't be read, as metrics name the kinds."""
         found = called_codes(self.plan)
         for at in reached:
-            kind = self.trace.lineage_of(at).code
+            kind = self.trace.scopes.lineages[at].code
             if kind is None and at in self.leaves.unread:
                 kind = (
                     OpaqueCode.RDD
@@ -526,7 +526,7 @@ class _Analysis:
             # A column that the MERGE itself adds to the table has no value to keep.
             if write.keeps_rows and column.name.casefold() in changed:
                 origin = next(iter(before), None)
-                kept = Way(self.trace.path(origin, None) if self.paths and origin is not None else ())
+                kept = Way(self.trace.scopes.path(origin, None) if self.paths and origin is not None else ())
                 self._add(found, (write.dataset.identifier, column.name), Kind.IDENTITY, (kept,))
             columns.append(OutputColumn(column.name, _edges(found)))
             sources.append(found)
@@ -661,7 +661,7 @@ class _Analysis:
         broken = {name.partition(": ")[0] for name in self.plan.broken}
         for at in reached:
             operator = self.plan.operators[at]
-            here = self.trace.lineage_of(at)
+            here = self.trace.scopes.lineages[at]
             if not here.known and operator.class_name not in broken and not is_command(operator):
                 known = RULES.namesake(operator.class_name)
                 what = _namesake("an operator", known) or "an operator without a rule"
@@ -706,7 +706,7 @@ class _Analysis:
             text = self._text(kind, last, origin)
             if text == "":
                 text = relation.texts.get(origin.id, "")
-            operators = self.trace.path(origin, last) if wanted else ()
+            operators = self.trace.scopes.path(origin, last) if wanted else ()
             found.append(Way(operators, last, certainty, text))
         return found
 
