@@ -374,6 +374,9 @@ class Trace:
             fields: whether the fields of stored structs are sources of their own, and not the columns that hold them.
         """
         self.scopes = Scopes(plan, stops)
+        # A plan has thousands of these calls.
+        self._follow = self.scopes.follow
+        self._holding = self.scopes.holding
         self.plan = plan
         self._fields = fields
         self._solved: dict[_Cell, Sources] = {}
@@ -431,7 +434,7 @@ class Trace:
 
     def _solve(self, wanted: _Cell) -> Sources:
         """Return the sources of a cell; solve all cells that it needs, and iterate cycles until nothing grows."""
-        wanted = self.scopes.follow(wanted)
+        wanted = self._follow(wanted)
         if wanted not in self._solved:
             order, hops, circular = self._plan(wanted)
             values: dict[_Cell, Sources] = {}
@@ -557,7 +560,7 @@ class Trace:
                 hops += [_Hop(branch, Kind.IDENTITY, "", operator, jumps=jumps) for branch in branches]
             else:
                 # Code that can't be read may make any field of any of its columns.
-                passed = self.scopes.follow((definition.operator, definition.id, ()))
+                passed = self._follow((definition.operator, definition.id, ()))
                 hops.append(_Hop(passed, definition.kind, "", operator, here.certainty))
         return list(dict.fromkeys(hops)) if len(hops) > 1 else hops
 
@@ -575,7 +578,7 @@ class Trace:
         """Return the cells that an attribute is passed on from, below unions of unions."""
         found: list[_Cell] = []
         seen: set[_Cell] = set()
-        stack = [self.scopes.follow((first.operator, first.id, path))]
+        stack = [self._follow((first.operator, first.id, path))]
         while stack:
             cell = stack.pop()
             if cell in seen:
@@ -588,7 +591,7 @@ class Trace:
                 below = [
                     (d.operator, d.id, path_in_branch(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)
                 ]
-                stack.extend(map(self.scopes.follow, below))
+                stack.extend(map(self._follow, below))
             else:
                 found.append(cell)
         return found
@@ -645,12 +648,12 @@ class Trace:
         if use.reach is UseTarget.ROWS:
             cell = (use.operator, ROWS, ())
         elif use.reach is UseTarget.RESULT:
-            cell = self.scopes.follow((use.operator, use.id, use.path))
+            cell = self._follow((use.operator, use.id, use.path))
         elif use.reach is UseTarget.COLUMN:
-            below = scope[0] if len(scope) == 1 else self.scopes.holding(scope, use.id)
-            cell = self.scopes.follow((below, use.id, use.path)) if below is not None else None
+            below = scope[0] if len(scope) == 1 else self._holding(scope, use.id)
+            cell = self._follow((below, use.id, use.path)) if below is not None else None
         if cell is None and (child := self.scopes.outer(operator, use.id)) is not None:
-            cell, jumps = self.scopes.follow((child, use.id, use.path)), ((child, operator),)
+            cell, jumps = self._follow((child, use.id, use.path)), ((child, operator),)
         if cell is None:
             return []
         # What Spark has made for a PIVOT has a composed text only.
