@@ -277,8 +277,6 @@ def _refuse_planning(options: argparse.Namespace) -> None:
     )
     if options.ref not in (_APPLY, _FORGET):
         raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
-    if options.ref not in (_APPLY, _FORGET):
-        raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
     if unused := [name for name, value in planning if value]:
         raise StoreError(f"{' and '.join(unused)} can't be used with a plan: the plan lists what is done")
 
