@@ -85,7 +85,7 @@ _DDL = "a file or a folder of SQL that declares tables; may be repeated"
 _CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
 _STORE = "with --diff: where to look for what is downstream: a store or event files; by default what --catalog names"
 _CACHE = "keep Spark's results in this folder: only what changed, and what sees the change, needs Spark again"
-_PLAN = "with --diff: also show which tables must be made again, and which are proved to stay as they are"
+_PLAN = "with --diff: also show which tables must be rebuilt, and which are proven unchanged"
 _CHECK = "with --diff: something downstream that is touched is no reason for an exit code; --fail-on alone decides"
 _FAIL_ON = f"""what makes the exit code 1, separated by commas; default: short, which is each statement whose lineage is
 not exact. Also: {", ".join(GATES[1:])}; and of a change, with --diff: {", ".join(CHANGE_GATES)}"""
