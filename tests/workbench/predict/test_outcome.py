@@ -37,9 +37,9 @@ def test_the_outcome_counts_how_much_is_known_and_says_each_cause_once() -> None
     outcome = summary_of(EVERY)
     assert outcome.lines() == [
         "6 statements in 1 file: 2 exactly, 3 from the text, 1 not at all",
-        "  2 for a table that nothing declares",
-        "  1 for a function that nothing declares",
-        "  1 for a syntax that Spark does not have",
+        "  2 for an undeclared table",
+        "  1 for an undeclared function",
+        "  1 for syntax that Spark does not support",
         "  1 for a variable without a value",
     ]
     assert [str(each) for each in outcome.causes] == [
