@@ -231,7 +231,7 @@ def _variables(given: Iterable[str]) -> dict[str, str]:
 def _refusal(options: argparse.Namespace) -> str:
     """Return why options mean nothing together; empty if they do mean something."""
     if not options.files and options.write_schemas is None:
-        return "name a file of SQL, a script or a folder of them"
+        return "name an SQL file, a script, or a folder of them"
     if options.store is not None and options.diff is None:
         return "--store needs --diff: it is searched for everything downstream of a change"
     unknown = sorted(_gates(options).difference(GATES, CHANGE_GATES))
@@ -243,9 +243,9 @@ def _refusal(options: argparse.Namespace) -> str:
     if options.format == _COMMENT and options.diff is None:
         return "--format comment needs --diff: it is the comment of a pull request"
     if options.plan and options.diff is None:
-        return "--plan needs --diff: it is about what a change makes necessary"
+        return "--plan needs --diff: it shows what a change affects"
     if options.check and options.diff is None:
-        return "--check needs --diff: it is about what lies downstream of a change"
+        return "--check needs --diff: it concerns what is downstream of a change"
     if "rebuild" in of_change and not options.plan:
         return "--fail-on rebuild needs --plan"
     if options.unfold and options.diff is not None:

@@ -56,7 +56,7 @@ def test_that_types_may_be_others_is_said_once() -> None:
     found = [attrs.evolve(EXACT, lineage=attrs.evolve(FOUND, gaps=tuple(each))) for each in (gaps, gaps[1:], [])]
     first = "the types of the columns of mart.a may be others: Spark can't analyze what makes it (a.sql:1)"
     assert [line for line in WRITERS["text"](found).splitlines() if "others" in line or "another" in line] == [
-        f"  {first}; so it is with 1 more table",
+        f"  {first}; and 1 more table has the same problem",
         "  not understood: Generate: another one",
         "  not understood: Generate: another one",
     ]
