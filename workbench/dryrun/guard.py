@@ -89,7 +89,7 @@ class AuditHook:
         try:
             wanted = f"start or end a process ({event})" if check is None else check(arguments)
             if wanted is not None:
-                self._stage.problem("REFUSED", f"it wanted to {wanted}, which a script may not do here")
+                self._stage.problem("REFUSED", f"it tried to {wanted}, which a dry run does not allow")
         finally:
             self._within.check = False
         if wanted is not None:

@@ -12,7 +12,7 @@ from openlineage_pyspark.workbench.predict.reading import read_statement
 from openlineage_pyspark.workbench.predict.text import TEXT, lineage_of_text, named_table, unknown_table
 from openlineage_pyspark.workbench.report import Lineage
 
-NAMES = "it does not state which columns of mart.out these become: their names are the query's"
+NAMES = "it does not name the columns of mart.out that it fills: the query's names are used"
 WHY = "the table nope is not known"
 
 
