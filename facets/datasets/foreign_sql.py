@@ -538,9 +538,9 @@ class _ScopeNames:
             return {}
         name = self._dialect.spelled(identifier)
         while scope is not None:
-            found = self._within(scope, name)
-            if found is not _ABSENT:
-                return found  # type: ignore[no-any-return]
+            kinds: SourceKinds | None = self._within(scope, name)
+            if kinds is not _ABSENT:
+                return kinds
             scope = scope.outer
         return None
 
