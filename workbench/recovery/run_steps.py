@@ -278,7 +278,8 @@ def _doubts_of_read(decided: Decisions, unit: Unit, placed: PlacedRead) -> Itera
     is_own = known.id in flow.written([unit])
     is_known = is_own or decided.reads.was_empty(placed) or not known.has_versions
     if placed.read.inferred and not is_known:
-        yield f"its event does not state which version of {known.label} it read: the one that was current then is assumed"
+        what = f"its event does not state which version of {known.label} it read"
+        yield f"{what}: the one that was current then is assumed"
     if placed.key is None or placed.key not in needed or unit[1] != NO_BATCH:
         return
     made = flow.made(placed.key)
