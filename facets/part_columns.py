@@ -43,7 +43,7 @@ _Following = dict[tuple["_State | None", Kind], "Paths"]
 
 class PassingEdge(NamedTuple):
     """
-    An edge, as far as the way through a plan tells it from others.
+    An edge, as far as its path through a plan distinguishes it from others.
 
     Args:
         leaf: the leaf operator from which it comes, such as `LogicalRelation#9`.

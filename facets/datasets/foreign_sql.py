@@ -34,7 +34,7 @@ SourceKinds: TypeAlias = Mapping[SourceColumn, frozenset[Kind]]
 """Source column -> how it arrives."""
 _LONGEST_TEXT = 2_000
 _ODD_STRINGS = frozenset("ByteString Heredoc HexString National RawString UnicodeString".split())
-"""The classes of strings that are written in other ways than in quotes alone."""
+"""The classes of strings that are written in other forms than in quotes alone."""
 _SAME = frozenset((Kind.IDENTITY,))
 _MADE = frozenset((Kind.TRANSFORMATION,))
 _OF_ROWS = frozenset((Kind.FILTER, Kind.JOIN, Kind.GROUP_BY, Kind.SORT))
@@ -101,7 +101,7 @@ _DECIDING = frozenset(
 )
 # Functions that count, so that no value can be read back.
 _COUNTING = frozenset({"count", "countif", "approxdistinct", "hll"})
-# Functions that tell of the grouping, and of no value.
+# Functions whose value is about the grouping, and comes from no column.
 _OF_GROUPS = frozenset({"grouping", "groupingid", "grouping_id"})
 
 
@@ -166,7 +166,7 @@ class Query:
         Return the source columns of each column of the result, and how they arrive.
 
         Args:
-            names: the names of all its columns, as the database tells them.
+            names: the names of all its columns, as the database gives them.
 
         Returns:
             For each name its sources, none for a constant; None if they are not known.
@@ -286,7 +286,7 @@ class _Rows:
 
 @attrs.define
 class _Scope:
-    """What the names in one SELECT stand for."""
+    """What the names in one SELECT mean."""
 
     outer: _Scope | None
     ctes: dict[str, _Rows]
@@ -423,7 +423,7 @@ class _Effort:
 
 class _ScopeNames:
     """
-    What names stand for in the scopes of a query.
+    What names mean in the scopes of a query.
 
     Args:
         dialect: how the database reads names.
@@ -480,7 +480,7 @@ class _ScopeNames:
         return {(rows.tables[0], name): _SAME}
 
     def item(self, column: Any, scope: _Scope) -> ResultColumn | None:
-        """Return the column of a subquery that a name stands for; None for all other names."""
+        """Return the column of a subquery that a name means; None for all other names."""
         if not isinstance(column.this, exp.Identifier) or column.args.get("db") is not None:
             return None
         key = self._dialect.key(self._dialect.spelled(column.this))
@@ -908,12 +908,12 @@ class _QueryReader:
             elif type(value).__name__ == "Columns" or (not name and self._dialect.makes_columns(value)):
                 found.every = None
             elif isinstance(value, exp.Aliases):
-                # Which of several columns a source gets into, the names alone do not tell.
+                # The names alone do not show which of several columns a source gets into.
                 sources = _single(self._value(value.this, scope))
                 found.items += [ResultColumn(self._dialect.spelled(alias), sources) for alias in value.expressions]
             else:
-                made, told = self._value(value, scope), self._text(value, scope)
-                found.items.append(ResultColumn(name or "", made, text=told, fields=self._built(value, scope)))
+                made, written = self._value(value, scope), self._text(value, scope)
+                found.items.append(ResultColumn(name or "", made, text=written, fields=self._built(value, scope)))
             if is_spark and name and not self._reads(value, name):
                 scope.earlier[self._dialect.key(name)] = value
         return found
@@ -949,7 +949,7 @@ class _QueryReader:
         return f"({text})" if isinstance(value, (exp.Binary, exp.Unary)) and not isinstance(value, exp.Paren) else text
 
     def _shown(self, node: Any, scope: _Scope) -> str:
-        """Return what stands in the place of a node of an expression; empty for most, which stay as they are."""
+        """Return the text that replaces a node of an expression; empty for most, which stay as they are."""
         if isinstance(node, exp.Literal) and node.is_string:
             escaped = node.name.replace("\\", "\\\\").replace("'", "\\'")
             return f"'{escaped}'"
@@ -1015,7 +1015,7 @@ class _QueryReader:
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 parts.append(None)
             elif isinstance(node, exp.Window) and self._dialect.key(node.alias) in scope.windows:
-                # A name instead of, or before, what stands in the brackets of OVER.
+                # A name instead of the content of the brackets of OVER, or before it.
                 parts.append(
                     self._effort.used(self._value(scope.windows[self._dialect.key(node.alias)], scope), Kind.WINDOW)
                 )
@@ -1125,7 +1125,7 @@ def _inner(node: Any) -> Any:
 
 
 def _holds_joins(inside: Any) -> bool:
-    """Return whether what stands in brackets after FROM is no query alone: a table, or what is joined there."""
+    """Return whether brackets after FROM hold more than a query: a table, or a join."""
     return not isinstance(inside, _QUERIES) or (isinstance(inside, exp.Subquery) and bool(inside.args.get("joins")))
 
 

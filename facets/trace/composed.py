@@ -410,7 +410,7 @@ class Composer:
         return self._computed(Computation(operator, id_, self._trace.scopes.scope(operator), found[0]))
 
     def _on_path(self, operator: int, id_: int, found: Mapping[_Text, Definition], way: _Path) -> _Text | None:
-        """Return the text of the definition that lies on a path; None if none does, or if that can't be told."""
+        """Return the text of the definition that lies on a path; None if none does, or if that is not clear."""
         values = [each.computation for each in way.last or () if each.computation is not None]
         value = next((each.value for each in values if (each.operator, each.id) == (operator, id_)), None)
         labels = self._trace.scopes.path(way.origin, way.last)

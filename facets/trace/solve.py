@@ -471,7 +471,7 @@ class Trace:
         operator, id_, path = cell
         if id_ != ROWS and not hops and self.scopes.is_origin(operator, id_):
             read = stored_field(self.plan, id_, path) if self._fields else ()
-            # What is not told apart is a part of the field, or of the column, that is told.
+            # A field that is no source of its own is part of the field, or of the column, that is one.
             return {Origin(operator, id_, read): {Kind.IDENTITY if len(read) == len(path) else _TAKEN: _PASSED_ON}}
         return self._merge(hops, values)
 
