@@ -115,7 +115,7 @@ def test_doctor_says_what_works_without_the_extra(alone) -> None:
         {
             "level": "note",
             "subject": "JDBC queries",
-            "found": "their tables alone: sqlglot, which reads columns, is not there",
+            "found": "tables only: sqlglot, which reads the columns, is not installed",
             "remedy": f"To have their columns too: {INSTALL}",
         },
         {
