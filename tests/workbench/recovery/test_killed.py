@@ -103,7 +103,7 @@ class Lake:
         if "drops" in found:
             del self.rows[target]
             return
-        source = ("right",) if " VALUES " in sql else ()
+        source: Rows = ("right",) if " VALUES " in sql else ()
         if found.get("version"):
             source = self.versions[found["source"]][found["version"]][0]
         elif found.get("source") and not found.get("none"):
