@@ -136,7 +136,7 @@ class Database:
         if self._tables.is_old:
             self.rebuild(only_if_old=True)
         with self._file.copied_beside(), self._writing():
-            self._tables.merge(portion)
+            self._tables.rows.merge(portion)
 
     def rebuild(self, *, only_if_old: bool = False, progress: Callable[[int], None] = lambda _: None) -> int:
         """
@@ -211,7 +211,7 @@ class Database:
             raise StoreError(f"{self.path} can't be written: {problem}") from None
         finally:
             if not is_written:
-                self._tables.forget_known()
+                self._tables.rows.forget()
 
 
 def _is_ours(trace: TracebackType | None) -> bool:
