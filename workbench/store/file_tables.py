@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -35,9 +36,6 @@ class FileTables:
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
-        self._texts = EventTexts(file.connection)
-        self.rows = RowMerger(file, self._texts)
-        """What merges rows into the tables."""
         self.is_old = False
         """Whether the tables are those of an older version."""
 
@@ -53,7 +51,7 @@ class FileTables:
         """
         version = self._version()
         self._refuse(version, read_only=read_only)
-        self._texts.offer()
+        self._file.connection.create_function(stored.EVENT_TEXT, 3, self._text_of_event)
         if read_only:
             self._show_texts()
             return
@@ -68,6 +66,19 @@ class FileTables:
                 self._execute([*(f'DROP VIEW IF EXISTS main."{view.name}"' for view in VIEWS), *ddl()])
         self._show_texts()
         self._file.copy_log_seldom()
+
+    @functools.cached_property
+    def _texts(self) -> EventTexts:
+        return EventTexts(self._file.connection)
+
+    def _text_of_event(self, base: int, shared: int, packed: bytes) -> str:
+        """Return the text of an event, for SQL. Most questions need none, and so no cache of texts."""
+        return self._texts.text(base, shared, packed)
+
+    @functools.cached_property
+    def rows(self) -> RowMerger:
+        """What merges rows into the tables; who only asks needs none."""
+        return RowMerger(self._file, self._texts)
 
     def make_current(self, *, only_if_old: bool, progress: Callable[[int], None]) -> int:
         """
