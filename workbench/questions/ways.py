@@ -32,6 +32,13 @@ from openlineage_pyspark.workbench.questions.reached import (
     id_of,
 )
 from openlineage_pyspark.workbench.questions.registry import answered
+from openlineage_pyspark.workbench.questions.run_details import (
+    details_of_runs,
+    earlier_runs,
+    explained,
+    runs_until,
+    stored_edge,
+)
 from openlineage_pyspark.workbench.questions.things import (
     JobThing,
     RunThing,
@@ -41,7 +48,6 @@ from openlineage_pyspark.workbench.questions.things import (
     jobs_within,
     runs_within,
 )
-from openlineage_pyspark.workbench.questions.told import earlier_runs, explained, runs_until, stored_edge, told_by
 from openlineage_pyspark.workbench.questions.versions import (
     StoredVersions,
     VersionEdge,
@@ -292,13 +298,13 @@ class _Maker:
         if self.limits.as_of is not None:
             until = runs_until(self.tables, job_of_run.values(), time)
             earlier = earlier_runs(self.tables, job_of_run, until, time)
-        told = told_by(self.tables, {*job_of_run, *(run for runs in until.values() for run in runs)}, time)
+        details = details_of_runs(self.tables, {*job_of_run, *(run for runs in until.values() for run in runs)}, time)
         made = []
         for edge in edges:
             ends = id_of(shown[edge.source]), id_of(shown[edge.target])
             job = node_id("job", *reversed(jobs[edge.job_id]))
             made += [stored_edge(*ends, row, job) for row in edge.rows]
-        paths = iter(explained(made, told, earlier))
+        paths = iter(explained(made, details, earlier))
         each = (united(islice(paths, len(edge.rows))) for edge in edges)
         return [same[0] if same else None for same in each]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.store.described import JobDatasets, RunlessDatasets
-    from openlineage_pyspark.workbench.store.told import Told
+    from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
 
 DROPPED = "expired_run"
 """The table of the runs that are no longer kept; it is there once some were dropped."""
@@ -65,7 +65,7 @@ class QueriedTables(Protocol):
     def described(self) -> Descriptions:
         """What events describe."""
 
-    def told(self, runs: Iterable[str], time: int) -> Told:
+    def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
         """Return the gaps and the steps in events of runs until a time, in microseconds since 1970."""
 
     @property
