@@ -33,8 +33,8 @@ from openlineage_pyspark.workbench.questions.graph import whole_graph
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
+from openlineage_pyspark.workbench.questions.resolve import find_run, runs_within
 from openlineage_pyspark.workbench.questions.run_details import details_of_runs, diagnostics_of, explained, stored_edge
-from openlineage_pyspark.workbench.questions.things import find_run, runs_within
 from openlineage_pyspark.workbench.store.current import Current, EdgeRow
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, rows_of_events, take
 from openlineage_pyspark.workbench.store.events.rows import identity

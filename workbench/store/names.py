@@ -122,7 +122,7 @@ class DatasetName:
 
 
 @attrs.frozen
-class Thing:
+class ResolvedPlace:
     """
     What a name means.
 
@@ -195,7 +195,7 @@ def told_apart(found: dict[int, DatasetName]) -> dict[int, DatasetName]:
     return found
 
 
-def find(tables: QueriedTables, text: str) -> Thing:
+def find(tables: QueriedTables, text: str) -> ResolvedPlace:
     """
     Return the dataset, or the column of a dataset, that a text names.
 
@@ -209,7 +209,7 @@ def find(tables: QueriedTables, text: str) -> Thing:
         NameNotFoundError: nothing has this name, or several datasets have it.
     """
     if found := _dataset(tables, text):
-        return Thing(_only(text, found))
+        return ResolvedPlace(_only(text, found))
     # The last dot is tried first: a column's name rarely has one, but the path to a field of a struct does.
     for end in [place for place, sign in enumerate(text) if sign == "."][::-1]:
         table, column = text[:end], text[end + 1 :]
@@ -217,7 +217,7 @@ def find(tables: QueriedTables, text: str) -> Thing:
         having = {each: called for each in named if (called := _column_called(tables, each.id, column))}
         if having:
             dataset = _only(text, tuple(having))
-            return Thing(dataset, having[dataset])
+            return ResolvedPlace(dataset, having[dataset])
         if named:
             dataset = _only(table, named)
             columns = tuple(columns_of_dataset(tables, dataset.id))
