@@ -24,7 +24,7 @@ from openlineage_pyspark.command.change import (
 )
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.statement_formats import WRITERS
-from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_schemas
+from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_spark_stores
 from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError
 from openlineage_pyspark.facets.model.dataset import Identifier
@@ -149,7 +149,7 @@ def run(options: argparse.Namespace) -> int:
         complain(refusal)
         return _WRONG
     try:
-        refuse_schemas([*options.catalog, *([options.store] if options.store is not None else [])])
+        refuse_spark_stores([*options.catalog, *([options.store] if options.store is not None else [])])
         project = None if options.manifest is None else read_project(options.manifest)
         known = _known(options)
         if options.write_schemas is not None:

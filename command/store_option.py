@@ -111,9 +111,7 @@ def opened(options: argparse.Namespace) -> Store:
     path = path_of(options)
     if is_in_spark(options):
         return Store.open_spark(session_for(path, options), path)
-    # To carry a plan out is Spark's work, wherever the store lies.
-    if not getattr(options, "execute", False):
-        refuse_spark_options(options, path)
+    refuse_spark_options(options, path)
     return Store.open(path)
 
 
@@ -174,7 +172,7 @@ def refuse_stores(paths: Iterable[Path]) -> None:
             raise StoreError(f"{path} is a store, not an event file: it can't be read together with event files")
 
 
-def refuse_schemas(paths: Iterable[Path]) -> None:
+def refuse_spark_stores(paths: Iterable[Path]) -> None:
     """
     Refuse stores in Spark's tables where only files are read.
 
@@ -229,6 +227,6 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         key, sign, value = text.partition("=")
         if not sign:
-            raise StoreError(f"{text!r} is not KEY=VALUE")
+            raise StoreError(f"{text!r} is not KEY=VALUE, as in spark.sql.ansi.enabled=true")
         found[key.strip()] = value
     return found

@@ -114,6 +114,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _plan(store: Store, options: argparse.Namespace) -> int:
+    if options.ref in (_APPLY, _FORGET):
+        raise StoreError(f"name the plan's file: recover {options.ref} PLAN")
     _refuse(options)
     dataset, _, version = options.ref.rpartition("@") if "@" in options.ref else (options.ref, "", "")
     asked = store.recover(
@@ -275,8 +277,6 @@ def _refuse_planning(options: argparse.Namespace) -> None:
         *(("--expired", options.expired), ("--correct-with", options.correct_with)),
         *(("--format", options.format), ("--out", options.out)),
     )
-    if options.ref not in (_APPLY, _FORGET):
-        raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
     if options.ref not in (_APPLY, _FORGET):
         raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
     if unused := [name for name, value in planning if value]:

@@ -3,10 +3,10 @@ Make the OpenLineage event of a run's state.
 
 `event_of` is the way of every state into an event: redacted first, then described, then cut to the limit.
 
-An event has a limit of bytes: what exceeds it is cut step by step, and the event says what was cut.
+An event has a limit of bytes: what exceeds it is cut step by step, and the event lists what was cut.
 `serialise_within`, at the end, takes the `STEPS` in order, each only if the steps before it were not enough. A step
 yields edits of the event's JSON document; each edit is measured, and the whole event is encoded again only at the end.
-The run's `extractionError` says what was cut.
+The run's `extractionError` lists what was cut.
 """
 
 from __future__ import annotations
@@ -389,7 +389,7 @@ def serialise_within(event: RunEvent, options: EventOptions) -> Encoded:
     Return an event as the bytes that are sent, cut to the limit.
 
     At the least, an event keeps its run with the parent and a short error message, its job, and the list of what was
-    cut. It exceeds the limit only if the limit is smaller than that, and then says so.
+    cut. It exceeds the limit only if the limit is smaller than that, and then reports it.
 
     Args:
         event: a RunEvent of openlineage-python.

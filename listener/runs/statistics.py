@@ -127,7 +127,7 @@ def inputs_of(parts: Iterable[PlanLineage], counted: RunStatistics) -> tuple[Run
 
 
 def _as_scanned(dataset: Dataset, scanned: tuple[str, ...]) -> Dataset:
-    """Return a dataset with the versions that scans have read; the plan tells those that were not scanned."""
+    """Return a dataset with the versions that scans have read; the plan has those that were not scanned."""
     planned = dataset.versions
     if planned is None or set(scanned) <= set(planned.ids):
         return dataset

@@ -38,7 +38,7 @@ TEXT = "the statement's text"
 """What a gap is about if the lineage was taken from the text."""
 
 _OF_TYPES = "the types of the columns of "
-_WAY = Way(certainty=Certainty.UNKNOWN)
+_WAY = Way(certainty=Certainty.TEXT)
 _CATALOG = "spark_catalog"
 _KINDS = {(kind.subtype, kind.masking): kind for kind in reversed(Kind)}
 

@@ -21,7 +21,6 @@ _FEW_ROWS = 100
 _SAME_ORDER = 10
 _CLOCKS_DIFFER = 30_000_000
 """How much later than the store knows a version may be committed, in microseconds."""
-_APPENDED = frozenset({"InsertIntoStatement", "AppendData"})
 # Operations that change no row, as Iceberg and Delta Lake call them.
 _KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
 # What the steps of a plan are for -> the kinds of statements that may do it.

@@ -261,10 +261,10 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["result"]["statements"]}
     text = told["2.sql", 4]
     assert [(edge["column"], edge["source_table"], edge["certainty"]) for edge in text["edges"]] == [
-        ("rate", "stage.rates", "unknown"),
-        ("id", "default.orders", "unknown"),
-        (None, "default.orders", "unknown"),
-        (None, "stage.rates", "unknown"),
+        ("rate", "stage.rates", "text"),
+        ("id", "default.orders", "text"),
+        (None, "default.orders", "text"),
+        (None, "stage.rates", "text"),
     ]
     assert [dataset["namespace"] for dataset in text["inputs"]] == ["spark_catalog", "spark_catalog"]
     placed, viewed = (
