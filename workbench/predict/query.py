@@ -38,7 +38,7 @@ def lineage_of_query(
         fields: whether fields of stored structs are sources of their own, as `address.city`.
 
     Raises:
-        ValueError: the query does not read one of the sources, or two of them can't be told apart.
+        ValueError: the query does not read one of the sources, or two of them can't be distinguished.
     """
     with without_cycle_collection():
         plan = decode_plan(query.plan)
@@ -80,7 +80,7 @@ def lineage(
         pyspark.errors.AnalysisException: the query names something that does not exist, and `from_text` is False or
             its text tells no table.
         ValueError: Spark would run the statement while analyzing it: CALL, EXECUTE IMMEDIATE, a script; or it is an
-            EXPLAIN; or the query does not read one of `sources`, or two of them can't be told apart.
+            EXPLAIN; or the query does not read one of `sources`, or two of them can't be distinguished.
         TypeError: `spark` is not a session, or `query` is neither a DataFrame nor a str.
         ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
         MissingExtraError: the extra `workbench` is not installed.
