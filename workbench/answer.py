@@ -266,7 +266,7 @@ class Answer(Generic[R_co]):
             ValueError: there is no such format.
         """
         if format not in self.formats:
-            raise ValueError(f"there is no format {format!r}; the formats are {', '.join(self.formats)}")
+            raise ValueError(f"unknown format {format!r}; the formats are {', '.join(self.formats)}")
         if format in self.writers:
             return self.writers[format](self)
         return f"{json.dumps(self.to_dict(), indent=2)}\n"
