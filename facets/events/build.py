@@ -26,6 +26,7 @@ from openlineage_pyspark.facets.events.dataset import (
     dataset_facets,
     input_facets,
     lifecycle_facet,
+    lineage_facet,
     output_facets,
     replaced_facet,
     steps_facets,
@@ -67,7 +68,7 @@ OWN_FACETS = (
     | _ESSENTIAL
     | {"processing_engine", "sql", "documentation", "schema", "columnLineage"}
     | {"lifecycleStateChange", "inputStatistics", "outputStatistics", "version", "pyspark_snapshot", "pyspark_session"}
-    | {"pyspark_replaced"}
+    | {"lineage", "pyspark_replaced"}
 )
 """The names of this package's own facets; all others come from custom providers."""
 
@@ -613,6 +614,8 @@ def _output(written: RunOutput, options: EventOptions, contributions: tuple[Cont
         about["lifecycleStateChange"] = lifecycle_facet(written.lifecycle, written.renamed_from)
     if written.replaced is not None:
         about["pyspark_replaced"] = replaced_facet(written.replaced)
+    if written.sources is not None:
+        about["lineage"] = lineage_facet(written.sources)
     if written.lineage is not None and "columnLineage" not in options.disabled:
         lineage = column_lineage_facet(written.lineage, options)
         if lineage is not None:

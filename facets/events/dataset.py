@@ -164,6 +164,20 @@ def replaced_facet(part: str) -> DatasetFacet:
     return facet
 
 
+# openlineage-python has no class of it before its version 1.53.
+Lineage = attrs.make_class("Lineage", {"inputs": attrs.field(kw_only=True)}, bases=(DatasetFacet,))
+
+
+def lineage_facet(sources: Iterable[Identifier]) -> DatasetFacet:
+    """Return `lineage` (LineageDatasetFacet 1-0-0) of an output that is made from these inputs alone."""
+    inputs = [
+        {"type": "DATASET", "namespace": accepted_namespace(each.namespace), "name": each.name} for each in sources
+    ]
+    facet: DatasetFacet = Lineage(inputs=inputs, producer=PRODUCER)
+    facet._schemaURL = "https://openlineage.io/spec/facets/1-0-0/LineageFacet.json#/$defs/LineageDatasetFacet"
+    return facet
+
+
 def version_facets(versions: TableVersions | None, *, written: bool) -> dict[str, DatasetFacet]:
     """
     Return `version` with the newest version, and `pyspark_snapshot` if there is more to say.

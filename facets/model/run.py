@@ -198,6 +198,7 @@ class RunOutput:
         statistics: how much the run has written.
         lineage: the sources of its columns; None for a command that moves no data.
         replaced: of what kind the part is that it replaces; None if it replaces nothing, or all.
+        sources: the inputs that it is made from; None for all that the run reads.
     """
 
     dataset: Dataset
@@ -206,6 +207,7 @@ class RunOutput:
     statistics: Statistics | None = None
     lineage: ColumnLineage | None = None
     replaced: Replaced | None = None
+    sources: tuple[Identifier, ...] | None = None
 
 
 @attrs.frozen

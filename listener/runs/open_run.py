@@ -37,7 +37,7 @@ from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.commits import versions_of
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
-from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_of, outputs_of
+from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_of, outputs_of, sources_of
 
 _DATABASE_AND_TABLE = re.compile(r"[^._]+\.[^.]+")
 _LONGEST = 250
@@ -382,6 +382,10 @@ class OpenRun:
             completed=completed,
             of_batches=self.job.processing_type == "STREAMING",
         )
+        if self.batches is not None and not self.plan_lineage.outputs:
+            # What one write of `foreachBatch` reads is no source of the others. Later batches may have more writes.
+            sources = sources_of(self.parts)
+            outputs = tuple(attrs.evolve(each, sources=sources[each.dataset.identifier]) for each in outputs)
         if completed:
             outputs = tuple(self._with_versions(output) for output in outputs)
         return RunState(

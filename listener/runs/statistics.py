@@ -179,6 +179,23 @@ def outputs_of(
     return tuple(found.values())
 
 
+def sources_of(parts: Iterable[PlanLineage]) -> dict[Identifier, tuple[Identifier, ...]]:
+    """
+    Return the inputs that each output of a run is made from: those of the plans that write it, or that write nothing.
+
+    Args:
+        parts: the lineage of the run's plans.
+    """
+    every = tuple(parts)
+    of_all = [dataset.identifier for part in every if not part.outputs for dataset in part.inputs]
+    found: dict[Identifier, dict[Identifier, None]] = {}
+    for part in every:
+        for output in part.outputs:
+            sources = found.setdefault(output.write.dataset.identifier, dict.fromkeys(of_all))
+            sources.update(dict.fromkeys(dataset.identifier for dataset in part.inputs))
+    return {output: tuple(sources) for output, sources in found.items()}
+
+
 def _without_zeros(counts: Statistics) -> Statistics | None:
     """Return counts without those that stayed at zero; None if none is left."""
     left = Statistics(counts.rows or None, counts.bytes or None, counts.files or None)

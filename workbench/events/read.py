@@ -972,10 +972,12 @@ def _decide(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[S
             if each.has_columns:
                 by_column.add(each.target[:2])
     refused: dict[tuple[str, str], int] = {}
+    described: set[tuple[Place, Place]] = set()
     for edge in edges:
         target = edge.target[:2]
         if target not in sources or (target not in by_column and edge.source[:2] in sources[target]):
             found.append(edge)
+            described.add((edge.source._replace(column=""), edge.target._replace(column="")))
         elif (edge.source, edge.target) not in columns:
             refused[target] = refused.get(target, 0) + 1
     problems = (
@@ -987,6 +989,8 @@ def _decide(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[S
         )
         for target, count in refused.items()
     )
+    # That a dataset comes from another one says nothing more than edges between their columns do.
+    found = [edge for edge in found if edge.paths != (_UNSTATED,) or (edge.source, edge.target) not in described]
     return found, tuple(problems)
 
 

@@ -442,10 +442,12 @@ def test_explicit_lineage_decides_over_column_lineage_and_says_where_they_differ
 
 
 def test_explicit_lineage_of_whole_datasets_leaves_the_columns_of_these_datasets() -> None:
+    """The dataset whose columns lead there is not stated once more as a whole."""
     columns = lineage(source("k", TRANSFORMED, name="a"), source("k", TRANSFORMED, name="b"))
-    found = with_entries(stated(namespace="lake", name="o", inputs=[A]), outputs=[output(columnLineage=columns)])
+    other = stated(namespace="lake", name="c")
+    found = with_entries(stated(namespace="lake", name="o", inputs=[A, other]), outputs=[output(columnLineage=columns)])
 
-    assert [edge.source for edge in found.edges] == [Place("lake", "a"), Place("lake", "a", "k")]
+    assert [edge.source for edge in found.edges] == [Place("lake", "c"), Place("lake", "a", "k")]
     assert [each.code for each in found.diagnostics] == ["two-lineages"]
 
 
