@@ -1,9 +1,9 @@
 """
 Column-level lineage of PySpark jobs as OpenLineage events.
 
-`register` attaches the listener to a running session; `lineage` returns where the columns of a DataFrame or of an SQL
-statement come from, without running it. Registration by configuration needs neither. The other names are for authors
-of facets and of transports.
+`register` attaches the listener to a running session. `lineage` returns the sources of each column of a DataFrame or an
+SQL statement, without running it. With configuration keys the listener needs neither. `Store` answers questions about
+recorded lineage. The other names are for authors of facets, transports and sources.
 """
 
 from __future__ import annotations

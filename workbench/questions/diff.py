@@ -65,9 +65,9 @@ class ChangeRow:
         what: `column`, `edge` between two columns, `table edge` between two datasets.
         sign: `added`, `removed` or `changed`.
         name: the column, or both ends of the edge.
-        before: its type, or how the target was made; empty if it was not there.
-        after: the same afterwards.
-        unmasked: whether a value that could not be recognized arrives as it can be now.
+        before: its type, or how the target was made; empty if it did not exist.
+        after: the same, after the change.
+        unmasked: whether a value that was masked is no longer masked.
     """
 
     what: str
@@ -85,8 +85,8 @@ class Diff:
 
     Args:
         changes: the differences, by their names.
-        downstream: what is made from what changed -> how many jobs lie between, the closest first.
-        sides: the whole graphs that were compared, to be drawn; None for two runs.
+        downstream: what is made from the changes -> the number of jobs between, nearest first.
+        sides: the complete graphs that were compared, to draw them; None for two runs.
     """
 
     changes: tuple[ChangeRow, ...]

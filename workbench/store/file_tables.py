@@ -160,7 +160,7 @@ class FileTables:
         """Raise an error if the file is no store of ours, or not one that can be used in this way."""
         is_empty = not self._file.query("SELECT count(*) FROM sqlite_master")[0][0]
         if (version or not is_empty) and not is_marked(self._file.connection):
-            raise StoreError(f"{self._file.path} is a database of something else, and nothing in it was changed")
+            raise StoreError(f"{self._file.path} is a database of another program, and nothing in it was changed")
         if version > schema.VERSION:
             raise StoreError(
                 f"{self._file.path} is a store of version {version}, and this package knows versions up to "

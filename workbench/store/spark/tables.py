@@ -129,7 +129,7 @@ class SparkTables:
         """
         values = {f"p{number}": value for number, value in enumerate(parameters)}
         self._see(_WORD.findall(sql))
-        with told(f"{self.schema_name} can't be asked"):
+        with told(f"{self.schema_name} can't be queried"):
             found = answered_rows(self.session.sql(spark_sql.translated(sql, self.schema_name), args=values))
         return [tuple(row) for row in found]
 
@@ -215,7 +215,7 @@ class SparkTables:
     def dropped(self) -> list[DroppedRuns]:
         """Return the runs that are no longer kept, by jobs and datasets."""
         name = spark_sql.table_identifier(self.schema_name, DROPPED)
-        with told(f"{self.schema_name} can't be asked"):
+        with told(f"{self.schema_name} can't be queried"):
             if not self.session.catalog.tableExists(f"{self.schema_name}.{DROPPED}"):
                 return []
             found = answered_rows(self.session.sql(f"{ALL_DROPPED} FROM {name} GROUP BY 1, 2, 3"))
@@ -598,7 +598,7 @@ def _own_properties(
     found = _properties(session, schema_name, table.name)
     version = found.get(spark_sql.PROPERTY_VERSION)
     if version is None:
-        raise StoreError(f"{schema_name} has tables of something else")
+        raise StoreError(f"{schema_name} has tables of another program")
     if int(version) > schema.CATALOG_VERSION:
         raise StoreError(
             f"{schema_name} is a store of version {version}, and this package knows versions up to "
