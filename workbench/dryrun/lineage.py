@@ -68,6 +68,8 @@ def _statements(
             yield found if told is None else attrs.evolve(found, lineage=_without_texts(told, hidden))
     elif line["k"] == "rows":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), is_of_rows=True)
+    elif line["k"] == "file":
+        yield StatementLineage(_statement(spot_of_document(line["spot"])), opened=str(line["path"]))
     elif line["k"] == "write":
         yield _of_write(WriteTold.of(line), known, tables)
     elif line["k"] == "problem":

@@ -47,6 +47,7 @@ class Stage:
         self._columns = dict(request.columns)
         self._own: dict[str, str] = {}
         self._told: set[tuple[str, int, str, str]] = set()
+        self._opened: set[str] = set()
         self._count = 0
         self._instead: Spot | None = None
 
@@ -66,6 +67,13 @@ class Stage:
         if (at.file, at.line, code, message) not in self._told:
             self._told.add((at.file, at.line, code, message))
             self.tell("problem", **attrs.asdict(ProblemTold(at, code, message)))
+
+    def opens(self, path: str) -> None:
+        """Tell once of a file that the script reads, if it is in the folder in which the script runs."""
+        name = os.path.relpath(path, os.path.realpath(self.request.begins))
+        if not name.startswith(os.pardir) and not name.endswith(".pyc") and name not in self._opened:
+            self._opened.add(name)
+            self.tell("file", spot=attrs.asdict(self.spot()), path=name)
 
     def gives(self, what: str) -> Callable[[], bool]:
         """Tell that the script gets a number that only data know; return what is to be called if it decides by it."""

@@ -127,14 +127,18 @@ class StatementLineage:
         problem: why Spark can't analyze it; None if it can. The lineage is then that of its text, or that with a
             function that can't be read in the place of one that is not known.
         from_text: whether the lineage is that of the text.
+        script: the name of the script that runs it, also where its line is in another file; empty for a file of SQL.
         is_of_rows: whether a script gets a value of rows here, such as their number, from which it may make anything.
+        opened: the file that a script reads here, from the folder in which it runs; empty if it reads none.
     """
 
     statement: ScriptStatement
     lineage: Lineage | None = None
     problem: Problem | None = None
     from_text: bool = False
+    script: str = ""
     is_of_rows: bool = False
+    opened: str = ""
 
 
 @attrs.frozen
