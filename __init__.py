@@ -196,7 +196,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.report import (
         Lineage,
         LineageEdge,
-        LineageStep,
     )
     from openlineage_pyspark.workbench.store_api import (
         Store,
@@ -255,7 +254,6 @@ __all__ = [
     "Lineage",
     "LineageEdge",
     "LineageError",
-    "LineageStep",
     "LinkedNodes",
     "Metrics",
     "MicroBatch",
@@ -373,7 +371,7 @@ _NAMES = {
     "workbench.recovery.plan": (
         "CheckpointMove Mode Pin RecoveryPlan RecoveryStep RepeatedRun TableCheck TableId TouchedDataset"
     ),
-    "workbench.report": "Lineage LineageEdge LineageStep",
+    "workbench.report": "Lineage LineageEdge",
     "workbench.store_api": "Store",
 }
 """The public names of each module."""

@@ -133,11 +133,6 @@ class AnswerLink:
         return tuple(str(path.kind) for path in self.paths)
 
     @property
-    def masked(self) -> tuple[bool, ...]:
-        """Return whether the value is masked, in the order of the kinds."""
-        return tuple(path.kind.masking for path in self.paths)
-
-    @property
     def certainty(self) -> str:
         """Return the lowest certainty of its paths, such as `opaque`; empty without a path."""
         return worst(tuple(path.certainty for path in self.paths)) if self.paths else ""
