@@ -8,6 +8,8 @@ from openlineage_pyspark.workbench.dryrun.standins import count_of
 from pyspark.sql import Observation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
 _SOME_NUMBER = 1.0
@@ -29,13 +31,14 @@ class StandInMetrics(dict[str, Any]):
         return count_of(lambda: self._stage.decides(f"the metric {name}"))
 
 
-def install_statistics(frame: Any, stage: Stage) -> None:
+def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any], Any]) -> None:
     """
     Have statistics give stand-ins.
 
     Args:
         frame: PySpark's class of DataFrames.
         stage: is told of each.
+        without_columns: makes a DataFrame without known columns of another one.
     """
 
     def told(name: str) -> None:
@@ -58,6 +61,10 @@ def install_statistics(frame: Any, stage: Stage) -> None:
         stage.problem("PATTERN", said)
         return self.sparkSession.createDataFrame([], f"`{one}_{other}` STRING, `{{{other}}}` BIGINT")
 
+    def transposed(self: Any, *_: Any) -> Any:
+        stage.problem("PATTERN", "the columns of transpose() are values of the data: which ones is not known")
+        return without_columns(self)
+
     def files(_: Any) -> list[str]:
         stage.problem("STAND_IN", "inputFiles() gives no files here: what is made of their names is not known")
         return []
@@ -67,5 +74,6 @@ def install_statistics(frame: Any, stage: Stage) -> None:
         return StandInMetrics(stage)
 
     frame.approxQuantile, frame.crosstab, frame.inputFiles = quantiles, crosstab, files
+    frame.transpose = transposed
     frame.corr, frame.cov = number("corr"), number("cov")
     Observation.get = property(metrics)
