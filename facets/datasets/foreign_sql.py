@@ -9,7 +9,7 @@ unknown. This module is imported only for a query, because sqlglot is large.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -34,7 +34,7 @@ SourceKinds: TypeAlias = Mapping[SourceColumn, frozenset[Kind]]
 """Source column -> how it arrives."""
 _LONGEST_TEXT = 2_000
 _ODD_STRINGS = frozenset("ByteString Heredoc HexString National RawString UnicodeString".split())
-"""The classes of strings that are written in other ways than in quotes alone."""
+"""The classes of strings that are written in other forms than in quotes alone."""
 _SAME = frozenset((Kind.IDENTITY,))
 _MADE = frozenset((Kind.TRANSFORMATION,))
 _OF_ROWS = frozenset((Kind.FILTER, Kind.JOIN, Kind.GROUP_BY, Kind.SORT))
@@ -101,7 +101,7 @@ _DECIDING = frozenset(
 )
 # Functions that count, so that no value can be read back.
 _COUNTING = frozenset({"count", "countif", "approxdistinct", "hll"})
-# Functions that tell of the grouping, and of no value.
+# Functions whose value is about the grouping, and comes from no column.
 _OF_GROUPS = frozenset({"grouping", "groupingid", "grouping_id"})
 
 
@@ -166,7 +166,7 @@ class Query:
         Return the source columns of each column of the result, and how they arrive.
 
         Args:
-            names: the names of all its columns, as the database tells them.
+            names: the names of all its columns, as the database gives them.
 
         Returns:
             For each name its sources, none for a constant; None if they are not known.
@@ -237,14 +237,15 @@ def read_parsed(
     """
     if not isinstance(query, _QUERIES):
         raise UnreadableError
-    reader = _NameResolver(dialect or "", columns or {}, used or {})
+    reader = _QueryReader(dialect or "", columns or {}, used or {})
     try:
         result = reader.query(query, None, {})
     except (SqlglotError, RecursionError) as problem:
         raise UnreadableError from problem
     known = result.rows is not None
-    proven = frozenset(reader.proven)
-    return Query(tuple(reader.tables), tuple(result.items), result.every is _ABSENT, result.rows or {}, known, proven)
+    return Query(
+        tuple(reader.tables), tuple(result.items), result.every is _ABSENT, result.rows or {}, known, reader.proven
+    )
 
 
 _ABSENT: Any = object()
@@ -285,7 +286,7 @@ class _Rows:
 
 @attrs.define
 class _Scope:
-    """What the names in one SELECT stand for."""
+    """What the names in one SELECT mean."""
 
     outer: _Scope | None
     ctes: dict[str, _Rows]
@@ -303,17 +304,320 @@ class _Scope:
     solved: dict[str, SourceKinds | None] = attrs.Factory(dict)
 
 
-class _NameResolver:
-    """Resolves the names of one query."""
+class _ForeignDialect:
+    """
+    How a database reads names.
+
+    Args:
+        name: the name of its SQL.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.is_clickhouse = name == "clickhouse"
+
+    def key(self, name: str) -> str:
+        """Return what two spellings of one name have in common."""
+        return name if self.name in _CASE_MATTERS else name.lower()
+
+    def spelled(self, identifier: Any) -> str:
+        """Return a name as the database spells it."""
+        if not isinstance(identifier, exp.Identifier) or identifier.args.get("quoted"):
+            return identifier.name if isinstance(identifier, _Node) else str(identifier or "")
+        if self.name in _UPPER:
+            return identifier.name.upper()
+        return identifier.name.lower() if self.name in _LOWER else identifier.name
+
+    def projection(self, node: Any) -> tuple[str, Any]:
+        """Return the name and the expression of a column of a SELECT."""
+        if isinstance(node, exp.Alias):
+            return self.spelled(node.args.get("alias")), node.this
+        # T-SQL writes the alias before the expression.
+        if self.name == "tsql" and isinstance(node, exp.EQ) and isinstance(node.this, exp.Column):
+            return node.this.name, node.expression
+        if isinstance(node, exp.Column):
+            return self.spelled(node.this), node
+        # What sqlglot calls the name of another expression is that of its first argument.
+        return (node.alias_or_name if isinstance(node, _NAMED) else ""), node
+
+    def makes_columns(self, value: Any) -> bool:
+        """Return whether a function in a SELECT makes columns whose number and names depend on its arguments."""
+        return self.name in _HAS_GENERATORS and _function_name(value).replace("_", "") in _COLUMN_GENERATORS
+
+    def names_dictionary(self, column: Any) -> bool:
+        """Return whether a name is the dictionary's in dictGet(dictionary, ...), and no column's."""
+        call = column.parent
+        looks_up = self.is_clickhouse and _function_name(call).startswith(_LOOK_UPS)
+        return looks_up and bool(call.expressions) and call.expressions[0] is column
+
+    def is_no_column(self, identifier: Any) -> bool:
+        """Return whether a name looks like a column and is none, such as `rownum`."""
+        plain = "" if identifier.args.get("quoted") else self.spelled(identifier).lower()
+        return any(plain in _NO_COLUMNS.get(dialect, ()) for dialect in (self.name, ""))
+
+
+class _Effort:
+    """Looks at the nodes of one query and unites sources, and refuses more of it than `MOST_STEPS`."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def count(self, steps: int) -> None:
+        """Count some steps more."""
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            raise TooLargeError
+
+    def walk(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Yield the nodes of expressions, in order; a query is yielded, and not entered."""
+        waiting = [iter(values)]
+        while waiting:
+            node = next(waiting[-1], _ABSENT)
+            if node is _ABSENT:
+                waiting.pop()
+            elif isinstance(node, list):
+                waiting.append(iter(node))
+            elif isinstance(node, _Node):
+                self.count(1)
+                yield node
+                # The parts of a name are no names.
+                if not isinstance(node, _QUERIES) and not isinstance(node, exp.Column):
+                    waiting.append(iter(node.args.values()))
+
+    def parts(self, value: Any) -> Iterator[tuple[Any, Kind]]:
+        """Yield the nodes of an expression, each with how its value gets into the expression's; no query is entered."""
+        waiting: list[Iterator[tuple[Any, Kind]]] = [iter([(value, Kind.IDENTITY)])]
+        while waiting:
+            node, kind = next(waiting[-1], (_ABSENT, Kind.IDENTITY))
+            if node is _ABSENT:
+                waiting.pop()
+            elif isinstance(node, list):
+                waiting.append(iter([(each, kind) for each in node]))
+            elif isinstance(node, _Node):
+                self.count(1)
+                yield node, kind
+                # The parts of a name are no names.
+                if not isinstance(node, (*_QUERIES, exp.Column)) and not _is_field(node):
+                    waiting.append(iter([(part, compose(kind, use)) for part, use in _arguments(node)]))
+
+    def joined(self, parts: Iterable[Any], kind: Kind) -> SourceKinds | None:
+        """Return the union of sources, which are used in this way; None if one is not known."""
+        found: dict[SourceColumn, frozenset[Kind]] = {}
+        for part in parts:
+            if part is None or part is _ABSENT:
+                return None
+            self.count(len(part))
+            for column, kinds in part.items():
+                used = kinds if kind is Kind.IDENTITY else frozenset([compose(kind, each) for each in kinds])
+                found[column] = found.get(column, used) | used
+        return found
+
+    def all(self, parts: Iterable[SourceKinds | None]) -> SourceKinds | None:
+        """Return the union of sources as they arrive; None if one of them is not known."""
+        return self.joined(parts, Kind.IDENTITY)
+
+    def used(self, sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
+        """Return sources as they arrive through what uses them in this way."""
+        return self.joined([sources], kind)
+
+
+class _ScopeNames:
+    """
+    What names mean in the scopes of a query.
+
+    Args:
+        dialect: how the database reads names.
+        effort: what is looked at so far.
+        value: returns the sources of an expression in a scope: a name may be an alias.
+    """
+
+    def __init__(
+        self, dialect: _ForeignDialect, effort: _Effort, value: Callable[[Any, _Scope], SourceKinds | None]
+    ) -> None:
+        self.proven: set[SourceColumn] = set()
+        self._dialect = dialect
+        self._effort = effort
+        self._value = value
+
+    def column(self, column: Any, scope: _Scope) -> SourceKinds | None:
+        """Return the sources of a column's name; None if it could be in more than one place."""
+        if not isinstance(column.this, exp.Identifier):
+            return {} if isinstance(column.parent, exp.Count) else None
+        parts = [part for key in ("catalog", "db", "table", "this") if (part := column.args.get(key)) is not None]
+        names = [self._dialect.spelled(part) for part in parts]
+        if len(names) == 1:
+            return self._bare(parts[0], scope)
+        # The part before the last is a table, or the names after the first are fields of a struct.
+        for at in (len(names) - 2, 0) if len(names) > 2 else (0,):
+            rows = self.table(scope, self._dialect.key(".".join(names[max(at - 1, 0) : at + 1])))
+            if at == 0 or self.table(scope, self._dialect.key(names[0])) is None:
+                rows = rows or self.table(scope, self._dialect.key(names[at]))
+            if rows is not None:
+                return self._of_rows(rows, names[at + 1 :])
+        return self._field(parts, names, scope)
+
+    def table(self, scope: _Scope | None, key: str) -> _Rows | None:
+        """Return what a table of a scope or of one around it gives; None if none has this name."""
+        while scope is not None:
+            if key in scope.named:
+                return scope.named[key]
+            scope = scope.outer
+        return None
+
+    def named(self, rows: _Rows, name: str) -> Any:
+        """Return the sources of a column of one table; `_ABSENT` if it has no such column."""
+        found = rows.columns(self._dialect.key(name), self._dialect.key)
+        self._effort.count(1)
+        if found:
+            return found[0].kinds if len(found) == 1 else None
+        if self._dialect.key(name) in rows.used:
+            return rows.used[self._dialect.key(name)]
+        if rows.every is not _ABSENT or not rows.tables:
+            return rows.every
+        if len(rows.tables) > 1:
+            return None
+        self.proven.add((rows.tables[0], name))
+        return {(rows.tables[0], name): _SAME}
+
+    def item(self, column: Any, scope: _Scope) -> ResultColumn | None:
+        """Return the column of a subquery that a name means; None for all other names."""
+        if not isinstance(column.this, exp.Identifier) or column.args.get("db") is not None:
+            return None
+        key = self._dialect.key(self._dialect.spelled(column.this))
+        qualifier = self._dialect.key(column.table)
+        chosen = [scope.named[qualifier]] if qualifier in scope.named else scope.rows if not qualifier else []
+        found = [item for rows in chosen for item in rows.columns(key, self._dialect.key)]
+        return found[0] if len(found) == 1 else None
+
+    def qualifies(self, conditions: Iterable[Any], scope: _Scope) -> bool:
+        """Return whether conditions name a table of a query around: then names without a table are none of its own."""
+        columns = (each for each in self._effort.walk(conditions) if isinstance(each, exp.Column) and each.table)
+        return any(
+            self._dialect.key(each.table) not in scope.named
+            and self.table(scope, self._dialect.key(each.table)) is not None
+            for each in columns
+        )
+
+    def _of_rows(self, rows: _Rows, names: list[str]) -> SourceKinds | None:
+        """Return the sources of a column of one table, perhaps with a field of it."""
+        if self._dialect.is_clickhouse:
+            found = self.named(rows, ".".join(names))
+            return None if found is _ABSENT else found
+        found = self.named(rows, names[0])
+        if found is _ABSENT or found is None or len(names) == 1:
+            return None if found is _ABSENT else found
+        return self._field_of(rows.columns(self._dialect.key(names[0]), self._dialect.key), found, names[1:])
+
+    def _field_of(self, items: list[ResultColumn], found: SourceKinds, names: list[str]) -> SourceKinds | None:
+        """Return the sources of a field of a column."""
+        fields = dict(items[0].fields) if len(items) == 1 else {}
+        if fields:
+            taken = next(
+                (kinds for name, kinds in fields.items() if self._dialect.key(name) == self._dialect.key(names[0])),
+                None,
+            )
+            return taken if len(names) == 1 else self._effort.used(_single(taken), Kind.TRANSFORMATION)
+        return self._effort.used(_single(found), Kind.TRANSFORMATION)
+
+    def _field(self, parts: list[Any], names: list[str], scope: _Scope) -> SourceKinds | None:
+        """Return the sources of `column.field`."""
+        found = self._bare(parts[0], scope) if self._dialect.name in _HAS_FIELDS else None
+        if found is None:
+            return None
+        if not self._dialect.is_clickhouse:
+            items = [
+                item for rows in scope.rows for item in rows.columns(self._dialect.key(names[0]), self._dialect.key)
+            ]
+            return self._field_of(items, found, names[1:])
+        # Each field of a nested table is a column of its own.
+        return {(table, ".".join([column, *names[1:]])): _MADE for table, column in found}
+
+    def _bare(self, identifier: Any, scope: _Scope | None) -> SourceKinds | None:
+        """Return the sources of a name without a table."""
+        if self._dialect.is_no_column(identifier):
+            return {}
+        name = self._dialect.spelled(identifier)
+        while scope is not None:
+            kinds: SourceKinds | None = self._within(scope, name)
+            if kinds is not _ABSENT:
+                return kinds
+            scope = scope.outer
+        return None
+
+    def _within(self, scope: _Scope, name: str) -> Any:
+        key = self._dialect.key(name)
+        if key in scope.arrays:
+            return scope.arrays[key]
+        for expressions, wins in ((scope.scalars, True), (scope.aliases, self._dialect.is_clickhouse)):
+            if wins and key in expressions and key not in scope.solving:
+                return self._alias(scope, key, expressions[key])
+        explicit = [rows for rows in scope.rows if rows.has(key, self._dialect.key)]
+        others = [rows for rows in scope.rows if rows.tables or rows.every is not _ABSENT]
+        if key in scope.using:
+            return self._effort.joined([self.named(rows, name) for rows in scope.using[key]], Kind.TRANSFORMATION)
+        if explicit:
+            return self.named(explicit[0], name) if len(explicit) == 1 else None
+        if key in scope.aliases and key not in scope.solving:
+            return self._alias(scope, key, scope.aliases[key])
+        if key in scope.earlier:
+            # A table whose columns are not known may have it, and is asked first.
+            return None if others else self._alias(scope, key, scope.earlier[key])
+        return self._guessed(scope, name, others)
+
+    def _guessed(self, scope: _Scope, name: str, others: list[_Rows]) -> Any:
+        """Return the sources of a name that nothing in a scope certainly has, if only one of its tables may have it."""
+        function = scope.named.get(self._dialect.key(name))
+        if function is not None and not function.items and function.every is not _ABSENT:
+            return function.every
+        if not others:
+            return _ABSENT
+        if len(others) > 1 or (scope.may_be_outer and self._may_have(scope.outer, name)):
+            return None
+        return self.named(others[0], name)
+
+    def _may_have(self, scope: _Scope | None, name: str) -> bool:
+        """Return whether a query around may have a column of a name: a condition may be about its rows."""
+        while scope is not None:
+            if any(
+                rows.tables or rows.every is not _ABSENT or rows.has(self._dialect.key(name), self._dialect.key)
+                for rows in scope.rows
+            ):
+                return True
+            scope = scope.outer
+        return False
+
+    def _alias(self, scope: _Scope, key: str, expression: Any) -> SourceKinds | None:
+        """Return the sources of another expression of the same SELECT, which is solved once."""
+        if key not in scope.solved:
+            scope.solving.add(key)
+            scope.solved[key] = self._value(expression, scope)
+            scope.solving.discard(key)
+        return scope.solved[key]
+
+
+class _QueryReader:
+    """
+    Reads the queries and the expressions of one text.
+
+    Args:
+        dialect: the name of its SQL.
+        columns: the tables whose columns are known, as `read_parsed` has them.
+        used: some columns of other tables.
+    """
 
     def __init__(self, dialect: str, columns: Mapping[str, Sequence[str]], used: Mapping[str, Collection[str]]) -> None:
         self.tables: dict[str, None] = {}
-        self.proven: set[SourceColumn] = set()
         self._columns = columns
         self._used = used
-        self._dialect = dialect
-        self._steps = 0
+        self._dialect = _ForeignDialect(dialect)
+        self._effort = _Effort()
+        self._names = _ScopeNames(self._dialect, self._effort, self._value)
         self._queries: dict[int, _Rows] = {}
+
+    @property
+    def proven(self) -> frozenset[SourceColumn]:
+        """The columns that tables must have, as the text is to be valid."""
+        return frozenset(self._names.proven)
 
     def query(self, query: Any, outer: _Scope | None, ctes: dict[str, _Rows]) -> _Rows:
         """Return the columns of a query, once for each query."""
@@ -332,7 +636,7 @@ class _NameResolver:
             if isinstance(inside, _QUERIES) and not query.args.get("pivots"):
                 return self.query(inside, outer, scope.ctes)
             self._from(query, scope)
-            return attrs.evolve(self._star(scope, None, query), rows=self._all(scope.decides))
+            return attrs.evolve(self._star(scope, None, query), rows=self._effort.all(scope.decides))
         self._froms(query, scope)
         found = self._select(query, scope)
         self._clauses(query, scope, found)
@@ -341,66 +645,54 @@ class _NameResolver:
 
     def _clauses(self, select: Any, scope: _Scope, found: _Rows) -> None:
         """Read what decides about the rows of a SELECT, into what is found of it."""
-        named = {self._key(name): value for name, value in map(self._projection, select.expressions) if name}
+        named = {
+            self._dialect.key(name): value for name, value in map(self._dialect.projection, select.expressions) if name
+        }
         for key, kind in _CLAUSES.items():
             clause = select.args.get(key)
             parts = () if clause is None else clause.expressions or [clause.this]
-            scope.may_be_outer = kind is Kind.FILTER and not self._qualifies(parts, scope)
+            scope.may_be_outer = kind is Kind.FILTER and not self._names.qualifies(parts, scope)
             scope.decides += [_by_rows(self._clause(part, select, named, scope), kind) for part in parts]
             scope.may_be_outer = False
         if select.args.get("distinct") is not None:
             scope.decides += [_by_rows(item.kinds, Kind.GROUP_BY) for item in found.items if item.table is None]
-        found.rows = self._all(scope.decides)
+        found.rows = self._effort.all(scope.decides)
 
     def _clause(self, part: Any, select: Any, named: dict[str, Any], scope: _Scope) -> SourceKinds | None:
         """Return the sources of a part of a clause, which may be the place or the name of a column of the SELECT."""
         inside = part.this if isinstance(part, exp.Ordered) else part
         if isinstance(inside, exp.Literal) and not inside.is_string and inside.name.isdigit():
             place = int(inside.name) - 1
-            inside = self._projection(select.expressions[place])[1] if place < len(select.expressions) else inside
+            inside = (
+                self._dialect.projection(select.expressions[place])[1] if place < len(select.expressions) else inside
+            )
         sources = self._value(inside, scope)
         if sources is None and isinstance(inside, exp.Column) and not inside.table:
-            called = named.get(self._key(inside.name))
+            called = named.get(self._dialect.key(inside.name))
             return self._value(called, scope) if called is not None and called is not inside else None
         return sources
-
-    def _qualifies(self, conditions: Iterable[Any], scope: _Scope) -> bool:
-        """Return whether conditions name a table of a query around: then names without a table are none of its own."""
-        columns = (each for each in self._walk(conditions) if isinstance(each, exp.Column) and each.table)
-        return any(
-            self._key(each.table) not in scope.named and self._in_scopes(scope, self._key(each.table)) is not None
-            for each in columns
-        )
-
-    def _all(self, parts: Iterable[SourceKinds | None]) -> SourceKinds | None:
-        """Return the union of sources as they arrive; None if one of them is not known."""
-        return self._joined(parts, Kind.IDENTITY)
 
     def _built(self, value: Any, scope: _Scope) -> tuple[tuple[str, SourceKinds | None], ...]:
         """Return the fields of the struct that an expression builds, with their sources; none for another one."""
         return tuple((name, self._value(part, scope)) for name, part in _struct_fields(value))
 
-    def _single(self, sources: SourceKinds | None) -> SourceKinds | None:
-        """Return the sources of a part of a value: not known if there are several, as each may be in another part."""
-        return sources if sources is not None and len(sources) <= 1 else None
-
     def _conditions(self, values: Iterable[Any], scope: _Scope) -> None:
         """Read the queries in conditions: what they read is no source of a column, but their tables are inputs."""
-        for node in self._walk(values):
+        for node in self._effort.walk(values):
             if isinstance(node, _QUERIES) and id(node) not in self._queries and isinstance(_inner(node), _QUERIES):
                 self.query(node, scope, scope.ctes)
-            elif self._dialect == "clickhouse":
+            elif self._dialect.is_clickhouse:
                 self._dictionary(node)
 
     def _ctes(self, query: Any, scope: _Scope) -> None:
         """Read the common table expressions of a query."""
         clause = _arg(query, "with")
         for cte in clause.expressions if clause is not None else ():
-            inside, name = cte.this, self._key(cte.alias)
+            inside, name = cte.this, self._dialect.key(cte.alias)
             if not isinstance(inside, _QUERIES) or cte.args.get("scalar"):
                 scope.scalars[name] = inside
                 continue
-            recursive = clause.args.get("recursive") or self._dialect in _RECURSIVE
+            recursive = clause.args.get("recursive") or self._dialect.name in _RECURSIVE
             if recursive and isinstance(inside, _SetOperation):
                 scope.ctes[name] = self._renamed(self._first(inside, scope), cte)
             scope.ctes[name] = self._renamed(self.query(inside, scope, scope.ctes), cte)
@@ -437,7 +729,7 @@ class _NameResolver:
         whole = kind is Kind.JOIN or operation.args.get("distinct") is True
         items = [*left.items, *right.items] if whole else []
         parts = [_by_rows(item.kinds, kind) for item in items if item.table is None]
-        return self._all([left.rows, right.rows, *parts])
+        return self._effort.all([left.rows, right.rows, *parts])
 
     def _united(self, left: _Rows, right: _Rows) -> _Rows:
         if left.items == right.items and left.every == right.every:
@@ -446,20 +738,20 @@ class _NameResolver:
         if open_ or len(left.items) != len(right.items):
             return _Rows([], None)
         pairs = zip(left.items, right.items, strict=True)
-        return _Rows([ResultColumn(a.name, self._all([a.kinds, b.kinds])) for a, b in pairs])
+        return _Rows([ResultColumn(a.name, self._effort.all([a.kinds, b.kinds])) for a, b in pairs])
 
     def _united_by_name(self, left: _Rows, right: _Rows) -> _Rows:
         """Return the columns of UNION BY NAME: those of the left side, then what the right side alone has."""
         named: list[dict[str, ResultColumn]] = []
         for rows in (left, right):
-            items = {self._key(item.name): item for item in rows.items if item.name is not None}
+            items = {self._dialect.key(item.name): item for item in rows.items if item.name is not None}
             if len(items) < len(rows.items) or rows.every is not _ABSENT:
                 return _Rows([], None)
             named.append(items)
         made = []
         for key in dict.fromkeys([*named[0], *named[1]]):
             found = [items[key] for items in named if key in items]
-            made.append(ResultColumn(found[0].name, self._all([each.kinds for each in found])))
+            made.append(ResultColumn(found[0].name, self._effort.all([each.kinds for each in found])))
         return _Rows(made)
 
     def _froms(self, select: Any, scope: _Scope) -> None:
@@ -485,22 +777,22 @@ class _NameResolver:
             self._from(join.this, scope)
             on = join.args.get("on")
             if on is not None:
-                scope.may_be_outer = not self._qualifies([on], scope)
+                scope.may_be_outer = not self._names.qualifies([on], scope)
                 scope.decides.append(_by_rows(self._value(on, scope), Kind.JOIN))
                 scope.may_be_outer = False
             if not isinstance(node, exp.Select):
                 # In brackets, which the search through the SELECT does not enter.
                 self._conditions([join.args.get("on")], scope)
             for name in join.args.get("using") or ():
-                key, right = self._key(name.name), scope.rows[len(before) :]
+                key, right = self._dialect.key(name.name), scope.rows[len(before) :]
                 if str(join.args.get("side") or "").upper() == "RIGHT":
                     scope.using[key] = right
                     continue
                 # Which of several tables on the left has the column is not known.
                 left = list(before) if len(before) == 1 else [_Rows([], None)]
                 scope.using.setdefault(key, left).extend(right)
-                sides = [self._named(rows, self._spelled(name)) for rows in scope.using[key]]
-                scope.decides.append(_by_rows(self._all(sides), Kind.JOIN))
+                sides = [self._names.named(rows, self._dialect.spelled(name)) for rows in scope.using[key]]
+                scope.decides.append(_by_rows(self._effort.all(sides), Kind.JOIN))
 
     def _array(self, array: Any, scope: _Scope) -> None:
         """Read an array of ARRAY JOIN: under its name there are its elements."""
@@ -512,7 +804,7 @@ class _NameResolver:
             value = exp.Column(this=parts[0], table=parts[1], db=parts[2]) if is_name else parts[0]
         sources = self._value(value, scope)
         if name:
-            scope.arrays[self._key(name)] = self._joined([sources], Kind.TRANSFORMATION)
+            scope.arrays[self._dialect.key(name)] = self._effort.joined([sources], Kind.TRANSFORMATION)
 
     def _from(self, node: Any, scope: _Scope) -> None:
         """Read one item of FROM, with the joins inside it."""
@@ -538,11 +830,11 @@ class _NameResolver:
 
     def _name(self, node: Any, rows: _Rows, scope: _Scope) -> None:
         scope.rows.append(rows)
-        key = self._key(node.alias_or_name)
+        key = self._dialect.key(node.alias_or_name)
         # Two tables may have one name in two schemas.
         scope.named[key] = _Rows([], None) if key in scope.named else rows
         if isinstance(node, exp.Table) and node.args.get("db") and not node.alias:
-            scope.named[f"{self._key(node.db)}.{key}"] = rows
+            scope.named[f"{self._dialect.key(node.db)}.{key}"] = rows
 
     def _rows(self, node: Any, scope: _Scope) -> _Rows:
         """Return what an item of FROM gives."""
@@ -555,14 +847,14 @@ class _NameResolver:
         if not isinstance(node.this, (exp.Identifier, exp.Dot)):
             return self._function(node.this, scope)
         name = ".".join(part.name for part in node.parts)
-        if not node.args.get("db") and self._key(name) in scope.ctes:
-            return scope.ctes[self._key(name)]
+        if not node.args.get("db") and self._dialect.key(name) in scope.ctes:
+            return scope.ctes[self._dialect.key(name)]
         if name.lower() in NO_TABLES or node.name.lower() in NO_TABLES:
             return _Rows([])
         self.tables[name] = None
         if name in self._columns:
             return _Rows([ResultColumn(each, {(name, each): _SAME}) for each in self._columns[name]])
-        used = {self._key(each): {(name, each): _SAME} for each in self._used.get(name, ())}
+        used = {self._dialect.key(each): {(name, each): _SAME} for each in self._used.get(name, ())}
         return _Rows([ResultColumn(None, table=name)], used=used)
 
     def _function(self, function: Any, scope: _Scope) -> _Rows:
@@ -589,17 +881,17 @@ class _NameResolver:
 
     def _select(self, select: Any, scope: _Scope) -> _Rows:
         """Return the columns of a SELECT."""
-        projections = [self._projection(each) for each in select.expressions]
-        scope.windows.update({self._key(each.name): each for each in _arg(select, "windows") or ()})
-        if self._dialect in _SEES_ALIASES:
+        projections = [self._dialect.projection(each) for each in select.expressions]
+        scope.windows.update({self._dialect.key(each.name): each for each in _arg(select, "windows") or ()})
+        if self._dialect.name in _SEES_ALIASES:
             for name, value in projections:
                 # An expression without an alias has a name of the database's own.
-                same = isinstance(value, exp.Column) and self._key(name) == self._key(value.name)
+                same = isinstance(value, exp.Column) and self._dialect.key(name) == self._dialect.key(value.name)
                 if name and not same and not isinstance(value, exp.Star):
-                    scope.aliases.setdefault(self._key(name), value)
-                inner = [n for n in self._walk([value]) if isinstance(n, exp.Alias)]
-                scope.aliases.update({self._key(n.alias): n.this for n in inner})
-        is_spark = self._dialect in _SEES_EARLIER_ALIASES
+                    scope.aliases.setdefault(self._dialect.key(name), value)
+                inner = [n for n in self._effort.walk([value]) if isinstance(n, exp.Alias)]
+                scope.aliases.update({self._dialect.key(n.alias): n.this for n in inner})
+        is_spark = self._dialect.name in _SEES_EARLIER_ALIASES
         if is_spark:
             group = getattr(select.args.get("group"), "expressions", ())
             windows = [each for each in group if _function_name(each) in _TIME_WINDOWS]
@@ -613,17 +905,17 @@ class _NameResolver:
                 found.items += more.items
                 found.used = {**found.used, **more.used}
                 found.every = more.every if more.every is not _ABSENT else found.every
-            elif type(value).__name__ == "Columns" or (not name and self._makes_columns(value)):
+            elif type(value).__name__ == "Columns" or (not name and self._dialect.makes_columns(value)):
                 found.every = None
             elif isinstance(value, exp.Aliases):
-                # Which of several columns a source gets into, the names alone do not tell.
-                sources = self._single(self._value(value.this, scope))
-                found.items += [ResultColumn(self._spelled(alias), sources) for alias in value.expressions]
+                # The names alone do not show which of several columns a source gets into.
+                sources = _single(self._value(value.this, scope))
+                found.items += [ResultColumn(self._dialect.spelled(alias), sources) for alias in value.expressions]
             else:
-                made, told = self._value(value, scope), self._text(value, scope)
-                found.items.append(ResultColumn(name or "", made, text=told, fields=self._built(value, scope)))
+                made, written = self._value(value, scope), self._text(value, scope)
+                found.items.append(ResultColumn(name or "", made, text=written, fields=self._built(value, scope)))
             if is_spark and name and not self._reads(value, name):
-                scope.earlier[self._key(name)] = value
+                scope.earlier[self._dialect.key(name)] = value
         return found
 
     def _text(self, value: Any, scope: _Scope) -> str:
@@ -634,12 +926,14 @@ class _NameResolver:
         rules would not find its end.
         """
         if isinstance(value, exp.Column):
-            named = self._item_of(value, scope)
+            named = self._names.item(value, scope)
             return named.text if named is not None else ""
-        if any(isinstance(node, _QUERIES) or type(node).__name__ in _ODD_STRINGS for node in self._walk([value])):
+        if any(
+            isinstance(node, _QUERIES) or type(node).__name__ in _ODD_STRINGS for node in self._effort.walk([value])
+        ):
             return ""
         copied = value.copy()
-        pairs = zip(list(self._walk([value])), list(self._walk([copied])), strict=True)
+        pairs = zip(list(self._effort.walk([value])), list(self._effort.walk([copied])), strict=True)
         shown = [(other, self._shown(node, scope)) for node, other in pairs]
         for node, text in shown:
             if text:
@@ -647,7 +941,7 @@ class _NameResolver:
                 copied = put if node is copied else copied
                 node.replace(put)
         try:
-            text = str(copied.sql(dialect=sqlglot.Dialect.get(self._dialect) or None, comments=False))
+            text = str(copied.sql(dialect=sqlglot.Dialect.get(self._dialect.name) or None, comments=False))
         except SqlglotError:
             return ""
         if len(text) > _LONGEST_TEXT:
@@ -655,64 +949,42 @@ class _NameResolver:
         return f"({text})" if isinstance(value, (exp.Binary, exp.Unary)) and not isinstance(value, exp.Paren) else text
 
     def _shown(self, node: Any, scope: _Scope) -> str:
-        """Return what stands in the place of a node of an expression; empty for most, which stay as they are."""
+        """Return the text that replaces a node of an expression; empty for most, which stay as they are."""
         if isinstance(node, exp.Literal) and node.is_string:
             escaped = node.name.replace("\\", "\\\\").replace("'", "\\'")
             return f"'{escaped}'"
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             return ""
-        named = self._item_of(node, scope)
+        named = self._names.item(node, scope)
         if named is not None and named.text:
             return named.text
-        sources = self._column(node, scope)
+        sources = self._names.column(node, scope)
         if sources is None or len(sources) != 1:
             return ""
         (((table, name), kinds),) = sources.items()
         return f"{'.'.join(map(quoted_name, table.split('.')))}.{quoted_name(name)}" if kinds == _SAME else ""
 
-    def _item_of(self, column: Any, scope: _Scope) -> ResultColumn | None:
-        """Return the column of a subquery that a name stands for; None for all other names."""
-        if not isinstance(column.this, exp.Identifier) or column.args.get("db") is not None:
-            return None
-        key = self._key(self._spelled(column.this))
-        qualifier = self._key(column.table)
-        chosen = [scope.named[qualifier]] if qualifier in scope.named else scope.rows if not qualifier else []
-        found = [item for rows in chosen for item in rows.columns(key, self._key)]
-        return found[0] if len(found) == 1 else None
-
     def _reads(self, value: Any, name: str) -> bool:
         """Return whether an expression reads a column of this name, which then is one of a table."""
-        key = self._key(name)
-        return any(isinstance(each, exp.Column) and self._key(each.name) == key for each in self._walk([value]))
-
-    def _projection(self, node: Any) -> tuple[str, Any]:
-        """Return the name and the expression of a column of a SELECT."""
-        if isinstance(node, exp.Alias):
-            return self._spelled(node.args.get("alias")), node.this
-        # T-SQL writes the alias before the expression.
-        if self._dialect == "tsql" and isinstance(node, exp.EQ) and isinstance(node.this, exp.Column):
-            return node.this.name, node.expression
-        if isinstance(node, exp.Column):
-            return self._spelled(node.this), node
-        # What sqlglot calls the name of another expression is that of its first argument.
-        return (node.alias_or_name if isinstance(node, _NAMED) else ""), node
-
-    def _makes_columns(self, value: Any) -> bool:
-        """Return whether a function in a SELECT makes columns whose number and names depend on its arguments."""
-        return self._dialect in _HAS_GENERATORS and _function_name(value).replace("_", "") in _COLUMN_GENERATORS
+        key = self._dialect.key(name)
+        return any(
+            isinstance(each, exp.Column) and self._dialect.key(each.name) == key for each in self._effort.walk([value])
+        )
 
     def _star(self, scope: _Scope, qualifier: str | None, star: Any) -> _Rows:
         """Return all columns of the tables in a scope, or of one of them."""
         if qualifier is None:
             chosen = scope.rows
         else:
-            named = self._in_scopes(scope, self._key(qualifier))
+            named = self._names.table(scope, self._dialect.key(qualifier))
             chosen = [named] if named is not None else [_Rows([], None)]
-        left_out = {self._key(each.name) for each in _arg(star, "except") or ()}
+        left_out = {self._dialect.key(each.name) for each in _arg(star, "except") or ()}
         changed = any(_arg(star, key) for key in ("replace", "rename", "ilike"))
-        items = [i for rows in chosen for i in rows.items if i.name is None or self._key(i.name) not in left_out]
+        items = [
+            i for rows in chosen for i in rows.items if i.name is None or self._dialect.key(i.name) not in left_out
+        ]
         unknown = changed or bool(scope.using) or any(rows.every is not _ABSENT for rows in chosen)
-        self._count(len(items))
+        self._effort.count(len(items))
         keys = Counter(key for rows in chosen for key in rows.used)
         used = {
             key: sources
@@ -722,76 +994,49 @@ class _NameResolver:
         }
         return _Rows(items, None if unknown else _ABSENT, used=used)
 
-    def _in_scopes(self, scope: _Scope | None, key: str) -> _Rows | None:
-        while scope is not None:
-            if key in scope.named:
-                return scope.named[key]
-            scope = scope.outer
-        return None
-
     def _value(self, value: Any, scope: _Scope) -> SourceKinds | None:
         """Return the sources of an expression, and how they arrive in it."""
         while isinstance(value, exp.Paren):
             value = value.this
         if isinstance(value, exp.Column):
-            return self._column(value, scope)
+            return self._names.column(value, scope)
         parts: list[SourceKinds | None] = []
-        for node, kind in self._parts(value):
+        for node, kind in self._effort.parts(value):
             if isinstance(node, exp.Column):
-                parts.append({} if self._names_dictionary(node) else self._as(self._column(node, scope), kind))
+                parts.append(
+                    {}
+                    if self._dialect.names_dictionary(node)
+                    else self._effort.used(self._names.column(node, scope), kind)
+                )
             elif _is_field(node):
-                parts.append(self._as(self._dotted(node, scope), kind))
+                parts.append(self._effort.used(self._dotted(node, scope), kind))
             elif isinstance(node, _QUERIES):
                 parts += self._queried(node, kind, scope)
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 parts.append(None)
-            elif isinstance(node, exp.Window) and self._key(node.alias) in scope.windows:
-                # A name instead of, or before, what stands in the brackets of OVER.
-                parts.append(self._as(self._value(scope.windows[self._key(node.alias)], scope), Kind.WINDOW))
-            elif self._dialect == "clickhouse":
-                parts.append(self._as(self._dictionary(node), kind))
-        return self._all(parts)
+            elif isinstance(node, exp.Window) and self._dialect.key(node.alias) in scope.windows:
+                # A name instead of the content of the brackets of OVER, or before it.
+                parts.append(
+                    self._effort.used(self._value(scope.windows[self._dialect.key(node.alias)], scope), Kind.WINDOW)
+                )
+            elif self._dialect.is_clickhouse:
+                parts.append(self._effort.used(self._dictionary(node), kind))
+        return self._effort.all(parts)
 
     def _queried(self, query: Any, kind: Kind, scope: _Scope) -> Iterator[SourceKinds | None]:
         """Yield the sources of a query in an expression, which uses its value in this way."""
         rows = self.query(query, scope, scope.ctes)
-        yield from (self._as(item.kinds, kind) for item in rows.items)
+        yield from (self._effort.used(item.kinds, kind) for item in rows.items)
         if rows.tables or rows.every is None:
             yield None
-        yield self._as(rows.rows or {}, kind)
+        yield self._effort.used(rows.rows or {}, kind)
 
     def _dotted(self, dot: Any, scope: _Scope) -> SourceKinds | None:
         """Return the sources of a field of an expression."""
         for name, value in _struct_fields(dot.this):
-            if self._key(name) == self._key(dot.name):
+            if self._dialect.key(name) == self._dialect.key(dot.name):
                 return self._value(value, scope)
-        return self._as(self._single(self._value(dot.this, scope)), Kind.TRANSFORMATION)
-
-    def _as(self, sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
-        """Return sources as they arrive through what uses them in this way."""
-        return self._joined([sources], kind)
-
-    def _parts(self, value: Any) -> Iterator[tuple[Any, Kind]]:
-        """Yield the nodes of an expression, each with how its value gets into the expression's; no query is entered."""
-        waiting: list[Iterator[tuple[Any, Kind]]] = [iter([(value, Kind.IDENTITY)])]
-        while waiting:
-            node, kind = next(waiting[-1], (_ABSENT, Kind.IDENTITY))
-            if node is _ABSENT:
-                waiting.pop()
-            elif isinstance(node, list):
-                waiting.append(iter([(each, kind) for each in node]))
-            elif isinstance(node, _Node):
-                self._count(1)
-                yield node, kind
-                # The parts of a name are no names.
-                if not isinstance(node, (*_QUERIES, exp.Column)) and not _is_field(node):
-                    waiting.append(iter([(part, compose(kind, use)) for part, use in _arguments(node)]))
-
-    def _names_dictionary(self, column: Any) -> bool:
-        """Return whether a name is the dictionary's in dictGet(dictionary, ...), and no column's."""
-        call = column.parent
-        looks_up = self._dialect == "clickhouse" and _function_name(call).startswith(_LOOK_UPS)
-        return looks_up and bool(call.expressions) and call.expressions[0] is column
+        return self._effort.used(_single(self._value(dot.this, scope)), Kind.TRANSFORMATION)
 
     def _dictionary(self, node: Any) -> SourceKinds | None:
         """Return the columns that ClickHouse's dictGet and joinGet look up in another table; none for other nodes."""
@@ -807,172 +1052,10 @@ class _NameResolver:
         columns = [_text([each]) for each in (wanted.expressions if isinstance(wanted, exp.Tuple) else [wanted])]
         return {(table, column): _MADE for column in columns if column}
 
-    def _column(self, column: Any, scope: _Scope) -> SourceKinds | None:
-        """Return the sources of a column's name; None if it could be in more than one place."""
-        if not isinstance(column.this, exp.Identifier):
-            return {} if isinstance(column.parent, exp.Count) else None
-        parts = [part for key in ("catalog", "db", "table", "this") if (part := column.args.get(key)) is not None]
-        names = [self._spelled(part) for part in parts]
-        if len(names) == 1:
-            return self._bare(parts[0], scope)
-        # The part before the last is a table, or the names after the first are fields of a struct.
-        for at in (len(names) - 2, 0) if len(names) > 2 else (0,):
-            rows = self._in_scopes(scope, self._key(".".join(names[max(at - 1, 0) : at + 1])))
-            if at == 0 or self._in_scopes(scope, self._key(names[0])) is None:
-                rows = rows or self._in_scopes(scope, self._key(names[at]))
-            if rows is not None:
-                return self._of_rows(rows, names[at + 1 :])
-        return self._field(parts, names, scope)
 
-    def _of_rows(self, rows: _Rows, names: list[str]) -> SourceKinds | None:
-        """Return the sources of a column of one table, perhaps with a field of it."""
-        if self._dialect == "clickhouse":
-            found = self._named(rows, ".".join(names))
-            return None if found is _ABSENT else found
-        found = self._named(rows, names[0])
-        if found is _ABSENT or found is None or len(names) == 1:
-            return None if found is _ABSENT else found
-        return self._field_of(rows.columns(self._key(names[0]), self._key), found, names[1:])
-
-    def _field_of(self, items: list[ResultColumn], found: SourceKinds, names: list[str]) -> SourceKinds | None:
-        """Return the sources of a field of a column."""
-        fields = dict(items[0].fields) if len(items) == 1 else {}
-        if fields:
-            taken = next((kinds for name, kinds in fields.items() if self._key(name) == self._key(names[0])), None)
-            return taken if len(names) == 1 else self._as(self._single(taken), Kind.TRANSFORMATION)
-        return self._as(self._single(found), Kind.TRANSFORMATION)
-
-    def _field(self, parts: list[Any], names: list[str], scope: _Scope) -> SourceKinds | None:
-        """Return the sources of `column.field`."""
-        found = self._bare(parts[0], scope) if self._dialect in _HAS_FIELDS else None
-        if found is None:
-            return None
-        if self._dialect != "clickhouse":
-            items = [item for rows in scope.rows for item in rows.columns(self._key(names[0]), self._key)]
-            return self._field_of(items, found, names[1:])
-        # Each field of a nested table is a column of its own.
-        return {(table, ".".join([column, *names[1:]])): _MADE for table, column in found}
-
-    def _bare(self, identifier: Any, scope: _Scope | None) -> SourceKinds | None:
-        """Return the sources of a name without a table."""
-        name = self._spelled(identifier)
-        plain = not identifier.args.get("quoted") and name.lower()
-        if plain and any(plain in _NO_COLUMNS.get(dialect, ()) for dialect in (self._dialect, "")):
-            return {}
-        while scope is not None:
-            found = self._within(scope, name)
-            if found is not _ABSENT:
-                return found  # type: ignore[no-any-return]
-            scope = scope.outer
-        return None
-
-    def _within(self, scope: _Scope, name: str) -> Any:
-        key = self._key(name)
-        if key in scope.arrays:
-            return scope.arrays[key]
-        for expressions, wins in ((scope.scalars, True), (scope.aliases, self._dialect == "clickhouse")):
-            if wins and key in expressions and key not in scope.solving:
-                return self._alias(scope, key, expressions[key])
-        explicit = [rows for rows in scope.rows if rows.has(key, self._key)]
-        others = [rows for rows in scope.rows if rows.tables or rows.every is not _ABSENT]
-        if key in scope.using:
-            return self._joined([self._named(rows, name) for rows in scope.using[key]], Kind.TRANSFORMATION)
-        if explicit:
-            return self._named(explicit[0], name) if len(explicit) == 1 else None
-        if key in scope.aliases and key not in scope.solving:
-            return self._alias(scope, key, scope.aliases[key])
-        if key in scope.earlier:
-            # A table whose columns are not known may have it, and is asked first.
-            return None if others else self._alias(scope, key, scope.earlier[key])
-        return self._guessed(scope, name, others)
-
-    def _guessed(self, scope: _Scope, name: str, others: list[_Rows]) -> Any:
-        """Return the sources of a name that nothing in a scope certainly has, if only one of its tables may have it."""
-        function = scope.named.get(self._key(name))
-        if function is not None and not function.items and function.every is not _ABSENT:
-            return function.every
-        if not others:
-            return _ABSENT
-        if len(others) > 1 or (scope.may_be_outer and self._may_have(scope.outer, name)):
-            return None
-        return self._named(others[0], name)
-
-    def _may_have(self, scope: _Scope | None, name: str) -> bool:
-        """Return whether a query around may have a column of a name: a condition may be about its rows."""
-        while scope is not None:
-            if any(
-                rows.tables or rows.every is not _ABSENT or rows.has(self._key(name), self._key) for rows in scope.rows
-            ):
-                return True
-            scope = scope.outer
-        return False
-
-    def _alias(self, scope: _Scope, key: str, expression: Any) -> SourceKinds | None:
-        """Return the sources of another expression of the same SELECT, which is solved once."""
-        if key not in scope.solved:
-            scope.solving.add(key)
-            scope.solved[key] = self._value(expression, scope)
-            scope.solving.discard(key)
-        return scope.solved[key]
-
-    def _named(self, rows: _Rows, name: str) -> Any:
-        """Return the sources of a column of one table; `_ABSENT` if it has no such column."""
-        found = rows.columns(self._key(name), self._key)
-        self._count(1)
-        if found:
-            return found[0].kinds if len(found) == 1 else None
-        if self._key(name) in rows.used:
-            return rows.used[self._key(name)]
-        if rows.every is not _ABSENT or not rows.tables:
-            return rows.every
-        if len(rows.tables) > 1:
-            return None
-        self.proven.add((rows.tables[0], name))
-        return {(rows.tables[0], name): _SAME}
-
-    def _joined(self, parts: Iterable[Any], kind: Kind) -> SourceKinds | None:
-        """Return the union of sources, which are used in this way; None if one is not known."""
-        found: dict[SourceColumn, frozenset[Kind]] = {}
-        for part in parts:
-            if part is None or part is _ABSENT:
-                return None
-            self._count(len(part))
-            for column, kinds in part.items():
-                used = kinds if kind is Kind.IDENTITY else frozenset([compose(kind, each) for each in kinds])
-                found[column] = found.get(column, used) | used
-        return found
-
-    def _walk(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Yield the nodes of expressions, in order; a query is yielded, and not entered."""
-        waiting = [iter(values)]
-        while waiting:
-            node = next(waiting[-1], _ABSENT)
-            if node is _ABSENT:
-                waiting.pop()
-            elif isinstance(node, list):
-                waiting.append(iter(node))
-            elif isinstance(node, _Node):
-                self._count(1)
-                yield node
-                # The parts of a name are no names.
-                if not isinstance(node, _QUERIES) and not isinstance(node, exp.Column):
-                    waiting.append(iter(node.args.values()))
-
-    def _count(self, steps: int) -> None:
-        self._steps += steps
-        if self._steps > MOST_STEPS:
-            raise TooLargeError
-
-    def _key(self, name: str) -> str:
-        return name if self._dialect in _CASE_MATTERS else name.lower()
-
-    def _spelled(self, identifier: Any) -> str:
-        """Return a name as the database spells it."""
-        if not isinstance(identifier, exp.Identifier) or identifier.args.get("quoted"):
-            return identifier.name if isinstance(identifier, _Node) else str(identifier or "")
-        if self._dialect in _UPPER:
-            return identifier.name.upper()
-        return identifier.name.lower() if self._dialect in _LOWER else identifier.name
+def _single(sources: SourceKinds | None) -> SourceKinds | None:
+    """Return the sources of a part of a value: not known if there are several, as each may be in another part."""
+    return sources if sources is not None and len(sources) <= 1 else None
 
 
 def _by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
@@ -1042,7 +1125,7 @@ def _inner(node: Any) -> Any:
 
 
 def _holds_joins(inside: Any) -> bool:
-    """Return whether what stands in brackets after FROM is no query alone: a table, or what is joined there."""
+    """Return whether brackets after FROM hold more than a query: a table, or a join."""
     return not isinstance(inside, _QUERIES) or (isinstance(inside, exp.Subquery) and bool(inside.args.get("joins")))
 
 

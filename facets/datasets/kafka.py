@@ -44,7 +44,7 @@ def topic_dataset(servers: str, topic: str, fields: tuple[Field, ...] = ()) -> D
 
 @source({_KAFKA: "KafkaRelation"}, reads=_source_readings("@sourceOptions"))
 def kafka_relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
-    """Resolve a batch read of topics, or a table of the session catalog that stands for topics."""
+    """Resolve a batch read of topics, or a table of the session catalog whose data is in topics."""
     relation = operator.described("relation")
     found = None if relation is None else _topics(plan, operator, relation.text, None)
     table = operator.described("catalogTable")
@@ -100,7 +100,7 @@ def _topics(plan: Plan, operator: Operator, text: Text, offsets: str | None) -> 
     topics = _subscribed(text) or ((str(text("topic")),) if text("topic") else ())
     if text("subscribePattern"):
         topics = _keys(offsets or "")
-        why = None if topics else "the topics are those that match a pattern: which ones is not known"
+        why = None if topics else "the topics are given by a pattern: which topics match it is unknown"
     elif not topics:
         why = "the topics are not known"
     fields = fields_of(plan, operator)

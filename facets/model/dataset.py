@@ -50,7 +50,7 @@ class Identifier:
 
     @property
     def path_label(self) -> str:
-        """What stands for a path in the name of a job: its last two parts, as in the Java integration."""
+        """The short form of a path in the name of a job: its last two parts, as in the Java integration."""
         parts = [part for part in self.name.split("/") if part]
         return "_".join(parts[-2:]) or "root"
 

@@ -98,13 +98,12 @@ class Certainty(enum.IntEnum):
     """
     How sure an influence is: as sure as the least sure step of its way.
 
-    UNKNOWN: taken from a text alone: of a statement that did not analyze, or of a query that another database answers,
-    whose schema is not known. GUESSED: no rule covers an operator
-    on the way, so every column in is taken to be in every column out. OPAQUE: it passes code that can't be read, such
-    as a Python function. EXACT: read from the plan.
+    TEXT: taken from a text alone: of a statement that did not analyze, or of a query that another database answers,
+    whose schema is not known. GUESSED: no rule covers an operator on the way, so every column in is taken to be in
+    every column out. OPAQUE: it passes code that can't be read, such as a Python function. EXACT: read from the plan.
     """
 
-    UNKNOWN = 0
+    TEXT = 0
     GUESSED = 1
     OPAQUE = 2
     EXACT = 3
@@ -139,7 +138,7 @@ class Step:
     """
     What one operator does to a value on its way, and the steps before it.
 
-    Steps form a linked list, because the ways of many columns share their beginnings.
+    Steps form a linked list, because the paths of many columns share their beginnings.
 
     Args:
         operator: the operator, as `Aggregate#1`: its simple class name and its index in the plan.
@@ -261,14 +260,14 @@ def transformation(kind: Kind, way: Way) -> Transformation:
         kind: the kind.
         way: how the influence gets there. If it names no operators, nobody asked for its steps, and they are left out.
     """
-    told = way if way.operators else Way(certainty=way.certainty)
+    shown_way = way if way.operators else Way(certainty=way.certainty)
     text = way.shown if way.composed is None else way.composed
     shown = "" if kind is Kind.IDENTITY else text
-    return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, shown, kind.masking, told)
+    return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, shown, kind.masking, shown_way)
 
 
 def different(found: Sequence[Transformation]) -> tuple[Transformation, ...]:
-    """Return transformations in their order, each once: of two that differ in their ways, both."""
+    """Return transformations in their order, each once: both of two that differ only in their paths."""
     # Nearly all edges have one, and to hash it takes a while.
     return tuple(found) if len(found) <= 1 else tuple({(each, each.way): each for each in found}.values())
 

@@ -15,7 +15,7 @@ class BatchSource:
 
     Args:
         description: Spark's description of the source.
-        dataset: the input that the source is; None if it is none, or can't be told.
+        dataset: the input that the source is; None if it is none, or is not known.
         start: the offset before the batch, as JSON; None if there is none.
         end: the offset after it, likewise.
         version: the version of the dataset that was read last; None if the offset does not say one.
@@ -36,7 +36,7 @@ class BatchSink:
     What a micro-batch committed to one sink.
 
     Args:
-        dataset: the output that the sink is; None if it is none, or can't be told.
+        dataset: the output that the sink is; None if it is none, or is not known.
         description: Spark's description of the sink; only without a dataset.
         version: the version that was committed; None if the sink has none.
         parent: the version before it; None if it is not known.

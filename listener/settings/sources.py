@@ -157,7 +157,7 @@ def _spark_configuration(spark_conf: Mapping[str, str]) -> Layer:
 
 
 def _unbracketed(text: str, name: str) -> object:
-    # Only for transport options: the kind of any other key says whether it is a list.
+    # Only for transport options: the kind of any other key decides whether it is a list.
     whole = text.strip()
     if not (name.startswith(TRANSPORT) and whole.startswith("[") and whole.endswith("]")):
         return text

@@ -123,7 +123,7 @@ class Handle:
         Return the last state of the run that has ended last; `last_run` of the package gives it with its lineage.
 
         Args:
-            timeout_seconds: the longest time to wait for what Spark has not told yet.
+            timeout_seconds: the longest time to wait for what Spark has not reported yet.
 
         Returns:
             The state, after redaction; None if no run has ended, and in a forked process.

@@ -137,7 +137,7 @@ def _watch(stage: Stage, main_thread: int | None) -> None:
             break
         frame = frame.f_back
     seconds = stage.request.seconds
-    stage.problem("TIME_OVER", f"the script has not ended after {seconds} seconds, and is ended here (--timeout)", spot)
+    stage.problem("TIME_OVER", f"the script was stopped here after {seconds} seconds (--timeout)", spot)
     leave(_SCRIPT_ENDED)
 
 
@@ -165,7 +165,7 @@ def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> No
     whole = [f"{each}/*" if each.endswith("**") else each for each in patterns]
     files = sorted({each for pattern in whole for each in folder.glob(pattern) if each.is_file()})
     if not files:
-        stage.problem("NOTHING_TO_RUN", f"no file of the pipeline is there: its libraries are {', '.join(patterns)}")
+        stage.problem("NOTHING_TO_RUN", f"no file of the pipeline was found: its libraries are {', '.join(patterns)}")
     for file in files:
         text, name = file.read_text(encoding="utf-8"), os.path.relpath(file, stage.request.begins)
         if file.suffix == ".sql":
@@ -180,13 +180,13 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
         run()
     except SystemExit as end:
         if end.code not in (None, 0):
-            said = shortened(end.code if isinstance(end.code, str) else f"the status {end.code}")
+            said = shortened(end.code if isinstance(end.code, str) else f"status {end.code}")
             cause = end.__cause__ or end.__context__
             why = f", since it fails at {_place(stage, cause)}: {text_of_error(cause)}" if cause is not None else ""
-            stage.problem("SCRIPT_ENDED", f"the script ends here with {said}{why}", stage.spot_of_error(end))
+            stage.problem("SCRIPT_ENDED", f"the script exits here with {said}{why}", stage.spot_of_error(end))
     except SyntaxError as problem:
         spot = stage.spot_of(str(problem.filename), problem.lineno or 1)
-        stage.problem("SCRIPT_FAILED", f"the script is no valid Python: {problem.msg}", spot)
+        stage.problem("SCRIPT_FAILED", f"the script is not valid Python: {problem.msg}", spot)
     except RefusedError:
         # The guard has told it.
         return

@@ -29,8 +29,14 @@ Code: TypeAlias = Literal[
     "odd-time",
     "unknown-writer",
     "unknown-columns",
+    "odd-facet",
+    "two-lineages",
 ]
-"""What a diagnostic is about."""
+"""
+What a diagnostic is about. Of an event: `unknown-operator`, its producer has not understood a part of what it ran;
+`odd-facet`, a part has another shape than its schema requires, and is left out; `two-lineages`, two facets disagree
+about the edges of an output.
+"""
 
 CERTAINTIES: tuple[Certainty, ...] = get_args(Certainty)
 CODES: tuple[Code, ...] = get_args(Code)
@@ -41,7 +47,6 @@ _RANKS = {certainty: rank for rank, certainty in enumerate(CERTAINTIES)}
 _VALUES = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
 _INFLUENCES = ("CONDITIONAL", "JOIN", "FILTER", "GROUP_BY", "SORT", "WINDOW")
 _ORDER = {subtype: place for place, subtype in enumerate((*_VALUES, *_INFLUENCES))}
-_OF_EVENTS: dict[str, Certainty] = {"unknown": "text"}
 
 
 @attrs.frozen(order=False)
@@ -92,7 +97,7 @@ class Kind:
 @attrs.frozen
 class Diagnostic:
     """
-    A finding about an answer, such as what it may lack.
+    A finding about an answer or an event, such as what it may lack.
 
     Args:
         code: what it is about.
@@ -133,8 +138,7 @@ class Diagnostic:
 
 def certainty_of(word: str) -> Certainty:
     """Return the certainty that a word of an event or of a trace names; `unstated` for a word that is not known."""
-    known = _OF_EVENTS.get(word, word)
-    return known if known in _RANKS else "unstated"
+    return next((each for each in CERTAINTIES if each == word), "unstated")
 
 
 def rank(certainty: Certainty) -> int:

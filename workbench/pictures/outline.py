@@ -16,7 +16,6 @@ Role: TypeAlias = Literal["heading", "guide", "name", "text", "mark", "job"]
 Piece: TypeAlias = tuple[str, Role]
 
 _GAP = 2
-_STEP = 3
 # Beyond so many levels, a number stands for the guides.
 _MOST_GUIDES = 12
 # The least room for what is known of a name; without it, that begins on the next line.

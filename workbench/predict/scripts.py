@@ -194,15 +194,30 @@ def _statements(script: Script) -> Iterator[ScriptStatement]:
         yield attrs.evolve(each, text=script.head + each.text, head=len(script.head)) if is_headed else each
 
 
+@attrs.frozen
+class AnalysisOptions:
+    """
+    How a statement is analyzed.
+
+    Args:
+        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
+        place: what later answers call its place; by default that in its file.
+        reach: the last parts of all names that it can see, in lower case; None if these are not known.
+    """
+
+    dialect: str = ""
+    place: str = ""
+    reach: Collection[str] | None = None
+
+
+AS_IT_IS = AnalysisOptions()
+
+
 def guarded_analysis(
-    session: ScriptSession,
-    statement: ScriptStatement,
-    dialect: str = "",
-    place: str = "",
-    reach: Collection[str] | None = None,
+    session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = AS_IT_IS
 ) -> Analyzed:
     """Analyze a statement, as `analyzed` does. A fault of this program costs that statement alone."""
-    found = _guard().attempt("the analysis of a statement", analyzed, session, statement, dialect, place, reach)
+    found = _guard().attempt("the analysis of a statement", analyzed, session, statement, options)
     return Analyzed("", refusal=_fault(found)) if isinstance(found, CaughtException) else found
 
 
@@ -214,7 +229,7 @@ def _guard() -> Guard:
 
 
 def _fault(caught: CaughtException) -> Refusal:
-    return Refusal("INTERNAL_ERROR", f"this program fails here with {caught.name}: please report the statement")
+    return Refusal("INTERNAL_ERROR", f"the analysis failed with {caught.name}: please report this statement as a bug")
 
 
 def lineage_of_answers(
@@ -315,34 +330,26 @@ def _unknown(name: str, analyzed: Analyzed, known: DeclaredTables) -> Dataset:
     return _known_as(unknown_table(name, analyzed.catalog, analyzed.database), known)
 
 
-def analyzed(
-    session: ScriptSession,
-    statement: ScriptStatement,
-    dialect: str = "",
-    place: str = "",
-    reach: Collection[str] | None = None,
-) -> Analyzed:
+def analyzed(session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = AS_IT_IS) -> Analyzed:
     """
     Analyze a statement. If Spark refuses it, later ones still find the table that it would make.
 
     Args:
         session: the session.
         statement: the statement.
-        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
-        place: what later answers call its place; by default that in its file.
-        reach: the last parts of all names that it can see, in lower case; None if these are not known.
+        options: how it is analyzed.
     """
-    place = place or f"{statement.file}:{statement.line}"
-    found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops, reach=reach)
+    place = options.place or f"{statement.file}:{statement.line}"
+    found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops, reach=options.reach)
     if found.refusal is None:
         return found
     text = found.text or statement.text
-    told = read_text(text, dialect)
+    told = read_text(text, options.dialect)
     spelled = {name: session.table(name) for each in told for name in (*each.tables, each.target) if name}
     known = {name: table for name, table in spelled.items() if table is not None}
     makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
     if makes and len(told) == 1 and told[0].target:
-        _declare_told(session, read_text(text, dialect, Known(_columns(known))), place, known)
+        _declare_told(session, read_text(text, options.dialect, Known(_columns(known))), place, known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 
@@ -470,7 +477,7 @@ def _unsure(lineage: Lineage, from_text: Mapping[Parts, str], views: Mapping[Ide
     for parts, place in from_text.items():
         name = ".".join(parts[1:])
         if (parts[0], name) in read and Identifier(parts[0], name) in views:
-            said = f"what comes through the view {name} is taken from its text: Spark can't analyze it ({place})"
+            said = f"the columns of the view {name} are taken from its text: Spark can't analyze it ({place})"
             yield Gap(TEXT, said)
         elif (parts[0], name) in read:
             yield gap_of_types(name, place)
@@ -481,13 +488,13 @@ def _problem(statement: ScriptStatement, refusal: Refusal) -> Problem:
     message = refusal.message
     if refusal.code == _UNKNOWN_TABLE:
         names = names_in(refusal.parameters.get("relationName", ""))
-        message = f"the table {'.'.join(names)} is not known: no DDL, no earlier statement and no catalog declares it"
+        message = f"the table {'.'.join(names)} is unknown: no DDL, no earlier statement and no catalog declares it"
         if is_format_and_path(names):
-            message = f"the path {names[1]} is not opened: its columns must be declared, as those of a table"
+            message = f"the path {names[1]} is not opened: declare its columns, as for a table"
         provider = refusal.parameters.get(UNOPENED)
         if provider is not None:
             given = f"CREATE TEMPORARY VIEW {names[-1]} (id INT, ...) USING {provider}"
-            message = f"the view {names[-1]} is of {provider}, which is not opened: name its columns, as in {given}"
+            message = f"the view {names[-1]} is of {provider}, which is not opened: declare its columns, as in {given}"
     return Problem(statement.file, line, column, refusal.code, message)
 
 

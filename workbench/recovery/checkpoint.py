@@ -58,7 +58,7 @@ def put_away(path: Path) -> list[str]:
     """
     kept = kept_place(path)
     if kept.exists():
-        raise CheckpointError(f"{kept} is there already: move it away first")
+        raise CheckpointError(f"{kept} already exists: move it away first")
     path.rename(kept)
     return [f"the old checkpoint is {kept}"]
 
@@ -75,7 +75,7 @@ def problem_of_move(move: CheckpointMove) -> str:
         # A query that nothing repeats may have been given up.
         return "" if move.keeps_all else f"there is no checkpoint at {path}"
     if kept_place(path).exists():
-        return f"{kept_place(path)} is there already: the checkpoint was set back before, or move it away"
+        return f"{kept_place(path)} already exists: the checkpoint was reset before, or move it away"
     if problem := _unknown_batch(path, move.last):
         return problem
     if move.back_to is None:
@@ -114,7 +114,7 @@ def _unknown_batch(path: Path, last: int | None) -> str:
     newest = max(_numbers(path / "commits"), default=-1)
     if last is None or newest <= last or _sources(path, newest) == _sources(path, last):
         return ""
-    return f"{path} has the micro-batch {newest}, and the store knows none after {last}: take its events in"
+    return f"{path} has the micro-batch {newest}, and the store knows none after {last}: ingest its events"
 
 
 def _sources(path: Path, batch: int) -> list[str]:
@@ -129,7 +129,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
 
     Args:
         path: the checkpoint.
-        batch: the last micro-batch that stays.
+        batch: the last remaining micro-batch.
         kept: where the old one goes.
         restored: tables of Delta Lake that the query reads and that were restored or emptied: it goes on after that.
 
@@ -154,7 +154,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
         there = f"it has {min(batches)} to {max(batches)}" if batches else "it has none"
         raise CheckpointError(f"{path} has no micro-batch {batch}: {there}")
     if kept.exists():
-        raise CheckpointError(f"{kept} is there already: move it away first")
+        raise CheckpointError(f"{kept} already exists: move it away first")
     lakes = [_iceberg(table) or _delta(table) for table in restored]
     written = _files(path)
     shutil.copytree(path, copy)
@@ -210,7 +210,7 @@ def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[s
 
     Args:
         path: the checkpoint.
-        batch: the last micro-batch that stays.
+        batch: the last remaining micro-batch.
         copy: the folder beside it: a copy, or the old checkpoint.
         kept: where the old one goes.
 
@@ -228,7 +228,7 @@ def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[s
         raise CheckpointError(f"{copy} is there, and no {path}: an earlier call was interrupted; look at it")
     else:
         return []
-    return [f"an earlier call had set it back to micro-batch {batch}", f"the old checkpoint is {kept}"]
+    return [f"an earlier call had reset it to micro-batch {batch}", f"the old checkpoint is {kept}"]
 
 
 def _numbers(folder: Path) -> list[int]:
@@ -416,7 +416,7 @@ def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
     begins = offset.get("reservoirVersion")
     if begins != version + 1 or offset.get("index", -1) != -1 or offset.get("isStartingVersion"):
         raise CheckpointError(
-            f"the last micro-batch that stays read {table} up to before version {begins}, and the table goes back to "
+            f"the last remaining micro-batch read {table} up to before version {begins}, and the table goes back to "
             f"version {version}: rows would be skipped. Start the query from scratch: recover with --mode full"
         )
 
@@ -439,7 +439,7 @@ def _refuse_gaps(table: Path, file: Path, version: str) -> None:
         goal = attrs.evolve(lake, line=_line(lake.parents, int(version))) if version else lake
         if not [each for each in offsets if goal.moved(each, is_last=True)]:
             raise CheckpointError(
-                f"the last micro-batch that stays ended at a snapshot that {table} no longer has: "
+                f"the last remaining micro-batch ended at a snapshot that {table} no longer has: "
                 "start the query from scratch: "
                 "recover with --mode full"
             )
@@ -496,4 +496,4 @@ def _moved(offsets: Path, batch: int, lake: _Delta | _Iceberg) -> str:
     if found is None:
         raise CheckpointError(f"the query does not read the table at {lake.place}")
     version = found.get("reservoirVersion", found.get("snapshot_id"))
-    return f"it goes on {'at version' if isinstance(lake, _Delta) else 'after snapshot'} {version} of {lake.place}"
+    return f"it continues {'at version' if isinstance(lake, _Delta) else 'after snapshot'} {version} of {lake.place}"

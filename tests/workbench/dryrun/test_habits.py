@@ -118,7 +118,7 @@ def write(frame):
     assert found.edges == ["data/k.id -> out/after.id"]
     assert found.problems == [(3, "HANDLED"), (8, "HANDLED"), (10, "SCRIPT_ENDED")]
     assert "UNRESOLVED_COLUMN" in found.messages[0]
-    ends = "the script ends here with the status 3, since it fails at job.py:8: NameError: name 'undefined'"
+    ends = "the script exits here with status 3, since it fails at job.py:8: NameError: name 'undefined'"
     assert found.messages[2].startswith(ends)
 
 

@@ -90,7 +90,7 @@ def test_a_table_that_is_as_the_store_knows_it_can_be_rolled_back() -> None:
             back(),
             "is at version 2, and the store knows 3: it was moved",
         ),
-        (attrs.evolve(line("1", "2", "3"), location="/lake/db/u"), back(), "is at /lake/db/u, and the store means"),
+        (attrs.evolve(line("1", "2", "3"), location="/lake/db/u"), back(), "is at /lake/db/u, but the store"),
     ],
 )
 def test_a_table_that_is_otherwise_stops_the_plan(live: LiveTable, step: RecoveryStep, said: str) -> None:
@@ -106,6 +106,14 @@ def test_a_table_that_is_gone_stops_the_plan() -> None:
 def test_versions_of_unknown_writers_name_the_table_that_can_be_accepted() -> None:
     (problem,) = found(Held({TABLE: line("1", "2", "3", "4")}), back()).problems
     assert (problem.step, problem.newer) == (1, "ice.db.t")
+
+
+def test_a_table_that_can_be_accepted_is_quoted_for_a_shell() -> None:
+    odd = TableId(("ice", "db", "two words"), "iceberg", TABLE.location)
+    every = found(Held({odd: line("1", "2", "3", "4")}), back(table=odd)).problems
+    (problem,) = (each for each in every if each.newer)
+    assert problem.newer == "ice.db.`two words`"
+    assert problem.message.rpartition("accept that with ")[2] == "--accept-newer 'ice.db.`two words`'"
 
 
 def test_a_version_off_the_line_of_ancestors_is_set_as_current() -> None:
@@ -188,7 +196,7 @@ def test_a_copy_that_is_there_stops_the_plan_unless_the_step_was_begun() -> None
     session = Held({copy: line("1")}, {"CTAS": LiveStatement("CreateTableAsSelect", copy.parts)})
 
     assert [each.message for each in found(session, keep).problems] == [
-        "ice.db.copy is there already: look at it, and drop or rename it"
+        "ice.db.copy already exists: inspect it, then drop or rename it"
     ]
     assert found(session, keep, begun=[1]).problems == ()
 

@@ -121,7 +121,7 @@ def test_the_command_says_what_it_did_and_never_replaces_what_it_kept(
     assert main(["checkpoint", str(path), "--back-to", "2"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "removed 1 offsets, 1 commits and 2 files of newer state"
     assert main(["checkpoint", str(path), "--back-to", "1"]) == 2
-    assert "is there already: move it away first" in capsys.readouterr().err
+    assert "already exists: move it away first" in capsys.readouterr().err
 
 
 def iceberg_of(table: Path, current: int) -> Path:
@@ -169,7 +169,7 @@ def test_a_micro_batch_that_read_what_was_rolled_back_is_refused(tmp_path: Path)
         ({"snapshot_id": 1, "position": 2}, ""),
         ({"snapshot_id": 2, "position": 0}, ""),
         ({"snapshot_id": 2, "position": 1}, "the micro-batch read snapshot 2 of "),
-        ({"snapshot_id": 9, "position": 2}, "the last micro-batch that stays ended at a snapshot that "),
+        ({"snapshot_id": 9, "position": 2}, "the last remaining micro-batch ended at a snapshot that "),
     ],
 )
 def test_a_micro_batch_of_iceberg_whose_end_is_gone_is_refused_before_anything_is_done(

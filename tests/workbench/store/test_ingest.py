@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
-from openlineage_pyspark.workbench.store import sqlite
+from openlineage_pyspark.workbench.store import sqlite_file
 from openlineage_pyspark.workbench.store.events import ingest
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, files_of, lines_of, take
 from openlineage_pyspark.workbench.store.events.rows import identity
@@ -244,14 +244,14 @@ def test_many_parts_are_added_while_the_log_is_copied_into_the_file(
     events = company(3)
     taken(tmp_path / "straight.db", events)
     monkeypatch.setattr(ingest, "_MOST_LINES", 4)
-    monkeypatch.setattr(sqlite, "_MOST_LOG_PAGES", 100)
+    monkeypatch.setattr(sqlite_file, "_MOST_LOG_PAGES", 100)
     lines = [EventLine("test", line) for line in text_of_events(events).splitlines()]
     with Database(tmp_path / "s.db") as database:
         with database.many():
             take(database, lines)
             assert database.query("PRAGMA wal_autocheckpoint") == [(0,)]
-        assert database.query("PRAGMA wal_autocheckpoint") == [(sqlite._LOG_PAGES,)]
-        assert database._copying is None
+        assert database.query("PRAGMA wal_autocheckpoint") == [(sqlite_file.LOG_PAGES,)]
+        assert database._file._copying is None
     assert contents(tmp_path / "s.db") == contents(tmp_path / "straight.db")
 
 
