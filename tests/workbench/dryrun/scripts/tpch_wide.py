@@ -31,16 +31,16 @@ save(
     2,
 )
 
-n1 = nation.select(F.col("n_nationkey").alias("n1_key"), F.col("n_name").alias("supp_nation"))
-n2 = nation.toDF("n2_key", "cust_nation", "n2_region").drop("n2_region")
+n1 = nation.select(F.col("n_nationkey").alias("n1_number"), F.col("n_name").alias("supp_nation"))
+n2 = nation.toDF("n2_number", "cust_nation", "n2_region").drop("n2_region")
 between = (F.col("supp_nation") == "FRANCE") & (F.col("cust_nation") == "GERMANY")
 back = (F.col("supp_nation") == "GERMANY") & (F.col("cust_nation") == "FRANCE")
 save(
     supplier.join(lineitem, F.expr("s_suppkey = l_suppkey"))
     .join(orders, F.expr("o_orderkey = l_orderkey"))
     .join(customer, F.expr("c_custkey = o_custkey"))
-    .join(n1, F.expr("s_nationkey = n1_key"))
-    .join(n2, F.expr("c_nationkey = n2_key"))
+    .join(n1, F.expr("s_nationkey = n1_number"))
+    .join(n2, F.expr("c_nationkey = n2_number"))
     .filter(between | back)
     .filter(F.col("l_shipdate").between("1995-01-01", "1996-12-31"))
     .select("supp_nation", "cust_nation", F.year("l_shipdate").alias("l_year"), volume.alias("volume"))
