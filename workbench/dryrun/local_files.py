@@ -107,10 +107,10 @@ class LocalFiles:
             is_there = real(path, **named)
             if is_there or not self._is_asked() or not isinstance(path, str | os.PathLike):
                 return is_there
-            is_there = known(_whole(path))
-            return is_there or self._stage.decides(
-                f"whether {os.fspath(path)} is there, as what --schemas names is", "false"
-            )
+            whole = _whole(path)
+            if self._is_known(whole):
+                return known(whole)
+            return self._stage.decides(f"whether {os.fspath(path)} is there, as what --schemas names is", "false")
 
         return answer
 

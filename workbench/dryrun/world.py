@@ -385,7 +385,7 @@ class World:
         self.session.use_from_this_thread()
         if self._viewed(text):
             return self.spark._jsparkSession.emptyDataFrame()
-        found = analyzed(self.session, statement)
+        found = self._analyzed(statement)
         self._tell_tables()
         if found.kind in _PLACED:
             self._place_table(text)
@@ -397,6 +397,19 @@ class World:
         if found.query is not None or found.refusal is not None or found.missed is not None:
             self.stage.tell("sql", answer=document_of_answer(answer), hidden=list(hidden))
         return self._answer_of(text, found)
+
+    def _analyzed(self, statement: ScriptStatement) -> Analyzed:
+        """Analyze a statement, with the columns of the paths in it that are known."""
+        while True:
+            found = analyzed(self.session, statement)
+            refusal = found.refusal
+            if refusal is None or refusal.code != _UNKNOWN_TABLE:
+                return found
+            names = names_in(refusal.parameters.get("relationName", ""))
+            if not is_format_and_path(names):
+                return found
+            if not self.know_path(self.reader(streamed=False).format(names[0]).place(names[1:])):
+                return found
 
     def _of_unknown(self, text: str, found: Analyzed) -> bool:
         """Tell a statement that reads what has no known columns, and return whether that is why Spark refuses it."""

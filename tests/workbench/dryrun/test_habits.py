@@ -159,7 +159,7 @@ spark.sql("SELECT v FROM t").write.parquet("out/known")
 """
     found = seen(runner, tmp_path, text)
     assert found.writes[2:] == [(["default.t"], "out/unknown"), (["data/k"], "default.t"), (["default.t"], "out/known")]
-    assert found.edges == ["data/k.id -> t.id", "data/k.v -> t.v", "t.v -> out/known.v"]
+    assert found.edges == ["data/k.id -> default.t.id", "data/k.v -> default.t.v", "default.t.v -> out/known.v"]
 
 
 def test_the_catalog_lists_and_makes_what_is_known(runner: ScriptRunner, tmp_path: Path) -> None:
