@@ -233,14 +233,14 @@ class Way(NamedTuple):
 @attrs.frozen(order=True)
 class Transformation:
     """
-    How a source reaches its target (ColumnLineageDatasetFacet 1-2-0).
+    How the target depends on the source (ColumnLineageDatasetFacet 1-2-0).
 
     Args:
         type: whether the target's value is computed from the source's.
         subtype: IDENTITY, TRANSFORMATION, AGGREGATION; or FILTER, JOIN, GROUP_BY, SORT, WINDOW, CONDITIONAL.
         description: the SQL text of the expression, in terms of the columns of sources or as it is in the last step
             alone; empty if there is none, and of a plain copy.
-        masking: whether the source's value can't be read back, as after a hash or a count.
+        masking: whether the source's value can't be recovered, as after a hash or a count.
         way: how it gets there; not public. Two transformations that differ in it alone are equal: an edge may have
             both.
     """

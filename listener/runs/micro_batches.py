@@ -95,7 +95,7 @@ class MicroBatches:
         id: the query's id; None until it is known.
         name: the name that the user gave it, if any.
         checkpoint: the URI of its checkpoint; None if it is not known.
-        continues: whether it goes on from what an earlier run has left in the checkpoint.
+        continues: whether it continues from the checkpoint of an earlier run.
     """
 
     run: str

@@ -130,14 +130,14 @@ def _yaml_file(environ: Mapping[str, str], search: Sequence[Path]) -> Layer:
             absent = isinstance(exc, FileNotFoundError | NotADirectoryError)
             if not absent or is_named:
                 why = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
-                problems.append(f"{path} can't be read ({why}), and is left out")
+                problems.append(f"{path} can't be read ({why}), and is ignored")
             continue
         if stranger:
-            problems.append(f"{path} {stranger}, and is left out; OPENLINEAGE_CONFIG={path} has it read all the same")
+            problems.append(f"{path} {stranger}, and is ignored; OPENLINEAGE_CONFIG={path} reads it anyway")
             continue
         content, problem = parse_yaml(text)
         if problem:
-            problems.append(f"{path} {problem}, and is left out")
+            problems.append(f"{path} {problem}, and is ignored")
         given = [GivenValue(name, value, f"{name} in {path}", str(path)) for name, value in content]
         return _layer(given, problems)
     return _layer([], problems)

@@ -34,7 +34,7 @@ from openlineage_pyspark.listener.start.script_end import is_interactive
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 from openlineage_pyspark.transport.event import Event
 
-MESSAGE = "the driver's Python process ended without a word: a signal killed it, or it called os._exit"
+MESSAGE = "the driver's Python process ended without notice: a signal killed it, or it called os._exit"
 # More than this, and the JVM would keep a noticeable part of the job's heap: the runs with the largest STARTs are left
 # out. They get no end.
 _MOST_BYTES = 4 << 20

@@ -338,7 +338,7 @@ def finish() -> None:
             Guard().run("ending", handle._end, outcome)
     except KeyboardInterrupt:
         # A user who interrupts does not want to wait any longer; the exit status stays the script's.
-        LOG.warning("openlineage: interrupted before all was shipped")
+        LOG.warning("openlineage: interrupted before all events were sent")
     STRICT.judge(outcome)
 
 

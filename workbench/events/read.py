@@ -224,7 +224,7 @@ class DatasetOfEvent:
         if isinstance(listed, list):
             found = tuple(each for each in listed if isinstance(each, str) and each)
             if len(found) < len(listed):
-                self._odd.add("pyspark_snapshot", "a version is no text, or empty")
+                self._odd.add("pyspark_snapshot", "a version is not a string, or is empty")
             if found:
                 return found
         elif listed is not None:
@@ -507,7 +507,7 @@ class RunOfEvent:
         said = odd.mapping(facet, own, "settings")
         settings = tuple(sorted((key, value) for key, value in said.items() if isinstance(value, str)))
         if len(settings) < len(said):
-            odd.add(facet, "a setting is no text")
+            odd.add(facet, "a setting is not a string")
         catalog, schema = odd.text(facet, own, "currentCatalog"), odd.text(facet, own, "currentSchema")
         return SessionOfRun(settings, catalog or "", schema or "")
 
@@ -653,7 +653,7 @@ def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
     """
     time, producer = _time(event), event.get("producer")
     if not isinstance(producer, str):
-        raise InvalidEventError("`producer` is missing or no text", place="producer")
+        raise InvalidEventError("`producer` is missing or not a string", place="producer")
     if "run" not in event and "job" not in event:
         if "dataset" not in event:
             raise InvalidEventError("neither `run`, `job` nor `dataset`")
@@ -670,7 +670,7 @@ def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
         document = event["run"]
         run_id = document.get("runId") if isinstance(document, dict) else None
         if not isinstance(run_id, str) or not run_id:
-            raise InvalidEventError("`run.runId` is missing or no text", place="run.runId")
+            raise InvalidEventError("`run.runId` is missing or not a string", place="run.runId")
         run = RunOfEvent(run_id, document)
     return EventFacts(type_, time, producer, run, job, sides or sides_of(event))
 
@@ -1080,14 +1080,14 @@ def _batch_time(odd: _Odd, batch: EventJson) -> int | None:
     try:
         return _microseconds(text)
     except (ValueError, OverflowError):
-        odd.add(_BATCHES, "the time of a batch is no time")
+        odd.add(_BATCHES, "the time of a batch is not a time")
         return None
 
 
 def _time(event: EventJson) -> int:
     text = event.get("eventTime")
     if not isinstance(text, str):
-        raise InvalidEventError("`eventTime` is missing or no text", place="eventTime")
+        raise InvalidEventError("`eventTime` is missing or not a string", place="eventTime")
     try:
         return _microseconds(text)
     except (ValueError, OverflowError):

@@ -100,11 +100,11 @@ class Diagnostic:
     A finding about an answer or an event, such as what it may lack.
 
     Args:
-        code: what it is about.
-        message: it in words.
-        level: `note`, `warning`, or `stop` if nothing should be done before it is settled.
-        missing: whether the answer may be short because of it.
-        node: the id of the node that it is about; empty if none is named.
+        code: the kind of finding.
+        message: the finding in words.
+        level: `note`, `warning`, or `stop` if it must be resolved first.
+        missing: whether the answer may be incomplete because of it.
+        node: the id of the node that it concerns; empty if there is none.
         run: the id of the run's node.
         operator: the operator, or the part of an event.
         place: the file and the line.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from openlineage_pyspark.workbench.store.tables.views import VIEWS
 from openlineage_pyspark.workbench.store.whose import APPLICATION_ID, is_marked
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.store.events.ingest import Portion
     from openlineage_pyspark.workbench.store.sqlite_file import SqliteFile
 
 # What stands before the names of tables while their rows are moved into new ones.
@@ -36,8 +36,6 @@ class FileTables:
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
-        self._texts = EventTexts(file.connection)
-        self._rows = RowMerger(file, self._texts)
         self.is_old = False
         """Whether the tables are those of an older version."""
 
@@ -53,7 +51,7 @@ class FileTables:
         """
         version = self._version()
         self._refuse(version, read_only=read_only)
-        self._texts.offer()
+        self._file.connection.create_function(stored.EVENT_TEXT, 3, self._text_of_event)
         if read_only:
             self._show_texts()
             return
@@ -69,13 +67,18 @@ class FileTables:
         self._show_texts()
         self._file.copy_log_seldom()
 
-    def merge(self, portion: Portion) -> None:
-        """Merge the rows of a portion into the tables, in a transaction."""
-        self._rows.merge(portion)
+    @functools.cached_property
+    def _texts(self) -> EventTexts:
+        return EventTexts(self._file.connection)
 
-    def forget_known(self) -> None:
-        """Forget what is there already: a change of it was taken back."""
-        self._rows.forget()
+    def _text_of_event(self, base: int, shared: int, packed: bytes) -> str:
+        """Return the text of an event, for SQL. Most questions need none, and so no cache of texts."""
+        return self._texts.text(base, shared, packed)
+
+    @functools.cached_property
+    def rows(self) -> RowMerger:
+        """What merges rows into the tables; who only asks needs none."""
+        return RowMerger(self._file, self._texts)
 
     def make_current(self, *, only_if_old: bool, progress: Callable[[int], None]) -> int:
         """
@@ -106,21 +109,21 @@ class FileTables:
         Returns:
             How many events stay.
         """
-        self._rows.forget()
+        self.rows.forget()
         are_packed = self._version() >= _FIRST_PACKED
         self._set_events_aside(are_packed=are_packed)
         self._execute(table_ddl())
         texts = texts_in_order(self._file.connection, _FORMER) if are_packed else self._old_texts()
         count = 0
         for portion in portions(EventLine("the store", text) for event_id, text in texts if event_id not in without):
-            self._rows.merge(portion)
+            self.rows.merge(portion)
             count += len(portion.events)
             progress(count)
         for name in [f"{_FORMER}{name}" for name in _TEXTS] if are_packed else (schema.EVENT.name,):
             self._file.connection.execute(f"DROP TABLE main.{name}")
         self._execute(view_statements())
         self._mark()
-        self._rows.forget()
+        self.rows.forget()
         return count
 
     def _set_events_aside(self, *, are_packed: bool) -> None:
@@ -157,7 +160,7 @@ class FileTables:
         """Raise an error if the file is no store of ours, or not one that can be used in this way."""
         is_empty = not self._file.query("SELECT count(*) FROM sqlite_master")[0][0]
         if (version or not is_empty) and not is_marked(self._file.connection):
-            raise StoreError(f"{self._file.path} is a database of something else, and nothing in it was changed")
+            raise StoreError(f"{self._file.path} is a database of another program, and nothing in it was changed")
         if version > schema.VERSION:
             raise StoreError(
                 f"{self._file.path} is a store of version {version}, and this package knows versions up to "

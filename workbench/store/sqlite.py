@@ -14,15 +14,15 @@ from openlineage_pyspark.workbench.store.described import DatasetsByVersions
 from openlineage_pyspark.workbench.store.file_tables import FileTables
 from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, DroppedRuns
 from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS, Answered, StreamedRow, answer_to
+from openlineage_pyspark.workbench.store.run_details import call_sites_of_runs, details_by_versions
 from openlineage_pyspark.workbench.store.soundness import damage_of
 from openlineage_pyspark.workbench.store.sqlite_file import PATIENCE_SECONDS, SqliteFile, why_not_opened
-from openlineage_pyspark.workbench.store.told import call_sites_of_runs, told_by_versions
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from openlineage_pyspark.workbench.store.events.ingest import Portion
-    from openlineage_pyspark.workbench.store.told import Told
+    from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
 
 _DROPPED = (
     f"CREATE TABLE IF NOT EXISTS {DROPPED} "
@@ -136,7 +136,7 @@ class Database:
         if self._tables.is_old:
             self.rebuild(only_if_old=True)
         with self._file.copied_beside(), self._writing():
-            self._tables.merge(portion)
+            self._tables.rows.merge(portion)
 
     def rebuild(self, *, only_if_old: bool = False, progress: Callable[[int], None] = lambda _: None) -> int:
         """
@@ -187,9 +187,9 @@ class Database:
             return []
         return [DroppedRuns(*row) for row in self.query(f"{ALL_DROPPED} FROM {DROPPED} GROUP BY 1, 2, 3")]
 
-    def told(self, runs: Iterable[str], time: int) -> Told:
+    def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
         """Return the gaps and the steps in events of runs until a time."""
-        return told_by_versions(self.query, runs, time)
+        return details_by_versions(self.query, runs, time)
 
     def call_sites(self, runs: Iterable[str], _time: int, /) -> dict[str, str]:
         """Return the line of Python that ran each run, if an event told it."""
@@ -211,7 +211,7 @@ class Database:
             raise StoreError(f"{self.path} can't be written: {problem}") from None
         finally:
             if not is_written:
-                self._tables.forget_known()
+                self._tables.rows.forget()
 
 
 def _is_ours(trace: TracebackType | None) -> bool:

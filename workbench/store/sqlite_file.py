@@ -80,7 +80,7 @@ class SqliteFile:
         try:
             return self.connection.execute(sql, parameters).fetchall()
         except UnicodeEncodeError as problem:
-            raise StoreError(f"the store has no name such as {problem.object!r}: it is no text in UTF-8") from None
+            raise StoreError(f"the store has no name such as {problem.object!r}: it is not UTF-8 text") from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
             is_moment = isinstance(problem, sqlite3.OperationalError) and "UTF-8" not in str(problem)
             raise StoreError(f"{self.path} can't be read: {problem}{'' if is_moment else self.remedy()}") from None

@@ -99,13 +99,13 @@ def test_an_event_without_a_type_is_other_and_those_of_jobs_and_datasets_have_a_
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [
-        ({"eventTime": None}, "`eventTime` is missing or no text"),
+        ({"eventTime": None}, "`eventTime` is missing or not a string"),
         ({"eventTime": "yesterday"}, '`eventTime` is "yesterday"'),
-        ({"producer": 1}, "`producer` is missing or no text"),
+        ({"producer": 1}, "`producer` is missing or not a string"),
         ({"job": {"namespace": "n"}}, "`job` has no namespace or no name"),
         ({"eventType": "END"}, '`eventType` is "END"'),
-        ({"run": {}}, "`run.runId` is missing or no text"),
-        ({"run": []}, "`run.runId` is missing or no text"),
+        ({"run": {}}, "`run.runId` is missing or not a string"),
+        ({"run": []}, "`run.runId` is missing or not a string"),
         ({"inputs": [{"name": "i"}]}, "`inputs` has no namespace or no name"),
         ({"outputs": ["o"]}, "`outputs` has no namespace or no name"),
     ],
@@ -147,7 +147,7 @@ def test_a_run_has_the_session_of_its_statement() -> None:
     assert run is not None
     told = (("b", "x"), ("spark.sql.session.timeZone", "Europe/Rome"))
     assert run.session == SessionOfRun(told, "ice", "mart")
-    assert [each.message for each in run.diagnostics] == ["a setting is no text; it is left out"]
+    assert [each.message for each in run.diagnostics] == ["a setting is not a string; it is left out"]
     assert of_run(pyspark_session={"settings": {}}).run.session == SessionOfRun()
     assert of_run().run.session is None
 

@@ -80,9 +80,9 @@ def test_what_is_no_event_is_set_aside_with_its_reason_and_stops_nothing(tmp_pat
     assert kept == {
         "file:1": "not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         "file:2": "not a JSON object",
-        "file:4": "`eventTime` is missing or no text",
+        "file:4": "`eventTime` is missing or not a string",
         "file:5": "`inputs` has no namespace or no name",
-        "file:6": "`run.runId` is missing or no text",
+        "file:6": "`run.runId` is missing or not a string",
         "file:7": '`eventType` is "BEGIN"',
         "file:9": kept["file:9"],
     }
@@ -201,7 +201,7 @@ def test_a_newer_store_and_a_foreign_database_are_refused(tmp_path: Path) -> Non
         Database(tmp_path / "s.db")
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE x (y)")
-    with pytest.raises(StoreError, match="a database of something else"):
+    with pytest.raises(StoreError, match="a database of another program"):
         Database(tmp_path / "other.db")
     with pytest.raises(StoreError, match="there is no store at"):
         Database(tmp_path / "none.db", read_only=True)
@@ -221,7 +221,7 @@ def test_a_foreign_database_of_any_version_stays_as_it_is(
             "CREATE TABLE event (event_id TEXT, json TEXT); INSERT INTO customer VALUES ('Ada');"
         )
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="is a database of something else, and nothing in it was changed"):
+    with pytest.raises(StoreError, match="is a database of another program, and nothing in it was changed"):
         Database(path, **how)
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["shop.db"]
