@@ -37,7 +37,8 @@ class WriteTold:
 
     Args:
         spot: the line that writes.
-        plans: the encoded plans of what is written; several if only the datasets are known, and not the columns.
+        plans: the encoded plans of what is written; several if only the datasets are known, and not the columns; none
+            with a schema if the target is changed, and nothing is read.
         target: the place, as `DataPlace.to_text` has it; empty for a table.
         table: the parts of the table's name; empty for a place.
         names: the columns of the target in the order of the query; empty for those of the query.
@@ -57,7 +58,9 @@ class WriteTold:
     def of(cls, document: Mapping[str, Any]) -> WriteTold:
         """Return the write that a line tells."""
         lists = {name: tuple(map(str, document[name])) for name in ("plans", "table", "names", "places")}
-        return cls(_spot(document["spot"]), target=str(document["target"]), schema=str(document["schema"]), **lists)
+        return cls(
+            spot_of_document(document["spot"]), target=str(document["target"]), schema=str(document["schema"]), **lists
+        )
 
 
 @attrs.frozen
@@ -78,8 +81,9 @@ class ProblemTold:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> ProblemTold:
         """Return the problem that a line tells."""
-        return cls(_spot(document["spot"]), str(document["code"]), str(document["message"]))
+        return cls(spot_of_document(document["spot"]), str(document["code"]), str(document["message"]))
 
 
-def _spot(document: Mapping[str, Any]) -> Spot:
+def spot_of_document(document: Mapping[str, Any]) -> Spot:
+    """Return the line that a part of a line of JSON tells."""
     return Spot(str(document["file"]), int(document["line"]), str(document["text"]))

@@ -27,6 +27,7 @@ class FileStep:
         is_known: whether all that it does is known. What is not known may touch any table.
         is_declaration: whether it only declares what is there.
         within: the catalog and the database that are current.
+        written: targets of a script, each with the columns that it writes there, as a text.
         code: all that decides what it does beside the tables; by default its text without comments and white space.
     """
 
@@ -40,6 +41,7 @@ class FileStep:
     is_known: bool = True
     is_declaration: bool = False
     within: str = ""
+    written: tuple[tuple[str, str], ...] = ()
     code: str = ""
 
     @property
