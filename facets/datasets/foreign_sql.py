@@ -10,10 +10,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 import attrs
 import sqlglot
+from openlineage_pyspark.facets.datasets.sql_from import (
+    NODE,
+    arguments_of,
+    function_name,
+    generated,
+    multiplies,
+    pivoted,
+)
+from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, SAME, ResultColumn, Rows, SourceColumn, SourceKinds, by_rows
 from openlineage_pyspark.facets.datasets.sql_tables import NO_TABLES
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from openlineage_pyspark.facets.sql_names import quoted_name
@@ -26,21 +36,14 @@ MOST_CHARACTERS = 100_000
 MOST_STEPS = 300_000
 """The most nodes and sources that are looked at for one query."""
 
-SourceColumn: TypeAlias = tuple[str, str]
-"""The names of a table and of a column in it."""
-SourceColumns: TypeAlias = Mapping[SourceColumn, bool]
-"""Source column -> whether its value arrives unchanged."""
-SourceKinds: TypeAlias = Mapping[SourceColumn, frozenset[Kind]]
-"""Source column -> how it arrives."""
 _LONGEST_TEXT = 2_000
+# A catalog, a schema and a table.
+_MOST_PARTS = 3
 _ODD_STRINGS = frozenset("ByteString Heredoc HexString National RawString UnicodeString".split())
 """The classes of strings that are written in other ways than in quotes alone."""
-_SAME = frozenset((Kind.IDENTITY,))
 _MADE = frozenset((Kind.TRANSFORMATION,))
-_OF_ROWS = frozenset((Kind.FILTER, Kind.JOIN, Kind.GROUP_BY, Kind.SORT))
 
-# The base class of all nodes has another name in newer versions, where SetOperation is new too.
-_Node: Any = getattr(exp, "Expr", exp.Expression)
+# SetOperation is new in newer versions.
 _SetOperation: Any = getattr(exp, "SetOperation", exp.Union)
 _QUERIES: Any = (exp.Select, _SetOperation, exp.Subquery)
 _NAMED: Any = (exp.Cast, exp.Dot, exp.Literal, exp.Star, exp.Subquery)
@@ -88,6 +91,7 @@ _CLAUSES = {
     "qualify": Kind.FILTER,
     "order": Kind.SORT,
 }
+_GROUPINGS = ("rollup", "cube", "grouping_sets")
 # Functions whose argument can't be read back.
 _MASKING = frozenset({"md5", "md5digest", "sha", "sha1", "sha2", "crc32", "xxhash64", "hash", "mask"})
 # What sqlglot calls aggregates, and takes the value of one row.
@@ -111,33 +115,6 @@ class TooLargeError(Exception):
 
 class UnreadableError(Exception):
     """The text is not one query that sqlglot can parse."""
-
-
-@attrs.frozen
-class ResultColumn:
-    """
-    A column of a result, or all columns of a table.
-
-    Args:
-        name: the name of the column, as the database spells it; None for all columns of `table`.
-        kinds: the source columns, and how they arrive; None if they are not known.
-        table: the table whose columns these are, under their own names; None if this is one column.
-        text: the expression, in terms of the columns of tables; empty for a column as it is, or if it is not known.
-        fields: of a struct that the query builds, its fields with their sources.
-    """
-
-    name: str | None
-    kinds: SourceKinds | None = None
-    table: str | None = None
-    text: str = ""
-    fields: tuple[tuple[str, SourceKinds | None], ...] = ()
-
-    @property
-    def sources(self) -> SourceColumns | None:
-        """The source columns, without those that only decide about the rows of a subquery; None if not known."""
-        if self.kinds is None:
-            return None
-        return {source: Kind.IDENTITY in kinds for source, kinds in self.kinds.items() if kinds - _OF_ROWS}
 
 
 @attrs.frozen
@@ -191,7 +168,7 @@ class Query:
             if at < before or at >= len(names) - after:
                 found.append(items[at if at < before else at - len(names)])
             else:
-                found.append(ResultColumn(name, {(str(items[before].table), name): _SAME}))
+                found.append(ResultColumn(name, {(str(items[before].table), name): SAME}))
         return found
 
 
@@ -242,45 +219,34 @@ def read_parsed(
         result = reader.query(query, None, {})
     except (SqlglotError, RecursionError) as problem:
         raise UnreadableError from problem
-    known = result.rows is not None
+    known = result.rows is not None and not reader.loses_rows
+    rows = _without_generated(result)
     proven = frozenset(reader.proven)
-    return Query(tuple(reader.tables), tuple(result.items), result.every is _ABSENT, result.rows or {}, known, proven)
+    return Query(tuple(reader.tables), tuple(result.items), result.every is ABSENT, rows, known, proven)
 
 
-_ABSENT: Any = object()
-"""The sources of a name that is not there."""
+def _without_generated(result: Rows) -> SourceKinds:
+    """Return what decides about rows but for what only decides how many there are of what all columns are made of."""
+    made = [
+        {source for source, kinds in (each.kinds or {}).items() if any(kind.direct for kind in kinds)}
+        for each in result.items
+    ]
+    told = set.intersection(*made) if made else set()
+    found = {}
+    for source, kinds in (result.rows or {}).items():
+        left = kinds - {Kind.GENERATE} if source in told else kinds
+        if left:
+            found[source] = left
+    return found
 
 
-@attrs.define
-class _Rows:
-    """
-    What a table, a subquery or a function in FROM gives.
+@attrs.frozen
+class _Pending:
+    """A common table expression that nothing has read yet, and the scope that it sees."""
 
-    Args:
-        items: its columns.
-        every: the sources of each column that is not among the items; None if they are not known, and `_ABSENT` if
-            there are no others.
-        rows: the sources that decide about its rows, and how; None if not all are known.
-        used: some of the columns that are not among the items, by their names.
-    """
-
-    items: list[ResultColumn]
-    every: Any = _ABSENT
-    rows: SourceKinds | None = attrs.Factory(dict)
-    used: Mapping[str, SourceKinds] = attrs.Factory(dict)
-
-    def has(self, key: str, keyed: Any) -> bool:
-        """Return whether a column with a name is certainly there."""
-        return key in self.used or bool(self.columns(key, keyed))
-
-    def columns(self, key: str, keyed: Any) -> list[ResultColumn]:
-        """Return the columns with a name."""
-        return [item for item in self.items if item.name is not None and keyed(item.name) == key]
-
-    @property
-    def tables(self) -> list[str]:
-        """The tables whose columns are passed on under their own names."""
-        return [item.table for item in self.items if item.table is not None]
+    cte: Any
+    scope: _Scope
+    is_recursive: bool
 
 
 @attrs.define
@@ -288,15 +254,17 @@ class _Scope:
     """What the names in one SELECT stand for."""
 
     outer: _Scope | None
-    ctes: dict[str, _Rows]
-    rows: list[_Rows] = attrs.Factory(list)
-    named: dict[str, _Rows] = attrs.Factory(dict)
+    ctes: dict[str, Rows | _Pending]
+    rows: list[Rows] = attrs.Factory(list)
+    named: dict[str, Rows] = attrs.Factory(dict)
     arrays: dict[str, SourceKinds | None] = attrs.Factory(dict)
     aliases: dict[str, Any] = attrs.Factory(dict)
     earlier: dict[str, Any] = attrs.Factory(dict)
     scalars: dict[str, Any] = attrs.Factory(dict)
     windows: dict[str, Any] = attrs.Factory(dict)
-    using: dict[str, list[_Rows]] = attrs.Factory(dict)
+    using: dict[str, list[Rows]] = attrs.Factory(dict)
+    merged: dict[str, list[Rows]] = attrs.Factory(dict)
+    is_natural: bool = False
     decides: list[SourceKinds | None] = attrs.Factory(list)
     solving: set[str] = attrs.Factory(set)
     may_be_outer: bool = False
@@ -313,16 +281,17 @@ class _NameResolver:
         self._used = used
         self._dialect = dialect
         self._steps = 0
-        self._queries: dict[int, _Rows] = {}
+        self.loses_rows = False
+        self._queries: dict[int, Rows] = {}
 
-    def query(self, query: Any, outer: _Scope | None, ctes: dict[str, _Rows]) -> _Rows:
+    def query(self, query: Any, outer: _Scope | None, ctes: dict[str, Rows | _Pending]) -> Rows:
         """Return the columns of a query, once for each query."""
         known = self._queries.get(id(query))
         if known is None:
             known = self._queries[id(query)] = self._query(query, outer, ctes)
         return known
 
-    def _query(self, query: Any, outer: _Scope | None, ctes: dict[str, _Rows]) -> _Rows:
+    def _query(self, query: Any, outer: _Scope | None, ctes: dict[str, Rows | _Pending]) -> Rows:
         scope = _Scope(outer, dict(ctes))
         self._ctes(query, scope)
         if isinstance(query, _SetOperation):
@@ -339,18 +308,25 @@ class _NameResolver:
         self._conditions([v for k, v in query.args.items() if k not in ("expressions", "with", "with_")], scope)
         return found
 
-    def _clauses(self, select: Any, scope: _Scope, found: _Rows) -> None:
+    def _clauses(self, select: Any, scope: _Scope, found: Rows) -> None:
         """Read what decides about the rows of a SELECT, into what is found of it."""
         named = {self._key(name): value for name, value in map(self._projection, select.expressions) if name}
         for key, kind in _CLAUSES.items():
             clause = select.args.get(key)
-            parts = () if clause is None else clause.expressions or [clause.this]
+            parts = () if clause is None else self._keys(select, clause) if key == "group" else _conditions_of(clause)
             scope.may_be_outer = kind is Kind.FILTER and not self._qualifies(parts, scope)
-            scope.decides += [_by_rows(self._clause(part, select, named, scope), kind) for part in parts]
+            scope.decides += [by_rows(self._clause(part, select, named, scope), kind) for part in parts]
             scope.may_be_outer = False
         if select.args.get("distinct") is not None:
-            scope.decides += [_by_rows(item.kinds, Kind.GROUP_BY) for item in found.items if item.table is None]
+            scope.decides += [by_rows(item.kinds, Kind.GROUP_BY) for item in found.items if item.table is None]
         found.rows = self._all(scope.decides)
+
+    def _keys(self, select: Any, group: Any) -> list[Any]:
+        """Return the expressions by which a SELECT groups its rows."""
+        if group.args.get("all"):
+            return [value for _, value in map(self._projection, select.expressions) if not _aggregates(value)]
+        sets = [node for key in _GROUPINGS for node in group.args.get(key) or () if isinstance(node, NODE)]
+        return [*group.expressions, *(part for each in sets for part in _grouped_by(each))]
 
     def _clause(self, part: Any, select: Any, named: dict[str, Any], scope: _Scope) -> SourceKinds | None:
         """Return the sources of a part of a clause, which may be the place or the name of a column of the SELECT."""
@@ -400,12 +376,22 @@ class _NameResolver:
             if not isinstance(inside, _QUERIES) or cte.args.get("scalar"):
                 scope.scalars[name] = inside
                 continue
-            recursive = clause.args.get("recursive") or self._dialect in _RECURSIVE
-            if recursive and isinstance(inside, _SetOperation):
-                scope.ctes[name] = self._renamed(self._first(inside, scope), cte)
-            scope.ctes[name] = self._renamed(self.query(inside, scope, scope.ctes), cte)
+            recursive = bool(clause.args.get("recursive")) or self._dialect in _RECURSIVE
+            # It sees those before it.
+            seen = _Scope(scope.outer, dict(scope.ctes), scalars=scope.scalars)
+            scope.ctes[name] = _Pending(cte, seen, recursive and isinstance(inside, _SetOperation))
 
-    def _first(self, operation: Any, scope: _Scope) -> _Rows:
+    def _cte(self, name: str, ctes: dict[str, Rows | _Pending]) -> Rows:
+        """Return the columns of a common table expression, which is read when something reads it."""
+        found = ctes[name]
+        if isinstance(found, _Pending):
+            inside, scope = found.cte.this, found.scope
+            if found.is_recursive:
+                scope.ctes[name] = self._renamed(self._first(inside, scope), found.cte)
+            found = ctes[name] = self._renamed(self.query(inside, scope, scope.ctes), found.cte)
+        return found
+
+    def _first(self, operation: Any, scope: _Scope) -> Rows:
         """Return the columns of the first query of a chain of UNIONs, which sees the CTEs before the chain."""
         inside = _Scope(scope.outer, dict(scope.ctes))
         while isinstance(operation, _SetOperation):
@@ -413,7 +399,7 @@ class _NameResolver:
             operation = operation.this
         return self._query(operation, scope, inside.ctes)
 
-    def _set_operation(self, query: Any, scope: _Scope) -> _Rows:
+    def _set_operation(self, query: Any, scope: _Scope) -> Rows:
         """Return the columns of UNION, INTERSECT and EXCEPT; long chains are nested in their left side."""
         rights: list[tuple[Any, Any]] = []
         left = query
@@ -431,36 +417,36 @@ class _NameResolver:
             found = attrs.evolve(found, rows=rows)
         return found
 
-    def _rows_of_both(self, operation: Any, left: _Rows, right: _Rows) -> SourceKinds | None:
+    def _rows_of_both(self, operation: Any, left: Rows, right: Rows) -> SourceKinds | None:
         """Return what decides about the rows of UNION, INTERSECT or EXCEPT."""
         kind = Kind.GROUP_BY if isinstance(operation, exp.Union) else Kind.JOIN
         whole = kind is Kind.JOIN or operation.args.get("distinct") is True
         items = [*left.items, *right.items] if whole else []
-        parts = [_by_rows(item.kinds, kind) for item in items if item.table is None]
+        parts = [by_rows(item.kinds, kind) for item in items if item.table is None]
         return self._all([left.rows, right.rows, *parts])
 
-    def _united(self, left: _Rows, right: _Rows) -> _Rows:
+    def _united(self, left: Rows, right: Rows) -> Rows:
         if left.items == right.items and left.every == right.every:
             return left
-        open_ = any(rows.tables or rows.every is not _ABSENT for rows in (left, right))
+        open_ = any(rows.tables or rows.every is not ABSENT for rows in (left, right))
         if open_ or len(left.items) != len(right.items):
-            return _Rows([], None)
+            return Rows([], None)
         pairs = zip(left.items, right.items, strict=True)
-        return _Rows([ResultColumn(a.name, self._all([a.kinds, b.kinds])) for a, b in pairs])
+        return Rows([ResultColumn(a.name, self._all([a.kinds, b.kinds])) for a, b in pairs])
 
-    def _united_by_name(self, left: _Rows, right: _Rows) -> _Rows:
+    def _united_by_name(self, left: Rows, right: Rows) -> Rows:
         """Return the columns of UNION BY NAME: those of the left side, then what the right side alone has."""
         named: list[dict[str, ResultColumn]] = []
         for rows in (left, right):
             items = {self._key(item.name): item for item in rows.items if item.name is not None}
-            if len(items) < len(rows.items) or rows.every is not _ABSENT:
-                return _Rows([], None)
+            if len(items) < len(rows.items) or rows.every is not ABSENT:
+                return Rows([], None)
             named.append(items)
         made = []
         for key in dict.fromkeys([*named[0], *named[1]]):
             found = [items[key] for items in named if key in items]
             made.append(ResultColumn(found[0].name, self._all([each.kinds for each in found])))
-        return _Rows(made)
+        return Rows(made)
 
     def _froms(self, select: Any, scope: _Scope) -> None:
         """Read FROM, JOIN and ARRAY JOIN."""
@@ -483,24 +469,45 @@ class _NameResolver:
                 continue
             before = list(scope.rows)
             self._from(join.this, scope)
-            on = join.args.get("on")
-            if on is not None:
-                scope.may_be_outer = not self._qualifies([on], scope)
-                scope.decides.append(_by_rows(self._value(on, scope), Kind.JOIN))
-                scope.may_be_outer = False
-            if not isinstance(node, exp.Select):
-                # In brackets, which the search through the SELECT does not enter.
-                self._conditions([join.args.get("on")], scope)
-            for name in join.args.get("using") or ():
-                key, right = self._key(name.name), scope.rows[len(before) :]
-                if str(join.args.get("side") or "").upper() == "RIGHT":
-                    scope.using[key] = right
-                    continue
-                # Which of several tables on the left has the column is not known.
-                left = list(before) if len(before) == 1 else [_Rows([], None)]
-                scope.using.setdefault(key, left).extend(right)
-                sides = [self._named(rows, self._spelled(name)) for rows in scope.using[key]]
-                scope.decides.append(_by_rows(self._all(sides), Kind.JOIN))
+            self._on(join, node, scope)
+            self._using(join, before, scope)
+            if str(join.args.get("kind") or "").upper() in ("ANTI", "SEMI"):
+                hidden = scope.rows[len(before) :]
+                scope.rows = before
+                scope.named = {key: rows for key, rows in scope.named.items() if all(rows is not each for each in hidden)}
+
+    def _on(self, join: Any, node: Any, scope: _Scope) -> None:
+        """Read the condition of a join."""
+        on = join.args.get("on")
+        if on is not None:
+            scope.may_be_outer = not self._qualifies([on], scope)
+            scope.decides.append(by_rows(self._value(on, scope), Kind.JOIN))
+            scope.may_be_outer = False
+        if not isinstance(node, exp.Select):
+            # In brackets, which the search through the SELECT does not enter.
+            self._conditions([on], scope)
+
+    def _using(self, join: Any, before: list[Rows], scope: _Scope) -> None:
+        """Read the columns that a join has in common: each is one column afterwards."""
+        if str(join.args.get("method") or "").upper() == "NATURAL":
+            scope.is_natural = True
+            scope.decides.append(None)
+        side, kind = (str(join.args.get(each) or "").upper() for each in ("side", "kind"))
+        for name in join.args.get("using") or ():
+            key, right = self._key(name.name), scope.rows[len(before) :]
+            left = scope.using.get(key) or self._holders(before, key)
+            sides = [self._named(rows, self._spelled(name)) for rows in (*left, *right)]
+            scope.decides.append(by_rows(self._all(sides), Kind.JOIN))
+            if kind in ("ANTI", "SEMI"):
+                continue
+            scope.merged.setdefault(key, []).extend((*(left if key not in scope.using else ()), *right))
+            scope.using[key] = right if side == "RIGHT" else [*left, *right] if side == "FULL" else left
+
+    def _holders(self, rows: list[Rows], key: str) -> list[Rows]:
+        """Return which of some tables has a column that one of them must have; what is not known if several may."""
+        certain = [each for each in rows if each.has(key, self._key)]
+        found = certain or [each for each in rows if each.tables or each.every is not ABSENT]
+        return found if len(found) == 1 else [Rows([], None)]
 
     def _array(self, array: Any, scope: _Scope) -> None:
         """Read an array of ARRAY JOIN: under its name there are its elements."""
@@ -518,9 +525,9 @@ class _NameResolver:
         """Read one item of FROM, with the joins inside it."""
         while not isinstance(node, _FROM_ITEMS):
             # FINAL, TABLESAMPLE and brackets.
-            inside = node.this if isinstance(node, _Node) else None
-            if not isinstance(inside, _Node):
-                scope.rows.append(_Rows([], None))
+            inside = node.this if isinstance(node, NODE) else None
+            if not isinstance(inside, NODE):
+                scope.rows.append(Rows([], None))
                 return
             node = inside
         if isinstance(node, exp.Subquery) and _holds_joins(node.this):
@@ -528,66 +535,90 @@ class _NameResolver:
             self._from(node.this, inner)
             self._joins(node, inner)
             if inner is not scope:
-                scope.decides += inner.decides
-                self._name(node, _Rows([], None) if node.args.get("pivots") else self._star(inner, None, node), scope)
+                star = attrs.evolve(self._star(inner, None, node), rows=self._all(inner.decides))
+                self._name(node, self._pivoted(star, node, scope), scope)
             return
-        rows = self._rows(node, scope)
-        scope.decides.append(rows.rows)
-        self._name(node, _Rows([], None) if node.args.get("pivots") else self._renamed(rows, node), scope)
+        rows = self._renamed(self._rows(node, scope), node)
+        self._name(node, self._pivoted(rows, node, scope), scope)
         self._joins(node, scope)
 
-    def _name(self, node: Any, rows: _Rows, scope: _Scope) -> None:
+    def _pivoted(self, rows: Rows, node: Any, scope: _Scope) -> Rows:
+        """Return what the PIVOT and the UNPIVOT behind an item of FROM make of its rows."""
+        for pivot in node.args.get("pivots") or ():
+            inner = _Scope(None, scope.ctes, [rows], {self._key(node.alias_or_name): rows})
+            rows = self._renamed(pivoted(rows, pivot, partial(self._value, scope=inner)), pivot)
+        return rows
+
+    def _name(self, node: Any, rows: Rows, scope: _Scope) -> None:
         scope.rows.append(rows)
+        scope.decides.append(rows.rows)
+        for pivot in node.args.get("pivots") or ():
+            if pivot.alias:
+                scope.named[self._key(pivot.alias)] = rows
         key = self._key(node.alias_or_name)
         # Two tables may have one name in two schemas.
-        scope.named[key] = _Rows([], None) if key in scope.named else rows
-        if isinstance(node, exp.Table) and node.args.get("db") and not node.alias:
-            scope.named[f"{self._key(node.db)}.{key}"] = rows
+        scope.named[key] = Rows([], None) if key in scope.named else rows
+        if isinstance(node, exp.Table) and not node.alias:
+            parts = [self._key(part.name) for part in node.parts]
+            scope.named |= {".".join(parts[at:]): rows for at in range(len(parts) - 1)}
 
-    def _rows(self, node: Any, scope: _Scope) -> _Rows:
+    def _rows(self, node: Any, scope: _Scope) -> Rows:
         """Return what an item of FROM gives."""
         if isinstance(node, exp.Lateral) and isinstance(_inner(node.this), _QUERIES):
             return self.query(node.this, scope, scope.ctes)
         if isinstance(node, _QUERIES):
-            return self.query(node, scope.outer, scope.ctes)
+            is_pivoted = isinstance(node, exp.Subquery) and node.args.get("pivots")
+            return self.query(node.this if is_pivoted else node, scope.outer, scope.ctes)
+        if isinstance(node, exp.Lateral) and self._makes_columns(node.this):
+            return self._generated(node, scope)
         if not isinstance(node, exp.Table):
-            return _Rows([], self._value(node, scope))
+            return Rows([], self._value(node, scope))
         if not isinstance(node.this, (exp.Identifier, exp.Dot)):
             return self._function(node.this, scope)
         name = ".".join(part.name for part in node.parts)
         if not node.args.get("db") and self._key(name) in scope.ctes:
-            return scope.ctes[self._key(name)]
+            return self._cte(self._key(name), scope.ctes)
         if name.lower() in NO_TABLES or node.name.lower() in NO_TABLES:
-            return _Rows([])
+            return Rows([])
         self.tables[name] = None
         if name in self._columns:
-            return _Rows([ResultColumn(each, {(name, each): _SAME}) for each in self._columns[name]])
-        used = {self._key(each): {(name, each): _SAME} for each in self._used.get(name, ())}
-        return _Rows([ResultColumn(None, table=name)], used=used)
+            return Rows([ResultColumn(each, {(name, each): SAME}) for each in self._columns[name]])
+        used = {self._key(each): {(name, each): SAME} for each in self._used.get(name, ())}
+        return Rows([ResultColumn(None, table=name)], used=used)
 
-    def _function(self, function: Any, scope: _Scope) -> _Rows:
+    def _function(self, function: Any, scope: _Scope) -> Rows:
         """Return what a function in FROM gives: what it reads is known only of functions that make up their rows."""
-        name = _function_name(function)
+        name = function_name(function)
         if name in _GENERATORS:
-            return _Rows([], {})
+            return Rows([], {})
         if name == "dictionary" and (table := _text(function.expressions[:1])):
             self.tables[table] = None
-            return _Rows([ResultColumn(None, table=table)])
-        return _Rows([], self._value(function, scope) or None)
+            return Rows([ResultColumn(None, table=table)])
+        return Rows([], self._value(function, scope) or None)
 
-    def _renamed(self, rows: _Rows, node: Any) -> _Rows:
+    def _generated(self, lateral: Any, scope: _Scope) -> Rows:
+        """Return what a function such as explode gives behind LATERAL VIEW, or in a FROM."""
+        alias, function, arguments = lateral.args.get("alias"), _plain_name(lateral.this), arguments_of(lateral.this)
+        names = [self._spelled(each) for each in getattr(alias, "columns", ())]
+        sources = self._value(lateral, scope)
+        rows = by_rows(sources, Kind.GENERATE) if multiplies(function, arguments) else {}
+        if not names:
+            return Rows([], sources, rows)
+        return Rows(generated(function, arguments, names, partial(self._value, scope=scope)), rows=rows)
+
+    def _renamed(self, rows: Rows, node: Any) -> Rows:
         """Return a result with the names of an alias: `q(a, b)`."""
         alias: Any = node.args.get("alias")
         columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
         names = [column.name for column in columns or ()]
-        if not names or (rows.every is not _ABSENT and not rows.items):
+        if not names or (rows.every is not ABSENT and not rows.items):
             return rows
-        if rows.tables or rows.every is not _ABSENT or len(names) > len(rows.items):
-            return _Rows([], None, rows.rows)
+        if rows.tables or rows.every is not ABSENT or len(names) > len(rows.items):
+            return Rows([], None, rows.rows)
         items = [attrs.evolve(item, name=name) for name, item in zip(names, rows.items, strict=False)]
-        return _Rows([*items, *rows.items[len(names) :]], rows=rows.rows)
+        return Rows([*items, *rows.items[len(names) :]], rows=rows.rows)
 
-    def _select(self, select: Any, scope: _Scope) -> _Rows:
+    def _select(self, select: Any, scope: _Scope) -> Rows:
         """Return the columns of a SELECT."""
         projections = [self._projection(each) for each in select.expressions]
         scope.windows.update({self._key(each.name): each for each in _arg(select, "windows") or ()})
@@ -602,9 +633,9 @@ class _NameResolver:
         is_spark = self._dialect in _SEES_EARLIER_ALIASES
         if is_spark:
             group = getattr(select.args.get("group"), "expressions", ())
-            windows = [each for each in group if _function_name(each) in _TIME_WINDOWS]
-            scope.aliases.update({_function_name(each): each for each in windows})
-        found = _Rows([])
+            windows = [each for each in group if function_name(each) in _TIME_WINDOWS]
+            scope.aliases.update({function_name(each): each for each in windows})
+        found = Rows([])
         for name, value in projections:
             star = value.this if isinstance(value, exp.Column) and isinstance(value.this, exp.Star) else value
             if isinstance(star, exp.Star):
@@ -612,19 +643,26 @@ class _NameResolver:
                 more = self._star(scope, qualifier or None, star)
                 found.items += more.items
                 found.used = {**found.used, **more.used}
-                found.every = more.every if more.every is not _ABSENT else found.every
+                found.every = more.every if more.every is not ABSENT else found.every
             elif type(value).__name__ == "Columns" or (not name and self._makes_columns(value)):
                 found.every = None
             elif isinstance(value, exp.Aliases):
-                # Which of several columns a source gets into, the names alone do not tell.
-                sources = self._single(self._value(value.this, scope))
-                found.items += [ResultColumn(self._spelled(alias), sources) for alias in value.expressions]
+                names = [self._spelled(alias) for alias in value.expressions]
+                function, arguments = _plain_name(value.this), arguments_of(value.this)
+                found.items += generated(function, arguments, names, partial(self._value, scope=scope))
             else:
                 made, told = self._value(value, scope), self._text(value, scope)
                 found.items.append(ResultColumn(name or "", made, text=told, fields=self._built(value, scope)))
             if is_spark and name and not self._reads(value, name):
                 scope.earlier[self._key(name)] = value
+            self._multiplied(value, scope)
         return found
+
+    def _multiplied(self, value: Any, scope: _Scope) -> None:
+        """Note what decides how many rows a function such as explode makes in a SELECT."""
+        function = value.this if isinstance(value, exp.Aliases) else value
+        if self._makes_columns(function) and multiplies(_plain_name(function), arguments_of(function)):
+            scope.decides.append(by_rows(self._value(function, scope), Kind.GENERATE))
 
     def _text(self, value: Any, scope: _Scope) -> str:
         """
@@ -668,7 +706,7 @@ class _NameResolver:
         if sources is None or len(sources) != 1:
             return ""
         (((table, name), kinds),) = sources.items()
-        return f"{'.'.join(map(quoted_name, table.split('.')))}.{quoted_name(name)}" if kinds == _SAME else ""
+        return f"{'.'.join(map(quoted_name, table.split('.')))}.{quoted_name(name)}" if kinds == SAME else ""
 
     def _item_of(self, column: Any, scope: _Scope) -> ResultColumn | None:
         """Return the column of a subquery that a name stands for; None for all other names."""
@@ -699,30 +737,43 @@ class _NameResolver:
 
     def _makes_columns(self, value: Any) -> bool:
         """Return whether a function in a SELECT makes columns whose number and names depend on its arguments."""
-        return self._dialect in _HAS_GENERATORS and _function_name(value).replace("_", "") in _COLUMN_GENERATORS
+        return self._dialect in _HAS_GENERATORS and _plain_name(value) in _COLUMN_GENERATORS
 
-    def _star(self, scope: _Scope, qualifier: str | None, star: Any) -> _Rows:
+    def _star(self, scope: _Scope, qualifier: str | None, star: Any) -> Rows:
         """Return all columns of the tables in a scope, or of one of them."""
         if qualifier is None:
             chosen = scope.rows
         else:
             named = self._in_scopes(scope, self._key(qualifier))
-            chosen = [named] if named is not None else [_Rows([], None)]
+            chosen = [named] if named is not None else [Rows([], None)]
         left_out = {self._key(each.name) for each in _arg(star, "except") or ()}
         changed = any(_arg(star, key) for key in ("replace", "rename", "ilike"))
-        items = [i for rows in chosen for i in rows.items if i.name is None or self._key(i.name) not in left_out]
-        unknown = changed or bool(scope.using) or any(rows.every is not _ABSENT for rows in chosen)
+        found: list[ResultColumn] = []
+        if qualifier is None:
+            found += [ResultColumn(key, self._shared(scope, key)) for key in scope.using]
+        merged = {} if qualifier is not None else scope.merged
+        for rows in chosen:
+            own = {key for key, sides in merged.items() if any(each is rows for each in sides)}
+            found += [each for each in rows.items if each.name is None or self._key(each.name) not in own]
+        items = [each for each in found if each.name is None or self._key(each.name) not in left_out]
+        natural = scope.is_natural and qualifier is None
+        unknown = changed or natural or any(rows.every is not ABSENT for rows in chosen)
         self._count(len(items))
         keys = Counter(key for rows in chosen for key in rows.used)
         used = {
             key: sources
             for rows in chosen
             for key, sources in rows.used.items()
-            if keys[key] == 1 and key not in left_out and not changed
+            if keys[key] == 1 and key not in left_out and key not in merged and not changed
         }
-        return _Rows(items, None if unknown else _ABSENT, used=used)
+        return Rows(items, None if unknown else ABSENT, used=used)
 
-    def _in_scopes(self, scope: _Scope | None, key: str) -> _Rows | None:
+    def _shared(self, scope: _Scope, key: str) -> SourceKinds | None:
+        """Return the sources of a column that joined tables have in common."""
+        sides = [self._named(rows, key) for rows in scope.using[key]]
+        return self._joined(sides, Kind.IDENTITY if len(sides) == 1 else Kind.TRANSFORMATION)
+
+    def _in_scopes(self, scope: _Scope | None, key: str) -> Rows | None:
         while scope is not None:
             if key in scope.named:
                 return scope.named[key]
@@ -758,6 +809,7 @@ class _NameResolver:
         yield from (self._as(item.kinds, kind) for item in rows.items)
         if rows.tables or rows.every is None:
             yield None
+        self.loses_rows = self.loses_rows or rows.rows is None
         yield self._as(rows.rows or {}, kind)
 
     def _dotted(self, dot: Any, scope: _Scope) -> SourceKinds | None:
@@ -775,12 +827,12 @@ class _NameResolver:
         """Yield the nodes of an expression, each with how its value gets into the expression's; no query is entered."""
         waiting: list[Iterator[tuple[Any, Kind]]] = [iter([(value, Kind.IDENTITY)])]
         while waiting:
-            node, kind = next(waiting[-1], (_ABSENT, Kind.IDENTITY))
-            if node is _ABSENT:
+            node, kind = next(waiting[-1], (ABSENT, Kind.IDENTITY))
+            if node is ABSENT:
                 waiting.pop()
             elif isinstance(node, list):
                 waiting.append(iter([(each, kind) for each in node]))
-            elif isinstance(node, _Node):
+            elif isinstance(node, NODE):
                 self._count(1)
                 yield node, kind
                 # The parts of a name are no names.
@@ -790,12 +842,12 @@ class _NameResolver:
     def _names_dictionary(self, column: Any) -> bool:
         """Return whether a name is the dictionary's in dictGet(dictionary, ...), and no column's."""
         call = column.parent
-        looks_up = self._dialect == "clickhouse" and _function_name(call).startswith(_LOOK_UPS)
+        looks_up = self._dialect == "clickhouse" and function_name(call).startswith(_LOOK_UPS)
         return looks_up and bool(call.expressions) and call.expressions[0] is column
 
     def _dictionary(self, node: Any) -> SourceKinds | None:
         """Return the columns that ClickHouse's dictGet and joinGet look up in another table; none for other nodes."""
-        name = _function_name(node)
+        name = function_name(node)
         if not name.startswith(_LOOK_UPS):
             return {}
         given = node.expressions
@@ -815,23 +867,24 @@ class _NameResolver:
         names = [self._spelled(part) for part in parts]
         if len(names) == 1:
             return self._bare(parts[0], scope)
-        # The part before the last is a table, or the names after the first are fields of a struct.
-        for at in (len(names) - 2, 0) if len(names) > 2 else (0,):
-            rows = self._in_scopes(scope, self._key(".".join(names[max(at - 1, 0) : at + 1])))
-            if at == 0 or self._in_scopes(scope, self._key(names[0])) is None:
-                rows = rows or self._in_scopes(scope, self._key(names[at]))
+        # The names after that of the table are a column and fields of it, or all of them are.
+        for at in range(min(len(names) - 1, _MOST_PARTS), 0, -1):
+            rows = self._in_scopes(scope, self._key(".".join(names[:at])))
+            if rows is None and at > 1 and self._in_scopes(scope, self._key(names[0])) is None:
+                # The table may be written without its schema.
+                rows = self._in_scopes(scope, self._key(names[at - 1])) if at == len(names) - 1 else None
             if rows is not None:
-                return self._of_rows(rows, names[at + 1 :])
+                return self._of_rows(rows, names[at:])
         return self._field(parts, names, scope)
 
-    def _of_rows(self, rows: _Rows, names: list[str]) -> SourceKinds | None:
+    def _of_rows(self, rows: Rows, names: list[str]) -> SourceKinds | None:
         """Return the sources of a column of one table, perhaps with a field of it."""
         if self._dialect == "clickhouse":
             found = self._named(rows, ".".join(names))
-            return None if found is _ABSENT else found
+            return None if found is ABSENT else found
         found = self._named(rows, names[0])
-        if found is _ABSENT or found is None or len(names) == 1:
-            return None if found is _ABSENT else found
+        if found is ABSENT or found is None or len(names) == 1:
+            return None if found is ABSENT else found
         return self._field_of(rows.columns(self._key(names[0]), self._key), found, names[1:])
 
     def _field_of(self, items: list[ResultColumn], found: SourceKinds, names: list[str]) -> SourceKinds | None:
@@ -861,7 +914,7 @@ class _NameResolver:
             return {}
         while scope is not None:
             found = self._within(scope, name)
-            if found is not _ABSENT:
+            if found is not ABSENT:
                 return found  # type: ignore[no-any-return]
             scope = scope.outer
         return None
@@ -874,9 +927,9 @@ class _NameResolver:
             if wins and key in expressions and key not in scope.solving:
                 return self._alias(scope, key, expressions[key])
         explicit = [rows for rows in scope.rows if rows.has(key, self._key)]
-        others = [rows for rows in scope.rows if rows.tables or rows.every is not _ABSENT]
+        others = [rows for rows in scope.rows if rows.tables or rows.every is not ABSENT]
         if key in scope.using:
-            return self._joined([self._named(rows, name) for rows in scope.using[key]], Kind.TRANSFORMATION)
+            return self._shared(scope, key)
         if explicit:
             return self._named(explicit[0], name) if len(explicit) == 1 else None
         if key in scope.aliases and key not in scope.solving:
@@ -886,13 +939,13 @@ class _NameResolver:
             return None if others else self._alias(scope, key, scope.earlier[key])
         return self._guessed(scope, name, others)
 
-    def _guessed(self, scope: _Scope, name: str, others: list[_Rows]) -> Any:
+    def _guessed(self, scope: _Scope, name: str, others: list[Rows]) -> Any:
         """Return the sources of a name that nothing in a scope certainly has, if only one of its tables may have it."""
         function = scope.named.get(self._key(name))
-        if function is not None and not function.items and function.every is not _ABSENT:
+        if function is not None and not function.items and function.every is not ABSENT:
             return function.every
         if not others:
-            return _ABSENT
+            return ABSENT
         if len(others) > 1 or (scope.may_be_outer and self._may_have(scope.outer, name)):
             return None
         return self._named(others[0], name)
@@ -901,7 +954,7 @@ class _NameResolver:
         """Return whether a query around may have a column of a name: a condition may be about its rows."""
         while scope is not None:
             if any(
-                rows.tables or rows.every is not _ABSENT or rows.has(self._key(name), self._key) for rows in scope.rows
+                rows.tables or rows.every is not ABSENT or rows.has(self._key(name), self._key) for rows in scope.rows
             ):
                 return True
             scope = scope.outer
@@ -915,26 +968,26 @@ class _NameResolver:
             scope.solving.discard(key)
         return scope.solved[key]
 
-    def _named(self, rows: _Rows, name: str) -> Any:
-        """Return the sources of a column of one table; `_ABSENT` if it has no such column."""
+    def _named(self, rows: Rows, name: str) -> Any:
+        """Return the sources of a column of one table; `ABSENT` if it has no such column."""
         found = rows.columns(self._key(name), self._key)
         self._count(1)
         if found:
             return found[0].kinds if len(found) == 1 else None
         if self._key(name) in rows.used:
             return rows.used[self._key(name)]
-        if rows.every is not _ABSENT or not rows.tables:
+        if rows.every is not ABSENT or not rows.tables:
             return rows.every
         if len(rows.tables) > 1:
             return None
         self.proven.add((rows.tables[0], name))
-        return {(rows.tables[0], name): _SAME}
+        return {(rows.tables[0], name): SAME}
 
     def _joined(self, parts: Iterable[Any], kind: Kind) -> SourceKinds | None:
         """Return the union of sources, which are used in this way; None if one is not known."""
         found: dict[SourceColumn, frozenset[Kind]] = {}
         for part in parts:
-            if part is None or part is _ABSENT:
+            if part is None or part is ABSENT:
                 return None
             self._count(len(part))
             for column, kinds in part.items():
@@ -946,12 +999,12 @@ class _NameResolver:
         """Yield the nodes of expressions, in order; a query is yielded, and not entered."""
         waiting = [iter(values)]
         while waiting:
-            node = next(waiting[-1], _ABSENT)
-            if node is _ABSENT:
+            node = next(waiting[-1], ABSENT)
+            if node is ABSENT:
                 waiting.pop()
             elif isinstance(node, list):
                 waiting.append(iter(node))
-            elif isinstance(node, _Node):
+            elif isinstance(node, NODE):
                 self._count(1)
                 yield node
                 # The parts of a name are no names.
@@ -969,15 +1022,10 @@ class _NameResolver:
     def _spelled(self, identifier: Any) -> str:
         """Return a name as the database spells it."""
         if not isinstance(identifier, exp.Identifier) or identifier.args.get("quoted"):
-            return identifier.name if isinstance(identifier, _Node) else str(identifier or "")
+            return identifier.name if isinstance(identifier, NODE) else str(identifier or "")
         if self._dialect in _UPPER:
             return identifier.name.upper()
         return identifier.name.lower() if self._dialect in _LOWER else identifier.name
-
-
-def _by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
-    """Return sources as what decides about rows in this way."""
-    return None if sources is None else dict.fromkeys(sources, frozenset([kind]))
 
 
 def _is_field(node: Any) -> bool:
@@ -1000,10 +1048,13 @@ def _struct_fields(value: Any) -> Iterator[tuple[str, Any]]:
 
 def _arguments(node: Any) -> Iterator[tuple[Any, Kind]]:
     """Yield the arguments of an expression whose values get into its own, each with how it is used."""
-    if _function_name(node) in _OF_GROUPS:
+    if function_name(node) in _OF_GROUPS:
         return
-    if _function_name(node) != "decodecase":
+    if function_name(node) != "decodecase":
         yield from ((part, _use(node, key)) for key, part in node.args.items())
+        # Whether it is NULL, or equal to another one, decides too.
+        chosen = node.args.values() if isinstance(node, exp.Coalesce) else (node.this,) if isinstance(node, exp.Nullif) else ()
+        yield from ((part, Kind.CONDITIONAL) for part in chosen)
         return
     for at, part in enumerate(node.expressions):
         # What is decoded, then pairs of a value of it and a result, then the result of no match.
@@ -1018,14 +1069,40 @@ def _use(node: Any, key: str) -> Kind:
         return Kind.IDENTITY
     if isinstance(node, exp.Window):
         return Kind.WINDOW
-    if isinstance(node, exp.Filter) or (_function_name(node), key) in _DECIDING:
+    if isinstance(node, exp.Filter) or (function_name(node), key) in _DECIDING:
         return Kind.CONDITIONAL
-    name = _function_name(node)
+    name = function_name(node)
     if name in _COUNTING:
         return Kind.MASKED_AGGREGATION
     if isinstance(node, exp.AggFunc) and name not in _OF_ONE_ROW:
         return Kind.AGGREGATION
     return Kind.MASKED_TRANSFORMATION if name in _MASKING else Kind.TRANSFORMATION
+
+
+def _conditions_of(clause: Any) -> list[Any]:
+    return clause.expressions or [clause.this]
+
+
+def _aggregates(value: Any) -> bool:
+    """Return whether an expression is an aggregate of the rows of a group."""
+    return any(
+        isinstance(each, exp.AggFunc) and not (isinstance(each.parent, exp.Window) and each.arg_key == "this")
+        for each in value.find_all(exp.AggFunc)
+    )
+
+
+def _grouped_by(node: Any) -> Iterator[Any]:
+    """Yield the expressions in ROLLUP, CUBE and GROUPING SETS."""
+    if not isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)):
+        yield node
+        return
+    for each in node.expressions or ([node.this] if node.this is not None else []):
+        yield from _grouped_by(each)
+
+
+def _plain_name(node: Any) -> str:
+    """Return the name of a function without underscores."""
+    return function_name(node).replace("_", "")
 
 
 def _arg(node: Any, name: str) -> Any:
@@ -1044,11 +1121,6 @@ def _inner(node: Any) -> Any:
 def _holds_joins(inside: Any) -> bool:
     """Return whether what stands in brackets after FROM is no query alone: a table, or what is joined there."""
     return not isinstance(inside, _QUERIES) or (isinstance(inside, exp.Subquery) and bool(inside.args.get("joins")))
-
-
-def _function_name(node: Any) -> str:
-    """Return the name of a function in lower case, or of another node's class."""
-    return str(node.this if isinstance(node, exp.Anonymous) else type(node).__name__).lower()
 
 
 def _text(given: list[Any]) -> str | None:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.facets.datasets.sql_rows import SAME, all_of
 from openlineage_pyspark.facets.datasets.sql_tables import named_tables
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
@@ -20,7 +21,8 @@ from openlineage_pyspark.workbench.predict.databricks import as_spark
 from openlineage_pyspark.workbench.predict.inserts import single_inserts
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.datasets.foreign_sql import Query, SourceKinds
+    from openlineage_pyspark.facets.datasets.foreign_sql import Query
+    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
 
 SPARK = "spark"
 """The dialect of the files, unless another one is named."""
@@ -46,7 +48,6 @@ _ALTERED_VIEW = re.compile(r"^(\s*)ALTER(\s+VIEW\s+(?:`[^`]*`|[\w.])+\s+AS\b)", 
 _OF_PIPELINES = re.compile(
     r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
 )
-_SAME = frozenset((Kind.IDENTITY,))
 
 
 @attrs.frozen
@@ -316,11 +317,11 @@ class _Changes:
             made = _spelled(item.kinds, spelled)
             if made and fields:
                 made = _composed(made, Kind.TRANSFORMATION)
-            if made == {(self.target, name): _SAME}:
+            if made == {(self.target, name): SAME}:
                 # It keeps its value.
                 continue
             _, before = self.columns.get(name.lower(), (name, {}))
-            self.columns[name.lower()] = (name, _together(before, made, decides))
+            self.columns[name.lower()] = (name, all_of(before, made, decides))
 
     def decide(self, query: Any, kind: Kind) -> None:
         """Add a condition on all rows, and what decides about the rows that it is about."""
@@ -328,13 +329,13 @@ class _Changes:
         if found is None or read is None or not read[0].rows_known:
             self.rows_known = False
         rows = {} if read is None else _spelled(read[0].rows, read[1]) or {}
-        self.rows.update(_together(self.rows, found or {}, rows) or {})
+        self.rows.update(all_of(self.rows, found or {}, rows) or {})
 
     def keep(self) -> None:
         """Let each column that is set keep its value in some rows."""
         for key, (name, told) in self.columns.items():
-            own = {(self.target, name): _SAME}
-            self.columns[key] = (name, _together(own, told))
+            own = {(self.target, name): SAME}
+            self.columns[key] = (name, all_of(own, told))
 
     def _used(self, query: Any, kind: Kind) -> SourceKinds | None:
         """Return the sources of a condition, as they decide; None if they are not known."""
@@ -362,17 +363,6 @@ class _Changes:
 def _composed(sources: SourceKinds, kind: Kind) -> SourceKinds:
     """Return sources as they arrive through what uses them in this way."""
     return {source: frozenset(compose(kind, each) for each in kinds) for source, kinds in sources.items()}
-
-
-def _together(*parts: SourceKinds | None) -> SourceKinds | None:
-    """Return the sources of a column that is set in several ways; None if one is not known."""
-    found: dict[tuple[str, str], frozenset[Kind]] = {}
-    for part in parts:
-        if part is None:
-            return None
-        for source, kinds in part.items():
-            found[source] = found.get(source, frozenset()) | kinds
-    return found
 
 
 def _leaves_rows(tree: Any) -> bool:
