@@ -23,7 +23,15 @@ from openlineage_pyspark.facets.datasets.sql_from import (
     multiplies,
     pivoted,
 )
-from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, SAME, ResultColumn, Rows, SourceColumn, SourceKinds, by_rows
+from openlineage_pyspark.facets.datasets.sql_rows import (
+    ABSENT,
+    SAME,
+    ResultColumn,
+    Rows,
+    SourceColumn,
+    SourceKinds,
+    by_rows,
+)
 from openlineage_pyspark.facets.datasets.sql_tables import NO_TABLES
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from openlineage_pyspark.facets.sql_names import quoted_name
@@ -266,6 +274,7 @@ class _Scope:
     merged: dict[str, list[Rows]] = attrs.Factory(dict)
     is_natural: bool = False
     decides: list[SourceKinds | None] = attrs.Factory(list)
+    multiplied: list[tuple[Any, SourceKinds | None]] = attrs.Factory(list)
     solving: set[str] = attrs.Factory(set)
     may_be_outer: bool = False
     solved: dict[str, SourceKinds | None] = attrs.Factory(dict)
@@ -334,11 +343,22 @@ class _NameResolver:
         if isinstance(inside, exp.Literal) and not inside.is_string and inside.name.isdigit():
             place = int(inside.name) - 1
             inside = self._projection(select.expressions[place])[1] if place < len(select.expressions) else inside
-        sources = self._value(inside, scope)
-        if sources is None and isinstance(inside, exp.Column) and not inside.table:
-            called = named.get(self._key(inside.name))
-            return self._value(called, scope) if called is not None and called is not inside else None
-        return sources
+        called = named.get(self._key(inside.name)) if isinstance(inside, exp.Column) and not inside.table else None
+        if called is None or called is inside:
+            return self._value(inside, scope)
+        if isinstance(part, exp.Ordered):
+            return self._value(called, scope)
+        if self._reads(called, inside.name, scope) or self._is_certain(inside, scope):
+            return self._value(inside, scope)
+        # A table whose columns are not known may have it, and is asked first.
+        return (
+            None if any(rows.tables or rows.every is not ABSENT for rows in scope.rows) else self._value(called, scope)
+        )
+
+    def _is_certain(self, column: Any, scope: _Scope) -> bool:
+        """Return whether a table in a scope certainly has a column of a name."""
+        key = self._key(column.name)
+        return key in scope.using or any(rows.has(key, self._key) for rows in scope.rows)
 
     def _qualifies(self, conditions: Iterable[Any], scope: _Scope) -> bool:
         """Return whether conditions name a table of a query around: then names without a table are none of its own."""
@@ -474,7 +494,9 @@ class _NameResolver:
             if str(join.args.get("kind") or "").upper() in ("ANTI", "SEMI"):
                 hidden = scope.rows[len(before) :]
                 scope.rows = before
-                scope.named = {key: rows for key, rows in scope.named.items() if all(rows is not each for each in hidden)}
+                scope.named = {
+                    key: rows for key, rows in scope.named.items() if all(rows is not each for each in hidden)
+                }
 
     def _on(self, join: Any, node: Any, scope: _Scope) -> None:
         """Read the condition of a join."""
@@ -601,17 +623,19 @@ class _NameResolver:
         alias, function, arguments = lateral.args.get("alias"), _plain_name(lateral.this), arguments_of(lateral.this)
         names = [self._spelled(each) for each in getattr(alias, "columns", ())]
         sources = self._value(lateral, scope)
-        rows = by_rows(sources, Kind.GENERATE) if multiplies(function, arguments) else {}
-        if not names:
-            return Rows([], sources, rows)
-        return Rows(generated(function, arguments, names, partial(self._value, scope=scope)), rows=rows)
+        made = Rows(generated(function, arguments, names, partial(self._value, scope=scope)))
+        made = made if names else Rows([], sources)
+        if multiplies(function, arguments):
+            scope.multiplied.append((made, sources))
+        return made
 
     def _renamed(self, rows: Rows, node: Any) -> Rows:
         """Return a result with the names of an alias: `q(a, b)`."""
         alias: Any = node.args.get("alias")
         columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
         names = [column.name for column in columns or ()]
-        if not names or (rows.every is not ABSENT and not rows.items):
+        is_open = rows.every is not ABSENT and not rows.items
+        if not names or is_open or names == [each.name for each in rows.items]:
             return rows
         if rows.tables or rows.every is not ABSENT or len(names) > len(rows.items):
             return Rows([], None, rows.rows)
@@ -651,18 +675,52 @@ class _NameResolver:
                 function, arguments = _plain_name(value.this), arguments_of(value.this)
                 found.items += generated(function, arguments, names, partial(self._value, scope=scope))
             else:
+                scope.may_be_outer = self._is_value(select, scope) and not _aggregates(value)
                 made, told = self._value(value, scope), self._text(value, scope)
+                scope.may_be_outer = False
                 found.items.append(ResultColumn(name or "", made, text=told, fields=self._built(value, scope)))
-            if is_spark and name and not self._reads(value, name):
+            if is_spark and name and not self._reads(value, name, scope):
                 scope.earlier[self._key(name)] = value
             self._multiplied(value, scope)
+        scope.decides += self._repeated([value for _, value in projections], scope)
         return found
+
+    def _is_value(self, select: Any, scope: _Scope) -> bool:
+        """Return whether a SELECT stands in an expression or behind LATERAL, so that it may give what is around it."""
+        around = select.parent
+        while isinstance(around, (exp.Subquery, exp.Paren)):
+            around = around.parent
+        no_value = (exp.CTE, exp.Exists, exp.From, exp.In, exp.Join, exp.Table, _SetOperation)
+        return (
+            scope.outer is not None
+            and not isinstance(around, no_value)
+            and not self._qualifies(select.expressions, scope)
+        )
 
     def _multiplied(self, value: Any, scope: _Scope) -> None:
         """Note what decides how many rows a function such as explode makes in a SELECT."""
         function = value.this if isinstance(value, exp.Aliases) else value
         if self._makes_columns(function) and multiplies(_plain_name(function), arguments_of(function)):
-            scope.decides.append(by_rows(self._value(function, scope), Kind.GENERATE))
+            scope.multiplied.append((function, self._value(function, scope)))
+
+    def _repeated(self, projections: Sequence[Any], scope: _Scope) -> Iterator[SourceKinds | None]:
+        """Yield what decides how many rows functions such as explode make, for those that do it in a SELECT."""
+        for made, sources in scope.multiplied:
+            is_whole = all(self._is_of(value, made, scope) for value in projections)
+            # If all columns are what it makes, their own edges tell it.
+            yield by_rows(sources, Kind.GENERATE if is_whole else Kind.JOIN)
+
+    def _is_of(self, value: Any, made: Any, scope: _Scope) -> bool:
+        """Return whether an expression of a SELECT is what a function makes, or reads it."""
+        if value is made or (isinstance(value, exp.Aliases) and value.this is made):
+            return True
+        columns = (node for node in self._walk([value]) if isinstance(node, exp.Column))
+        return any(
+            scope.named.get(self._key(each.table)) is made
+            if each.table
+            else isinstance(made, Rows) and made.has(self._key(each.name), self._key)
+            for each in columns
+        )
 
     def _text(self, value: Any, scope: _Scope) -> str:
         """
@@ -718,10 +776,12 @@ class _NameResolver:
         found = [item for rows in chosen for item in rows.columns(key, self._key)]
         return found[0] if len(found) == 1 else None
 
-    def _reads(self, value: Any, name: str) -> bool:
+    def _reads(self, value: Any, name: str, scope: _Scope) -> bool:
         """Return whether an expression reads a column of this name, which then is one of a table."""
-        key = self._key(name)
-        return any(isinstance(each, exp.Column) and self._key(each.name) == key for each in self._walk([value]))
+        columns = (each for each in self._walk([value]) if isinstance(each, exp.Column))
+        # What stands before a field is no table.
+        named = (each.name for each in columns if not each.table or self._key(each.table) in scope.named)
+        return any(self._key(each) == self._key(name) for each in named)
 
     def _projection(self, node: Any) -> tuple[str, Any]:
         """Return the name and the expression of a column of a SELECT."""
@@ -946,16 +1006,23 @@ class _NameResolver:
             return function.every
         if not others:
             return ABSENT
-        if len(others) > 1 or (scope.may_be_outer and self._may_have(scope.outer, name)):
+        if len(others) > 1 or self._may_have(scope.outer, name, certainly=not scope.may_be_outer):
             return None
         return self._named(others[0], name)
 
-    def _may_have(self, scope: _Scope | None, name: str) -> bool:
-        """Return whether a query around may have a column of a name: a condition may be about its rows."""
+    def _may_have(self, scope: _Scope | None, name: str, *, certainly: bool) -> bool:
+        """
+        Return whether a query around has a column of a name: what is read may be that.
+
+        Args:
+            scope: the scope of the query around.
+            name: the name.
+            certainly: whether only a column counts that is certainly there: a condition is more often about both.
+        """
+        key = self._key(name)
         while scope is not None:
-            if any(
-                rows.tables or rows.every is not ABSENT or rows.has(self._key(name), self._key) for rows in scope.rows
-            ):
+            is_open = not certainly and any(rows.tables or rows.every is not ABSENT for rows in scope.rows)
+            if is_open or key in scope.using or any(rows.has(key, self._key) for rows in scope.rows):
                 return True
             scope = scope.outer
         return False
@@ -1053,7 +1120,13 @@ def _arguments(node: Any) -> Iterator[tuple[Any, Kind]]:
     if function_name(node) != "decodecase":
         yield from ((part, _use(node, key)) for key, part in node.args.items())
         # Whether it is NULL, or equal to another one, decides too.
-        chosen = node.args.values() if isinstance(node, exp.Coalesce) else (node.this,) if isinstance(node, exp.Nullif) else ()
+        chosen = (
+            node.args.values()
+            if isinstance(node, exp.Coalesce)
+            else (node.this,)
+            if isinstance(node, exp.Nullif)
+            else ()
+        )
         yield from ((part, Kind.CONDITIONAL) for part in chosen)
         return
     for at, part in enumerate(node.expressions):

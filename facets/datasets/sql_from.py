@@ -93,7 +93,9 @@ def _unnamed(node: Any) -> Any:
 
 def _parts(node: Any) -> list[Any]:
     """Return what stands in brackets, or what stands there alone."""
-    return list(node.expressions) if isinstance(node, exp.Tuple) else [node.this if isinstance(node, exp.Paren) else node]
+    return (
+        list(node.expressions) if isinstance(node, exp.Tuple) else [node.this if isinstance(node, exp.Paren) else node]
+    )
 
 
 def _composed(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:

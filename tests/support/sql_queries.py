@@ -1,4 +1,4 @@
-"""Random statements over declared tables: joins, CTEs, unions, windows, pivots, laterals, subqueries, structs, aliases."""
+"""Random statements over declared tables: joins, CTEs, unions, windows, pivots, laterals, subqueries and structs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ Columns = tuple[tuple[str, str], ...]
 
 def ddl() -> str:
     """Return the statements that declare the tables."""
-    tables = ((name, ", ".join(f"{n} {_TYPES[t]}" for n, t in columns)) for name, columns in TABLES.items())
+    written = {**TABLES, "one": (("v", "str"),), "two": (("v", "str"), ("w", "int"))}
+    tables = ((name, ", ".join(f"{n} {_TYPES[t]}" for n, t in columns)) for name, columns in written.items())
     return ";\n".join(f"CREATE TABLE {name} ({columns})" for name, columns in tables)
 
 
@@ -166,9 +167,13 @@ class Queries:
         listed = self._chance.choice(("q1, q2", "q1 AS one, q2 AS two"))
         nulls = self._chance.choice(("", "INCLUDE NULLS "))
         several = self._chance.random() < 0.2
-        what = f"(v, w) FOR q IN ((q1, q2) AS one, (q2, k) AS two)" if several else f"v FOR q IN ({listed})"
+        what = "(v, w) FOR q IN ((q1, q2) AS one, (q2, k) AS two)" if several else f"v FOR q IN ({listed})"
         chosen: tuple[str, Columns] = self._chance.choice(
-            (("*", (("q", "str"), ("v", "int"))), ("q, v", (("q", "str"), ("v", "int"))), ("v + 1 AS v", (("v", "int"),)))
+            (
+                ("*", (("q", "str"), ("v", "int"))),
+                ("q, v", (("q", "str"), ("v", "int"))),
+                ("v + 1 AS v", (("v", "int"),)),
+            )
         )
         end = self._chance.choice(("", " u", " AS u"))
         return f"SELECT {chosen[0]} FROM {source} UNPIVOT {nulls}({what}){end}", chosen[1]
@@ -244,7 +249,7 @@ class Queries:
             name = self._chance.choice([each for each in TABLES if each not in ctes and each != "target"])
             columns = TABLES[name]
         if self._chance.random() < 0.6:
-            alias = self._chance.choice((self._new("x"), self._new("x"), "t1", "a", "st"))
+            alias = self._chance.choice((self._new("x"), self._new("x"), "t1", "a"))
             if self._chance.random() < 0.05:
                 names = [f"v{at}" for at in range(len(columns))]
                 renamed = tuple(zip(names, (t for _, t in columns), strict=True))
@@ -300,7 +305,7 @@ class Queries:
             )
         )
         having = f" HAVING max({value}) > 1" if self._chance.random() < 0.2 else ""
-        by = self._chance.choice((f"GROUP BY {key}", f"GROUP BY ALL", f"GROUP BY 1", f"GROUP BY ROLLUP ({key})"))
+        by = self._chance.choice((f"GROUP BY {key}", "GROUP BY ALL", "GROUP BY 1", f"GROUP BY ROLLUP ({key})"))
         return f"SELECT {key} AS key, {aggregate} AS val FROM {text} {by}{having}", (("key", "str"), ("val", "int"))
 
     def _items(self, sources: list[_Source], depth: int, ctes: dict[str, Columns]) -> tuple[list[str], Columns]:
@@ -378,12 +383,7 @@ class Queries:
 
     def _of_type(self, type_: str, sources: list[_Source]) -> str:
         """Return a column of a type, perhaps a field, or a constant if no source has one."""
-        found = [
-            self._called(source, name)
-            for source in sources
-            for name, each in source.columns
-            if each == type_
-        ]
+        found = [self._called(source, name) for source in sources for name, each in source.columns if each == type_]
         found += [
             f"{self._called(source, name)}.{field}"
             for source in sources

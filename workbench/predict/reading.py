@@ -50,6 +50,9 @@ _OF_PIPELINES = re.compile(
 )
 
 
+_MADE = frozenset((Kind.TRANSFORMATION,))
+
+
 @attrs.frozen
 class TextLineage:
     """
@@ -300,6 +303,7 @@ class _Changes:
             self.whole = False
             return
         found, spelled = read
+        self.rows_known = self.rows_known and found.rows_known
         places = assigned.paths
         if places is None:
             # None stands for all columns of a table.
@@ -315,8 +319,9 @@ class _Changes:
                 continue
             name, *fields = path
             made = _spelled(item.kinds, spelled)
-            if made and fields:
-                made = _composed(made, Kind.TRANSFORMATION)
+            if made is not None and fields:
+                # The other fields stay.
+                made = all_of(_composed(made, Kind.TRANSFORMATION), {(self.target, name): _MADE})
             if made == {(self.target, name): SAME}:
                 # It keeps its value.
                 continue
