@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 # What pytest is told where the caller names neither tests nor processes: three at a time, a file each, in our order.
 PARALLEL = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
-FAST = ("-n", "auto", "-m", "not spark and not slow")
+FAST = ("-n", "auto", "-m", "not spark and not slow and not browser")
 # Measured on the oldest Python, so with all that depends on Python's version; three at a time, since some wait.
 COVERED = ("-n", "3", "-m", "not spark and (every_python or not slow)")
 MARQUEZ = ("--marquez", "-rs")

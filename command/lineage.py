@@ -26,7 +26,7 @@ from openlineage_pyspark.command.change import (
 )
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.statement_formats import WRITERS
-from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_schemas
+from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_spark_stores
 from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError
 from openlineage_pyspark.facets.model.dataset import Identifier
@@ -59,38 +59,38 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
 
 _DESCRIPTION = """\
-Shows the lineage of each statement in files of SQL, and of each write in PySpark scripts. Of SQL nothing is run:
-Spark's own analyzer reads it in a local session that knows no rows, no metastore and no network. A script (FILE.py)
-runs, but its data do not: what it reads is empty, and what it writes goes nowhere. Tables are those that --ddl
-declares, that --catalog or --schemas knows, and that earlier statements make. With --diff it shows what changed since
-a revision of git, and what lies downstream. What follows -- are the arguments of the scripts."""
+Shows the lineage of each statement in SQL files, and of each write in PySpark scripts, without using any data. SQL is
+not executed: Spark analyzes it in a local session without rows, metastore or network. A script (FILE.py) is executed,
+but everything it reads is empty and everything it writes is discarded. Tables are known from --ddl, --catalog and
+--schemas, and from earlier statements. --diff shows what changed since a git revision, and what is downstream of the
+changes. Arguments after -- are passed to the scripts."""
 _ENDS = """\
-exit codes: 0 all is well; 1 a statement is one of those of --fail-on; 2 wrong command line, or nothing to read; with
---diff also 3 something downstream of a change is touched."""
-_FILES = """files of SQL in the order in which they run, and folders: their files that end with .sql, .hql or .ddl, and
-notebooks of Databricks, but for those that git ignores and those in hidden folders"""
-_MANIFEST = """of dbt: the files of target/compiled are its models, which make the tables that it names. The columns of
-sources and seeds come from the catalog.json beside it"""
-_FUNCTIONS = "a function of your own, such as one in Python: edges through it are opaque; may be repeated, or NAME,NAME"
-_DIALECT = """the SQL of statements that Spark can't analyze, as sqlglot calls it, such as snowflake; by default the
-first that has their grammar"""
-_GLOB = "take the files of folders that match this instead, such as '*.q' or 'models/*.sql'; may be repeated"
-_SCHEMAS = 'a file of JSON with the columns of tables and paths, as in {"s3a://lake/orders": "id INT"}; may be repeated'
-_WRITE_SCHEMAS = "write such a file, with the columns that --catalog and --schemas know"
-_PY_FILES = "a folder, a zip or a module that scripts import; may be repeated"
-_ALLOW = "a module that reaches other systems, such as requests, and is loaded in scripts all the same; may be repeated"
-_ENV = "a variable of the environment that scripts see, or the name of one that is passed on; may be repeated"
-_PARAM = "a parameter of a notebook or a job, which its widgets give; may be repeated"
-_BRANCHES = "run scripts on the other sides of decisions on data too, such as `if df.count() > 0`"
-_TIMEOUT = "how long a script may run; default: 120"
-_DDL = "a file or a folder of SQL that declares tables; may be repeated"
-_CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
-_STORE = "with --diff: where to look for what is downstream: a store or event files; by default what --catalog names"
-_CACHE = "keep Spark's results in this folder: only what changed, and what sees the change, needs Spark again"
-_PLAN = "with --diff: also show which tables must be made again, and which are proved to stay as they are"
-_CHECK = "with --diff: something downstream that is touched is no reason for an exit code; --fail-on alone decides"
-_FAIL_ON = f"""what makes the exit code 1, separated by commas; default: short, which is each statement whose lineage is
-not exact. Also: {", ".join(GATES[1:])}; and of a change, with --diff: {", ".join(CHANGE_GATES)}"""
+exit codes: 0 success; 1 a reason of --fail-on applies; 2 invalid command line, or nothing to read; with --diff also 3:
+a change affects something downstream."""
+_FILES = """files in the order in which they run, and folders, whose .sql, .hql and .ddl files and Databricks notebooks
+are read, except those that git ignores and those in hidden folders"""
+_MANIFEST = """dbt's manifest: the files of target/compiled are models, with the table names that it gives them. The
+columns of sources and seeds come from the catalog.json beside it"""
+_FUNCTIONS = "declare a function of yours, such as one in Python; edges through it are opaque; repeatable, or NAME,NAME"
+_DIALECT = """sqlglot's name of the SQL dialect, such as snowflake, for statements that Spark can't analyze; by default
+the first dialect that can parse them"""
+_GLOB = "read the files in folders that match this pattern instead, such as '*.q' or 'models/*.sql'; repeatable"
+_SCHEMAS = 'a JSON file with the columns of tables and paths, as in {"s3a://lake/orders": "id INT"}; repeatable'
+_WRITE_SCHEMAS = "write a file for --schemas with all columns that --catalog and --schemas know"
+_PY_FILES = "a folder, a zip or a module that scripts import; repeatable"
+_ALLOW = "import this module for real, although it may reach other systems, as requests does; repeatable"
+_ENV = "set an environment variable for scripts, or pass on the one of this name; repeatable"
+_PARAM = "the value of a notebook's or job's parameter, as its widgets return it; repeatable"
+_BRANCHES = "also run scripts with the other outcome of each decision on data, such as `if df.count() > 0`"
+_TIMEOUT = "the longest time that a script may run; default: 120"
+_DDL = "an SQL file or a folder of them that declares tables; repeatable"
+_CATALOG = "a store's file, event files or a folder of them, which give the tables with the columns of their last run"
+_STORE = "with --diff: the store or event files to search for what is downstream; default: those of --catalog"
+_CACHE = "cache Spark's results in this folder, so that only statements that a change affects are analyzed again"
+_PLAN = "with --diff: also show which tables must be rebuilt, and which are proven unchanged"
+_CHECK = "with --diff: never exit with 3; only --fail-on decides about the exit code"
+_FAIL_ON = f"""the reasons for exit code 1, separated by commas; default: short, a statement whose lineage is not exact.
+Others: {", ".join(GATES[1:])}; with --diff also: {", ".join(CHANGE_GATES)}"""
 # How many statements are worth to say how far it is, and how often that is said.
 _MANY, _SECONDS = 200, 5.0
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
@@ -113,7 +113,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=_PARAM)
     parser.add_argument("--branches", action="store_true", help=_BRANCHES)
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help=_TIMEOUT)
-    parser.add_argument("--diff", metavar="BASE", help="show what changed since a revision of git, such as origin/main")
+    parser.add_argument("--diff", metavar="BASE", help="show what changed since a git revision, such as origin/main")
     parser.add_argument("--plan", action="store_true", help=_PLAN)
     parser.add_argument("--store", type=Path, metavar="STORE|EVENTS", help=_STORE)
     parser.add_argument("--cache", type=Path, metavar="DIR", help=_CACHE)
@@ -126,7 +126,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--format", choices=(*WRITERS, *_PICTURES, _COMMENT), default="text", help="default: text")
     add_unfold(parser)
     parser.add_argument(
-        "--conf", action="append", default=[], metavar="KEY=VALUE", help="a property of Spark, such as a setting of SQL"
+        "--conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a Spark property, such as a SQL setting; repeatable",
     )
     parser.set_defaults(run=run)
 
@@ -147,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
         complain(refusal)
         return _WRONG
     try:
-        refuse_schemas([*options.catalog, *([options.store] if options.store is not None else [])])
+        refuse_spark_stores([*options.catalog, *([options.store] if options.store is not None else [])])
         project = None if options.manifest is None else read_project(options.manifest)
         known = _known(options)
         if options.write_schemas is not None:
@@ -248,7 +252,7 @@ def _variables(given: Iterable[str]) -> dict[str, str]:
 def _refusal(options: argparse.Namespace) -> str:
     """Return why options mean nothing together; empty if they do mean something."""
     if not options.files and options.write_schemas is None:
-        return "name a file of SQL, a script or a folder of them"
+        return "name an SQL file, a script, or a folder of them"
     if options.store is not None and options.diff is None:
         return "--store needs --diff: it is searched for everything downstream of a change"
     unknown = sorted(_gates(options).difference(GATES, CHANGE_GATES))
@@ -260,9 +264,9 @@ def _refusal(options: argparse.Namespace) -> str:
     if options.format == _COMMENT and options.diff is None:
         return "--format comment needs --diff: it is the comment of a pull request"
     if options.plan and options.diff is None:
-        return "--plan needs --diff: it is about what a change makes necessary"
+        return "--plan needs --diff: it shows what a change affects"
     if options.check and options.diff is None:
-        return "--check needs --diff: it is about what lies downstream of a change"
+        return "--check needs --diff: it concerns what is downstream of a change"
     if "rebuild" in of_change and not options.plan:
         return "--fail-on rebuild needs --plan"
     if options.unfold and options.diff is not None:

@@ -32,10 +32,10 @@ _COMMANDS = {
     "store": ("store.store", "rebuild, shrink and maintain a lineage store"),
     **{name: (_QUESTIONS, line) for name, (_, line) in QUESTIONS.items()},
     "recover": ("store.recover", "plan and carry out the recovery from a wrong version"),
-    "checkpoint": ("store.checkpoint", "set a streaming query's checkpoint back"),
+    "checkpoint": ("store.checkpoint", "reset a streaming query's checkpoint"),
     "view": ("view", "write lineage as a page for the browser"),
-    "lineage": ("lineage", "the lineage of files of SQL and of PySpark scripts before they run"),
-    "completion": ("completion", "print what lets a shell complete commands"),
+    "lineage": ("lineage", "show the lineage of SQL files and PySpark scripts before they run"),
+    "completion": ("completion", "print a completion script for a shell"),
 }
 """Each command with the module below `command` that adds it, and with its line in the help."""
 

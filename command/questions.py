@@ -36,7 +36,7 @@ def add_question(commands: argparse._SubParsersAction[argparse.ArgumentParser], 
         "--format", choices=asked.formats, default=asked.formats[0], help=f"default: {asked.formats[0]}"
     )
     if _TABLE in asked.formats:
-        tree = "as a tree (the default): each value once, with what makes it"
+        tree = "as a tree (the default): each value once, with the expression that makes it"
         parser.add_argument("--tree", dest="format", action="store_const", const="text", help=tree)
         parser.add_argument("--table", dest="format", action="store_const", const=_TABLE, help="each edge on a line")
         parser.add_argument(ALL, action="store_true", help="in a tree, show what decides about rows too")

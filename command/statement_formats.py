@@ -52,9 +52,9 @@ def _remarks_on_types(found: Iterable[StatementLineage]) -> Iterator[str]:
     """Yield that tables have columns whose types are not known: the first one, and how many more there are."""
     gaps = (gap.message for each in found if each.lineage for gap in each.lineage.gaps if is_of_types(gap))
     first, *others = dict.fromkeys(gaps) or [""]
-    noun = "table" if len(others) == 1 else "tables"
+    noun = "table has" if len(others) == 1 else "tables have"
     if first:
-        yield printable(f"{first}{f'; so it is with {len(others):,} more {noun}' if others else ''}")
+        yield printable(f"{first}{f'; and {len(others):,} more {noun} the same problem' if others else ''}")
 
 
 def _without_reason(lineage: Lineage) -> Lineage:

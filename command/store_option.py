@@ -85,7 +85,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
     def number(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
         return int(text)
 
     return number
@@ -111,9 +111,7 @@ def opened(options: argparse.Namespace) -> Store:
     path = path_of(options)
     if is_in_spark(options):
         return Store.open_spark(session_for(path, options), path)
-    # To carry a plan out is Spark's work, wherever the store lies.
-    if not getattr(options, "execute", False):
-        refuse_spark_options(options, path)
+    refuse_spark_options(options, path)
     return Store.open(path)
 
 
@@ -158,7 +156,7 @@ def schema_of(options: argparse.Namespace, what: str) -> str:
     """
     name = str(options.store)
     if Path(name).exists() or not (options.spark or is_schema_name(name)):
-        raise StoreError(f"`{what}` works on a store in Spark's tables, and not on a file such as {name}")
+        raise StoreError(f"`{what}` only works on a store in Spark's tables, not on a file such as {name}")
     return name
 
 
@@ -171,10 +169,10 @@ def refuse_stores(paths: Iterable[Path]) -> None:
     """
     for path in paths:
         if is_store_file(path):
-            raise StoreError(f"{path} is a store, and no event file: it can't be read together with event files")
+            raise StoreError(f"{path} is a store, not an event file: it can't be read together with event files")
 
 
-def refuse_schemas(paths: Iterable[Path]) -> None:
+def refuse_spark_stores(paths: Iterable[Path]) -> None:
     """
     Refuse stores in Spark's tables where only files are read.
 
@@ -184,8 +182,8 @@ def refuse_schemas(paths: Iterable[Path]) -> None:
     for path in paths:
         if is_schema_name(str(path)) and not path.exists():
             raise StoreError(
-                f"{path} is no file here, and a store in Spark's tables can't be read for this: name a store's file, "
-                "or event files"
+                f"{path} is not an existing file, and a store in Spark's tables can't be used here: name a store's "
+                "file, or event files"
             )
 
 
@@ -229,6 +227,6 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         key, sign, value = text.partition("=")
         if not sign:
-            raise StoreError(f"{text!r} is no KEY=VALUE")
+            raise StoreError(f"{text!r} is not KEY=VALUE, as in spark.sql.ansi.enabled=true")
         found[key.strip()] = value
     return found

@@ -82,7 +82,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     parser.add_argument("--as-of", default="", metavar="TIME", help="the lineage at a time, such as 2026-01-31 or 2d")
     parser.add_argument("--compare", default="", metavar="TIME|EVENTS|STORE", help=_COMPARE)
-    parser.add_argument("--ever", action="store_true", help="also count edges that jobs no longer make")
+    parser.add_argument("--ever", action="store_true", help="include edges that jobs no longer make")
     parser.add_argument("--format", choices=tuple(_ENDINGS), help="default: by the ending of --output, else html")
     add_unfold(parser)
     parser.set_defaults(run=run)
@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
     except NameNotFoundError as problem:
         # What it may mean stands below, each on a line.
         first, *candidates = str(problem).split("\n")
-        complain(f"{first}; without --table and --column, all that there is is shown")
+        complain(f"{first}; without --table and --column, everything is shown")
         sys.stderr.writelines(f"{printable(line)}\n" for line in candidates)
         return _WRONG
     except (StoreError, OSError) as problem:
@@ -193,7 +193,7 @@ def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:
     if not graph.nodes:
         then = f" as of {options.as_of}" if options.as_of else ""
         where = ", ".join(map(str, options.paths)) or "the store"
-        raise StoreError(f"no lineage was found in {where}{then}: nothing is written")
+        raise StoreError(f"no lineage was found in {where}{then}: nothing was written")
 
 
 def _refuse_no_time(text: str) -> None:
@@ -206,7 +206,9 @@ def _refuse_no_time(text: str) -> None:
     try:
         time_of(text, datetime.now(timezone.utc))
     except StoreError:
-        raise StoreError(f"{text} is neither a time, such as 2026-01-31 or 2d, nor a file or folder here") from None
+        raise StoreError(
+            f"{text} is neither a time, such as 2026-01-31 or 2d, nor an existing file or folder"
+        ) from None
 
 
 def _keep_inputs(output: str, options: argparse.Namespace) -> None:
@@ -239,7 +241,7 @@ def _write(text: str, graph: Graph, output: str, *, opens: bool) -> None:
     )
     Screen().line(f"{path}: {counts}, {path.stat().st_size / 1e6:.1f} MB")
     if opens and not webbrowser.open(path.absolute().as_uri()):
-        complain(f"no browser was found to open {path} with")
+        complain(f"no browser was found to open {path}")
 
 
 @contextmanager
@@ -255,7 +257,7 @@ def _shown(options: argparse.Namespace, problems: list[str]) -> Iterator[Store]:
     if not paths:
         raise StoreError(f"name event files or a store, or set the environment variable {VARIABLE}")
     if options.spark and len(paths) > 1:
-        raise StoreError("--spark can't be used: it takes one store, CATALOG.SCHEMA, and several files are named")
+        raise StoreError("--spark can't be used: it takes one CATALOG.SCHEMA, not several files")
     named = _naming(options, str(paths[0]), spark=options.spark)
     compared = _naming(options, options.compare, spark=False)
     if not (len(paths) == 1 and is_in_spark(named)) and not is_in_spark(compared):
@@ -287,7 +289,7 @@ def _opened(named: argparse.Namespace, paths: list[Path], problems: list[str]) -
     except StoreError as problem:
         if named.spark:
             raise
-        raise StoreError(f"{named.store} is no file here, and as a store in Spark's tables: {problem}") from None
+        raise StoreError(f"{named.store} is not an existing file, nor a store in Spark's tables: {problem}") from None
     with found as store:
         yield store
 
@@ -340,4 +342,4 @@ def _readable(file: Path, problems: list[str]) -> Iterator[EventLine]:
     try:
         yield from lines_of(file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        problems.append(f"{file}: the gzip data is damaged or cut off ({problem}); what was before that is shown")
+        problems.append(f"{file}: the gzip data is damaged or cut off ({problem}); only the part before that is shown")

@@ -37,24 +37,6 @@ _ATTEMPTS = 9
 _LONGEST_PAUSE_SECONDS = 5.0
 
 
-@attrs.frozen
-class Counts:
-    """
-    Counts of what a worker has done.
-
-    Args:
-        records: records taken from the probe.
-        events: events handed to the delivery.
-        lost: records that the probe had to drop.
-        caught: how often each fault was caught, by task and exception type.
-    """
-
-    records: int
-    events: int
-    lost: int
-    caught: tuple[tuple[str, int], ...]
-
-
 class Worker:
     """Does the work of the listener's thread, between one probe and one delivery."""
 
@@ -139,11 +121,6 @@ class Worker:
         """The last state of the run that ended last, without the application's own; None before one has ended."""
         return self._pipeline.last
 
-    @property
-    def counts(self) -> Counts:
-        """The counts so far."""
-        return Counts(self._records, self._pipeline.events, self._lost, tuple(sorted(self._guard.caught.items())))
-
     def metrics(self) -> Metrics:
         """Return what was counted so far."""
         pipeline = self._pipeline
@@ -193,7 +170,7 @@ class Worker:
         while not self._ending.is_set() and self._failures < _ATTEMPTS:
             waiting = self._barriers[:]
             taken = self._take(0 if waiting else _WAIT_MILLISECONDS)
-            self._guard.run("telling micro-batches", self._tell_due)
+            self._guard.run("reporting micro-batches", self._tell_due)
             if not taken:
                 self._release(waiting)
             if taken is False:
@@ -202,7 +179,7 @@ class Worker:
             self._release(self._barriers[:])
             self._ending.wait(_LONGEST_PAUSE_SECONDS)
         self._release(self._barriers[:])
-        self._guard.run("withdrawing the last words", self._pipeline.withdraw)
+        self._guard.run("cancelling the shutdown events", self._pipeline.withdraw)
         self._end()
         self._ended.set()
 
@@ -290,7 +267,7 @@ class Worker:
 
     def _losses(self) -> tuple[Gap, ...]:
         """Return a gap for each kind of fault, dropped record or event, and failed delivery so far."""
-        gaps = [Gap(kind, f"{count} times") for kind, count in self.counts.caught]
+        gaps = [Gap(kind, f"{count} times") for kind, count in sorted(self._guard.caught.items())]
         dropped = self._pipeline.dropped
         if dropped:
             said = f"Spark dropped {dropped} events because the listener's queue was full: raise {_CAPACITY}"

@@ -77,7 +77,7 @@ def imports_of_ours(path: Path) -> set[str]:
 
 def table() -> dict[str, set[str]]:
     """Return the table of the architecture page: package -> what it may import."""
-    rows = re.findall(r"^\| `([\w.]+)` \| [^|]+ \| ([^|]*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| `([\w.]+)` \| [^|?]{10,} \| ([^|]*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     return {package: set(re.findall(r"`([\w.]+)`", may)) for package, may in rows}
 
 

@@ -9,8 +9,10 @@ from openlineage_pyspark.errors import MissingExtraError
 WORKBENCH = "workbench"
 """The extra of everything that answers questions about lineage; the listener needs none."""
 
-_BRINGS = {WORKBENCH: {"rich": "rich", "sqlglot": "sqlglot", "jsonschema": "'jsonschema[format-nongpl]'"}}
-"""The packages of each extra, by the names of their modules, as pip takes them."""
+_BRINGS = {
+    WORKBENCH: {"rich": "rich", "sqlglot": "sqlglot", "jsonschema": "jsonschema rfc3339-validator rfc3986-validator"}
+}
+"""The modules of each extra that are looked for, and the packages that pip installs for each."""
 
 
 def install_command(extra: str) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Sends the events in files to a receiver, one after the other in the order of the files. A failed event is tried again,
 as a job does it; an event that the receiver refuses for good is named and skipped. If the receiver stays away, the
-command stops and says which event is the next. The exit code is 1 if an event was not delivered."""
+command stops and names the next event. The exit code is 1 if an event was not delivered."""
 # How long one call waits for an answer; the call returns earlier if the receiver is away.
 _WAIT_SECONDS = 1.0
 _PAUSE_SECONDS = 0.1

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.listener.settings.settings import Settings
     from openlineage_pyspark.transport.spool.content import DeadLetter
 
-_DESCRIPTION = "Lists and deletes what is in the spool, in which events wait until the receiver has them."
+_DESCRIPTION = "Lists and deletes the contents of the spool, where events wait until the receiver has them."
 _LS = """\
 Lists the applications that have events in the spool: how many events wait to be sent, how many the receiver refused for
 good, their size, the age of the oldest, whether the application is running, and where the events go."""

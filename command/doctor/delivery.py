@@ -203,7 +203,7 @@ def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTra
     elif "type" not in settings.transport:
         remedy = (
             "Set spark.openlineage.transport.type in spark-defaults.conf, openlineage.yml or with --conf. "
-            "What the job sets in its own code can't be seen from here; pass it to doctor with --conf KEY=VALUE."
+            "What the job sets in its own code is not visible here; pass it to doctor with --conf KEY=VALUE."
         )
         yield Diagnosis(PROBLEM, "configuration", "no transport is set, so there is no lineage", remedy)
     else:
@@ -253,7 +253,7 @@ def _look_at_receiver(transport: Transport) -> Iterator[Diagnosis]:
             yield from _look_at_receiver(part.transport)
         return
     if needs_driver(transport):
-        found = f"{transport.destination} is reached by the driver's own Hadoop client, and not from here"
+        found = f"{transport.destination} can only be reached by the driver's own Hadoop client, not from here"
         yield Diagnosis(NOTE, "receiver", found)
         return
     answers: list[Reached | None] = []

@@ -53,7 +53,7 @@ def look_at_driver(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[
         yield Diagnosis(NOTE, _SUBJECT, f"{named}, which is on the cluster and can't be run from here", remedy)
         return
     if found is None:
-        yield Diagnosis(PROBLEM, _SUBJECT, f"{named}, which is not there", f"Correct {source}, or remove it.")
+        yield Diagnosis(PROBLEM, _SUBJECT, f"{named}, which does not exist", f"Correct {source}, or remove it.")
         return
     python = _interpreter_of(Path(found))
     if python is None:
@@ -80,7 +80,7 @@ def _judge(named: str, answer: Mapping[str, Any], spark: SparkPlace) -> Diagnosi
             PROBLEM, _SUBJECT, f"{found}: Spark 3.5 needs distutils", "Use Python 3.11, or add setuptools."
         )
     if answer["pyspark"] is None:
-        return Diagnosis(NOTE, _SUBJECT, f"{found}; whether the hook acts can't be seen without pyspark")
+        return Diagnosis(NOTE, _SUBJECT, f"{found}; whether the hook works can't be checked without pyspark")
     if not answer["hook"]:
         remedy = f"Install the wheel there (an editable install has no hook), start the driver by {LAUNCHER}, {other}"
         return Diagnosis(PROBLEM, _SUBJECT, f"{found}, where the hook is not active", remedy)

@@ -67,9 +67,9 @@ def look_at_package(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping
     where = ", ".join(files) or f"no {_HOOK} in {', '.join(sorted(map(str, folders)))}"
     source, driver = driver_python(conf, environ)
     if Path(driver).name == LAUNCHER:
-        yield Diagnosis(OK, "hook", f"brought by the launcher, which {source} names")
+        yield Diagnosis(OK, "hook", f"provided by the launcher, which {source} names")
     elif spark.package is None:
-        yield Diagnosis(NOTE, "hook", f"{where}; whether it acts can't be seen without pyspark")
+        yield Diagnosis(NOTE, "hook", f"{where}; whether it works can't be checked without pyspark")
     elif hook_is_active(spark.package):
         yield Diagnosis(OK, "hook", f"active in this interpreter, {where}")
     else:
@@ -78,7 +78,7 @@ def look_at_package(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping
             f"or start the driver by spark.pyspark.driver.python={LAUNCHER}, "
             "or call openlineage_pyspark.register(spark) in the job."
         )
-        yield Diagnosis(PROBLEM, "hook", f"not active, so that configuration alone does nothing: {where}", remedy)
+        yield Diagnosis(PROBLEM, "hook", f"not active, so configuration alone has no effect: {where}", remedy)
 
 
 def look_at_extra() -> Iterator[Diagnosis]:
@@ -86,9 +86,9 @@ def look_at_extra() -> Iterator[Diagnosis]:
     missing = missing_of(WORKBENCH)
     if "sqlglot" in missing:
         remedy = f"To have their columns too: {install_command(WORKBENCH)}"
-        yield Diagnosis(NOTE, "JDBC queries", "their tables alone: sqlglot, which reads columns, is not there", remedy)
+        yield Diagnosis(NOTE, "JDBC queries", "tables only: sqlglot, which reads the columns, is not installed", remedy)
     else:
-        yield Diagnosis(OK, "JDBC queries", f"their tables and columns, by sqlglot {_version_of('sqlglot')}")
+        yield Diagnosis(OK, "JDBC queries", f"tables and columns, with sqlglot {_version_of('sqlglot')}")
     if missing:
         found = f"the extra {WORKBENCH} is not installed (there is no {' and no '.join(missing)})"
         remedy = f"To ask for lineage here: {install_command(WORKBENCH)}"
@@ -113,13 +113,11 @@ def look_at_spark(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[s
     remote = "spark.remote" in conf or environ.get("SPARK_REMOTE")
     if remote or environ.get("SPARK_CONNECT_MODE_ENABLED"):
         remedy = "Put the listener on the Connect server."
-        yield Diagnosis(
-            PROBLEM, "Spark Connect", "the driver is elsewhere, and this Python has no JVM beside it", remedy
-        )
+        yield Diagnosis(PROBLEM, "Spark Connect", "the driver runs elsewhere, and this Python has no JVM", remedy)
     if spark.version is None:
         if spark.home is not None and not remote:
-            remedy = "Set SPARK_HOME to a whole Spark, or install pyspark in place of pyspark-client."
-            yield Diagnosis(PROBLEM, "Spark", f"{spark.home} holds no jars of Spark", remedy)
+            remedy = "Set SPARK_HOME to a complete Spark, or install pyspark instead of pyspark-client."
+            yield Diagnosis(PROBLEM, "Spark", f"{spark.home} has no jars of Spark", remedy)
         return
     yield _of_version(spark, spark.version)
     if spark.package_version and numbers(spark.package_version) != numbers(spark.version):
@@ -155,8 +153,10 @@ def _of_version(spark: SparkPlace, version: str) -> Diagnosis:
     if numbers(version) < _OLDEST_SPARK:
         return Diagnosis(PROBLEM, "Spark", f"{found}: older than 3.5", "Use Spark 3.5 or newer.")
     if numbers(version) > _NEWEST_SPARK:
-        remedy = f"See whether there is a newer {_DISTRIBUTION}."
-        return Diagnosis(WARNING, "Spark", f"{found}: newer than what this version was tested with", remedy)
+        remedy = f"Check whether there is a newer {_DISTRIBUTION}."
+        return Diagnosis(
+            WARNING, "Spark", f"{found}: newer than the versions that this package was tested with", remedy
+        )
     return Diagnosis(OK, "Spark", found)
 
 
@@ -174,7 +174,7 @@ def look_at_java(spark: SparkPlace, environ: Mapping[str, str]) -> Diagnosis:
     oldest, newest = _javas(numbers(spark.version or spark.package_version or ""))
     remedy = f"Install Java {oldest} or newer{f', up to {newest}' if newest else ''}, or set JAVA_HOME to it."
     if java is None:
-        return Diagnosis(PROBLEM, "Java", "JAVA_HOME is not set, and there is no java on the PATH", remedy)
+        return Diagnosis(PROBLEM, "Java", "JAVA_HOME is not set, and no java is on the PATH", remedy)
     try:
         started = subprocess.run(  # noqa: S603 - the Java that Spark itself would start
             [java, "-version"], capture_output=True, text=True, errors="replace", timeout=_JAVA_SECONDS, check=True

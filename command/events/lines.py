@@ -59,7 +59,7 @@ def read_lines(files: Sequence[str]) -> Iterator[FileLine]:
 
 def _read(file: str) -> Iterator[FileLine]:
     if file != STANDARD_INPUT and is_store_file(Path(file)):
-        raise EventError(f"{file} is a lineage store, and no event file: {_STORE_COMMANDS}", place=file)
+        raise EventError(f"{file} is a lineage store, not an event file: {_STORE_COMMANDS}", place=file)
     number = 0
     try:
         for found in event_texts(file):

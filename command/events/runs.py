@@ -22,7 +22,6 @@ NO_END = "no end"
 """The state of a run whose last event is not its end."""
 
 _TABLE = "TABLE"
-# The least sure first, with the words that people read.
 # A CREATE with columns is that of a query, which has made the table.
 _REPLACING = frozenset(("CREATE", "DROP", "OVERWRITE", "TRUNCATE"))
 

@@ -22,14 +22,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the command to the command line."""
     parser = commands.add_parser("checkpoint", description=_DESCRIPTION)
     parser.add_argument("path", type=Path, metavar="PATH", help="the checkpoint's folder, on this machine")
-    parser.add_argument("--back-to", type=int, required=True, metavar="N", help="the last micro-batch that stays")
+    parser.add_argument("--back-to", type=int, required=True, metavar="N", help="the last micro-batch to keep")
     parser.add_argument(
         "--restored",
         type=Path,
         action="append",
         default=[],
         metavar="TABLE",
-        help="the folder of a Delta table that the query reads and that was restored or emptied: go on after that",
+        help="the folder of a Delta table that the query reads and that was restored or emptied: continue after that",
     )
     parser.add_argument(
         "--keep", type=Path, metavar="PATH", help="the folder for the old one; default: PATH.before-recovery"
@@ -58,5 +58,5 @@ def _problem_with(folder: Path) -> str:
     """Return why something is no folder that can be worked on; empty if it is one."""
     # A path has lost one of the two slashes of an address.
     if address := _ADDRESS.match(str(folder)):
-        return f"{address[1]}://{address[2]} is not on this machine: only folders of this machine are worked on"
-    return "" if folder.is_dir() else f"{folder} is no folder"
+        return f"{address[1]}://{address[2]} is not on this machine: copy the checkpoint here first"
+    return "" if folder.is_dir() else f"{folder} is not a folder"

@@ -138,7 +138,9 @@ def _lines(paths: list[Path], unread: list[str], read: Callable[[int], None]) ->
             read((spool / DATABASE).stat().st_size if (spool / DATABASE).exists() else 0)
         files = files_of(path)
         if not files and not spools:
-            unread.append(f"{path} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz), and is no spool")
+            unread.append(
+                f"{path} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz), and is not a spool"
+            )
         for file in files:
             yield from _readable(file, unread, read)
 

@@ -56,7 +56,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument(
         "plan", nargs="?", type=Path, metavar="PLAN", help="for apply and forget-copies: the plan's file"
     )
-    which = parser.add_argument_group("which version, if it is not named")
+    which = parser.add_argument_group("the wrong version, if DATASET does not name it")
     which.add_argument("--run", default="", dest="made_by", metavar="ID", help="the one that this run made")
     which.add_argument("--batch", type=int, metavar="N", help="the one that this micro-batch made")
     which.add_argument("--time", default="", metavar="TIME", help="the one that was current then, such as 2d")
@@ -146,7 +146,7 @@ def _write(file: Path, answer: Mapping[str, Any]) -> None:
             json.dump(answer, out, indent=2)
             out.write("\n")
     except FileExistsError:
-        raise StoreError(f"{file} is there already: name another file, or remove it") from None
+        raise StoreError(f"{file} already exists: name another file, or remove it") from None
     except OSError as problem:
         raise StoreError(f"{file} can't be written: {problem.strerror}") from None
 
@@ -156,9 +156,9 @@ def _apply(options: argparse.Namespace) -> int:
     journal = journal_of(plan, options.plan)
     with journal.held():
         if journal.entries and not options.resume:
-            raise RecoveryError(f"the plan was begun ({journal.path}): --resume goes on with it")
+            raise RecoveryError(f"the plan was already started ({journal.path}): continue it with --resume")
         if options.resume and not journal.entries:
-            raise RecoveryError("the plan was not begun: leave --resume out")
+            raise RecoveryError("the plan was not started: leave --resume out")
         if not plan.steps:
             Screen().line("Nothing has to be done.")
             return 0
@@ -171,7 +171,7 @@ def _apply(options: argparse.Namespace) -> int:
             ask = None if options.yes else _agreed
             outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
     if outcome in ("failed", "waits"):
-        complain(f"go on with: recover apply {options.plan} --resume")
+        complain(f"continue with: recover apply {options.plan} --resume")
     return _CODES[outcome]
 
 
@@ -181,7 +181,7 @@ def _forget(options: argparse.Namespace) -> int:
     finished = journal.finished()
     made = [step for number, step in enumerate(plan.steps, 1) if step.action == "keep" and number in finished]
     if len(finished) < len(plan.steps):
-        raise RecoveryError("the plan is not applied to its end: the copies are kept")
+        raise RecoveryError("the plan is not finished: the copies are kept")
     copies = [sql_name(step.writes[0]) for step in made]
     if not copies:
         Screen().line("The plan has made no copies.")
@@ -234,7 +234,7 @@ def _plan_of(file: Path) -> RecoveryPlan:
     except OSError as problem:
         raise StoreError(f"{file} can't be read: {problem.strerror}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
-        raise RecoveryError(f"{file} has no plan that `recover --out` wrote: {problem}") from None
+        raise RecoveryError(f"{file} is not a plan written by `recover --out`: {problem}") from None
 
 
 def _refuse(options: argparse.Namespace) -> None:
@@ -249,7 +249,7 @@ def _refuse(options: argparse.Namespace) -> None:
         *(("--accept-doubt", options.accept_doubt), ("--done", options.done)),
     )
     if unused := [name for name, value in applying if value]:
-        raise StoreError(f"{' and '.join(unused)} can't be used: only `recover apply PLAN` does something")
+        raise StoreError(f"{' and '.join(unused)} can't be used here: only `recover apply PLAN` takes it")
     ways = (
         *(("@VERSION", "@" in options.ref), ("--run", options.made_by)),
         *(("--batch", options.batch is not None), ("--time", options.time)),
@@ -277,10 +277,8 @@ def _refuse_planning(options: argparse.Namespace) -> None:
     )
     if options.ref not in (_APPLY, _FORGET):
         raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
-    if options.ref not in (_APPLY, _FORGET):
-        raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")
     if unused := [name for name, value in planning if value]:
-        raise StoreError(f"{' and '.join(unused)} can't be used with a plan: the plan lists what is done")
+        raise StoreError(f"{' and '.join(unused)} can't be used with a plan: the plan states what is done")
 
 
 def _statements(file: Path | None) -> tuple[str, ...]:
@@ -292,5 +290,5 @@ def _statements(file: Path | None) -> tuple[str, ...]:
     except OSError as problem:
         raise StoreError(f"{file} can't be read: {problem.strerror}") from None
     except UnicodeDecodeError:
-        raise StoreError(f"{file} can't be read: it is no text in UTF-8; name a file of SQL statements") from None
+        raise StoreError(f"{file} can't be read: it is not UTF-8 text; name a file of SQL statements") from None
     return tuple(each.strip() for each in re.split(r";[ \t]*(?:\n|$)", text) if each.strip())

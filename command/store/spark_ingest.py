@@ -22,15 +22,15 @@ _FROM = (
     "with --spark: a folder or a file of events of any file system that Spark reads, kafka://HOST:PORT/TOPIC, or "
     "store:CATALOG.SCHEMA for the events of another store"
 )
-_FORMAT = "with --spark: how new tables are stored; by default what the catalog is for"
-_STREAM = "with --spark: take only what is new since the last time, by a streaming query"
+_FORMAT = "with --spark: how new tables are stored; by default the catalog's format"
+_STREAM = "with --spark: take only events that are new since the last call, with a streaming query"
 _EVERY = "with --stream: continue, and look for new events at this interval, such as '1 minute'"
 _CHECKPOINT = "with --stream: the folder in which Spark keeps its progress"
 _OPTION = "with --spark: an option of Spark's source, such as kafka.security.protocol=SSL"
 _COMPACT = "Merges small files and repeated rows of a store in Spark's tables. No ingest may run at the same time."
 _VIEWS = (
     "Makes the views table_edges and column_edges and, from Spark 4 on, the table functions upstream_tables, "
-    "downstream_tables, upstream_columns and downstream_columns, so that SQL alone asks the store."
+    "downstream_tables, upstream_columns and downstream_columns, so that SQL alone can query the store."
 )
 
 
@@ -151,7 +151,7 @@ def _asked(options: argparse.Namespace) -> tuple[str, list[EventOrigin]]:
     if not name or not addresses:
         raise StoreError("name the schema and the events: --into CATALOG.SCHEMA --from PATH")
     if len(addresses) > 1 and (options.stream or options.every):
-        raise StoreError("a stream takes events from one place: name one --from")
+        raise StoreError("a stream reads from one place: give --from only once")
     return name, [EventOrigin(address, pairs(options.source_option)) for address in addresses]
 
 

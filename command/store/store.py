@@ -48,19 +48,19 @@ _OLDER = "a time such as 2026-01-31, or an age such as 90d"
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the commands to the command line."""
-    parser = commands.add_parser("store", description="Looks after a lineage store.")
+    parser = commands.add_parser("store", description="Maintains a lineage store.")
     below = parser.add_subparsers(metavar="COMMAND", required=True)
     rebuild = below.add_parser("rebuild", help="rebuild all tables from the events", description=_REBUILD)
     add_store(rebuild)
     rebuild.set_defaults(run=run_rebuild)
-    old = below.add_parser("expire", help="drop what is old", description=_EXPIRE)
+    old = below.add_parser("expire", help="drop old runs", description=_EXPIRE)
     old.add_argument("--older-than", required=True, metavar="TIME", help=_OLDER)
     old.add_argument("--dry-run", action="store_true", help="only list what would be dropped")
     old.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_store(old)
     old.set_defaults(run=run_expiry)
     gone = below.add_parser("forget", help="drop the events of a dataset or a job", description=_FORGET)
-    gone.add_argument("ref", metavar="DATASET|job:NAME", help="what is forgotten")
+    gone.add_argument("ref", metavar="DATASET|job:NAME", help="the dataset or job to forget")
     gone.add_argument("--yes", action="store_true", help="ask nobody")
     add_store(gone)
     gone.set_defaults(run=run_forget)
@@ -170,7 +170,7 @@ def _forget(tables: ExpirableTables, path: str, options: argparse.Namespace) -> 
         sys.stdout.write("Forget it? [y/N] ")
         sys.stdout.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            complain("nothing was forgotten; --yes asks nobody")
+            complain("nothing was forgotten: confirm with y, or add --yes")
             return 1
     count = _drop(tables, options.ref)
     tables.shrink()
@@ -191,7 +191,7 @@ def _drop(tables: ExpirableTables, ref: str) -> int:
 
 def _show(screen: Screen, path: str, found: Expired, *, dry_run: bool) -> None:
     if not found.events:
-        screen.line(f"nothing in {path} is that old and no longer needed")
+        screen.line(f"{path} has no runs that are that old and no longer needed")
         return
     verb = "would be" if dry_run else "were"
     screen.line(f"{found.runs:,} runs with {found.events:,} events in all {verb} dropped from {path}")

@@ -195,7 +195,7 @@ def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, .
         _columns(url, query.rows),
         {output.id: text for output, text in texts if text},
         # What its names stand for follows from the text alone.
-        Certainty.UNKNOWN,
+        Certainty.TEXT,
     )
 
 

@@ -100,7 +100,7 @@ def _topics(plan: Plan, operator: Operator, text: Text, offsets: str | None) -> 
     topics = _subscribed(text) or ((str(text("topic")),) if text("topic") else ())
     if text("subscribePattern"):
         topics = _keys(offsets or "")
-        why = None if topics else "the topics are those that match a pattern: which ones is not known"
+        why = None if topics else "the topics are given by a pattern: which topics match it is unknown"
     elif not topics:
         why = "the topics are not known"
     fields = fields_of(plan, operator)

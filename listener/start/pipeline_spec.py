@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import yaml
+
 _PROGRAM = ("pyspark", "pipelines", "cli.py")
 _SPECS = ("spark-pipeline.yml", "spark-pipeline.yaml")
 _UNNAMED = frozenset({"", "pyspark-shell", "pysparkshell", "cli.py"})
@@ -40,13 +42,8 @@ def pipeline_name(arguments: Sequence[str], folder: Path) -> str | None:
 
 def _name_in(path: Path) -> str | None:
     try:
-        # Spark's own program needs it, this package does not.
-        import yaml
-
         spec = yaml.safe_load(path.read_text("utf-8"))
-    except (ImportError, OSError, ValueError, RecursionError):
-        return None
-    except yaml.YAMLError:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return None
     name = spec.get("name") if isinstance(spec, dict) else None
     return name.strip() or None if isinstance(name, str) else None

@@ -348,7 +348,7 @@ def test_an_unusable_option_is_a_problem_with_what_to_do(doctor, machine):
     assert "receiver" not in found
 
 
-BY_DRIVER = "is reached by the driver's own Hadoop client, and not from here"
+BY_DRIVER = "can only be reached by the driver's own Hadoop client, not from here"
 
 
 def test_a_location_that_only_the_driver_can_reach_is_not_called_wrong(doctor, tmp_path):

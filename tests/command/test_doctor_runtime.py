@@ -96,7 +96,7 @@ def test_a_java_that_is_not_there_or_does_not_run_is_a_problem(tmp_path):
     remedy = "Install Java 17 or newer, up to 23, or set JAVA_HOME to it."
 
     nowhere = doctor_runtime.look_at_java(place, {"PATH": str(tmp_path)})
-    assert (nowhere.level, nowhere.found) == (PROBLEM, "JAVA_HOME is not set, and there is no java on the PATH")
+    assert (nowhere.level, nowhere.found) == (PROBLEM, "JAVA_HOME is not set, and no java is on the PATH")
     assert nowhere.remedy == remedy
     wrong = doctor_runtime.look_at_java(place, {"JAVA_HOME": str(tmp_path)})
     assert wrong.level == PROBLEM
@@ -142,10 +142,10 @@ def judged(conf, **environ):
 @pytest.mark.parametrize("variable", ["PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"])
 def test_a_drivers_python_that_is_not_there_is_a_problem(key, variable):
     (found,) = judged({key: "/nope/python"}, **{variable: sys.executable})
-    assert (found.level, found.found) == (PROBLEM, f"{key} is /nope/python, which is not there")
+    assert (found.level, found.found) == (PROBLEM, f"{key} is /nope/python, which does not exist")
     assert found.remedy == f"Correct {key}, or remove it."
     (found,) = judged({}, **{variable: "/nope/python"})
-    assert (found.level, found.found) == (PROBLEM, f"{variable} is /nope/python, which is not there")
+    assert (found.level, found.found) == (PROBLEM, f"{variable} is /nope/python, which does not exist")
 
 
 def test_a_drivers_python_of_this_environment_is_checked_as_this_one():
@@ -173,7 +173,7 @@ def test_another_drivers_python_is_asked_whether_it_has_the_package(tmp_path, si
 
     (found,) = judged({}, PYSPARK_PYTHON=without)
     has = f"PYSPARK_PYTHON is {without}: Python {version}, openlineage-pyspark in {ROOT}"
-    assert (found.level, found.found) == (NOTE, f"{has}; whether the hook acts can't be seen without pyspark")
+    assert (found.level, found.found) == (NOTE, f"{has}; whether the hook works can't be checked without pyspark")
 
 
 def test_another_drivers_python_is_asked_whether_the_hook_acts(tmp_path, site):

@@ -35,7 +35,7 @@ HIDDEN = """if True:
 """
 MAIN = f"{HIDDEN}\n    from openlineage_pyspark.command.main import main\n    sys.exit(main(sys.argv[1:]))"
 MISSING = "the extra workbench is not installed (there is no rich and no sqlglot and no jsonschema)"
-INSTALL = "pip install rich sqlglot 'jsonschema[format-nongpl]'"
+INSTALL = "pip install rich sqlglot jsonschema rfc3339-validator rfc3986-validator"
 OTHERS = (
     ("show", "x.ndjson"),
     ("validate", "x.ndjson"),
@@ -115,7 +115,7 @@ def test_doctor_says_what_works_without_the_extra(alone) -> None:
         {
             "level": "note",
             "subject": "JDBC queries",
-            "found": "their tables alone: sqlglot, which reads columns, is not there",
+            "found": "tables only: sqlglot, which reads the columns, is not installed",
             "remedy": f"To have their columns too: {INSTALL}",
         },
         {

@@ -36,7 +36,7 @@ def store(tmp_path, events, run):
         ("ingest {events} --store {store} --packages a:b:1", f"--packages {IS_FILE}"),
         (
             "ingest {store} --store other.db",
-            "{store} is a store, and no event file: it can't be read together with event files",
+            "{store} is a store, not an event file: it can't be read together with event files",
         ),
         ("upstream daily --store {store} --conf a=b --packages a:b:1", f"--conf and --packages {IS_FILE}"),
         ("diff 2d now --store {store} --conf foo", f"--conf {IS_FILE}"),
@@ -44,21 +44,21 @@ def store(tmp_path, events, run):
         ("view {store} --compare 2d --packages a:b:1", f"--packages {IS_FILE}"),
         (
             "view {events} {events} --spark",
-            "--spark can't be used: it takes one store, CATALOG.SCHEMA, and several files are named",
+            "--spark can't be used: it takes one CATALOG.SCHEMA, not several files",
         ),
         ("store rebuild --store {store} --conf foo", f"--conf {IS_FILE}"),
         ("store expire --older-than 90d --store {store} --conf foo", f"--conf {IS_FILE}"),
         (
             "store compact --store {store}",
-            "`store compact` works on a store in Spark's tables, and not on a file such as {store}",
+            "`store compact` only works on a store in Spark's tables, not on a file such as {store}",
         ),
         (
             "store views --store none.db",
-            "`store views` works on a store in Spark's tables, and not on a file such as none.db",
+            "`store views` only works on a store in Spark's tables, not on a file such as none.db",
         ),
-        ("recover daily --store {store} --yes", "--yes can't be used: only `recover apply PLAN` does something"),
+        ("recover daily --store {store} --yes", "--yes can't be used here: only `recover apply PLAN` takes it"),
         ("recover daily p.json", "p.json can't be used: only `recover apply` and `recover forget-copies` take a plan"),
-        ("recover apply p.json --run r", "--run can't be used with a plan: the plan lists what is done"),
+        ("recover apply p.json --run r", "--run can't be used with a plan: the plan states what is done"),
         ("recover daily@1 --store {store} --run r", "@VERSION and --run each name the version: give one of them"),
         (
             "recover daily --store {store} --batch 1 --time 2d",
@@ -69,12 +69,12 @@ def store(tmp_path, events, run):
         ("diff none.json now --store {store}", "none.json can't be read: No such file or directory"),
         ("diff {events} 2d", "{events} is a file, and 2d is none: name two files, or two times of a store"),
         ("diff {events} {store}", "{store} is a store: name it with --store, and two times to compare"),
-        ("checkpoint none --back-to 7", "none is no folder"),
+        ("checkpoint none --back-to 7", "none is not a folder"),
         (
             "checkpoint s3a://b/q --back-to 7",
-            "s3a://b/q is not on this machine: only folders of this machine are worked on",
+            "s3a://b/q is not on this machine: copy the checkpoint here first",
         ),
-        ("checkpoint . --back-to 7 --restored none", "none is no folder"),
+        ("checkpoint . --back-to 7 --restored none", "none is not a folder"),
     ],
 )
 def test_what_can_not_be_meant_is_refused_with_a_reason(events, store, run, arguments, said):
@@ -119,7 +119,7 @@ def test_a_store_in_place_of_an_event_file_is_named(run, store, command) -> None
 
     assert code != 0
     assert (
-        f"openlineage-pyspark: {store} is a lineage store, and no event file: ask it by `upstream`, `downstream`, "
+        f"openlineage-pyspark: {store} is a lineage store, not an event file: ask it by `upstream`, `downstream`, "
         "`datasets`, `runs` and `view`\n"
     ) in errors
 
@@ -152,5 +152,5 @@ def test_a_folder_without_schemas_is_refused_with_the_file_that_is_not_there(run
 def test_a_correction_that_is_no_text_is_refused(run, store, tmp_path):
     (tmp_path / "right.sql").write_bytes(b"SELECT '\xec(';")
     status, _, errors = run("recover", "orders", "--correct-with", str(tmp_path / "right.sql"), "--store", store)
-    said = "can't be read: it is no text in UTF-8; name a file of SQL statements"
+    said = "can't be read: it is not UTF-8 text; name a file of SQL statements"
     assert (status, errors) == (2, f"openlineage-pyspark: {tmp_path}/right.sql {said}\n")

@@ -491,7 +491,7 @@ def with_steps(columns, rows=(), **run_facets):
 def test_an_edge_that_is_not_exact_says_so(written, run):
     rows = [told("c", "guessed", subtype="FILTER", kind="INDIRECT")]
     # Of the ways of b, the aggregate alone is in doubt.
-    sum_of_b = told("b", "unknown", subtype="AGGREGATION", masking=True)
+    sum_of_b = told("b", "text", subtype="AGGREGATION", masking=True)
     columns = {"x": [told("a", "opaque"), told("b", "exact"), sum_of_b]}
     shown = run("show", written(with_steps(columns, rows)))[1].splitlines()
 

@@ -343,7 +343,7 @@ def test_expire_says_what_it_drops_and_drops_it(tmp_path, run):
     assert shown.startswith(f"364 runs with 364 events in all were dropped from {path}\n")
     assert lines[2:4] == [["event", "400", "36"], ["run", "400", "36"]]
     assert lines[-1][:3] == ["the", "file", "had"]
-    nothing = f"nothing in {path} is that old and no longer needed\n"
+    nothing = f"{path} has no runs that are that old and no longer needed\n"
     assert run(*asked) == (0, nothing, "")
     assert json.loads(run(*asked, "--format", "json")[1])["result"]["rowsAfter"]["run"] == 36
 

@@ -82,7 +82,7 @@ NO_JSONSCHEMA = (
     "",
     (
         "openlineage-pyspark: validate: the extra workbench is not installed (there is no jsonschema): "
-        "pip install rich sqlglot 'jsonschema[format-nongpl]'\n"
+        "pip install rich sqlglot jsonschema rfc3339-validator rfc3986-validator\n"
     ),
 )
 

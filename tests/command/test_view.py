@@ -122,18 +122,18 @@ def test_a_gzipped_file_without_its_end_is_named_and_what_was_before_is_shown(ma
     ("arguments", "said"),
     [
         ((), "name event files or a store, or set the environment variable OPENLINEAGE_PYSPARK_STORE"),
-        (("{events}", "--table", "nowhere"), "nothing is called 'nowhere'; without --table and --column, all"),
+        (("{events}", "--table", "nowhere"), "nothing is called 'nowhere'; without --table and --column, everything"),
         (("{events}", "--depth", "2"), "--depth needs a number of at least 1, and --column or --table"),
         (("{events}", "--as-of", "soon"), "'soon' is not a time"),
         (
             ("{events}", "--as-of", "2001-01-01"),
-            "no lineage was found in {events} as of 2001-01-01: nothing is written",
+            "no lineage was found in {events} as of 2001-01-01: nothing was written",
         ),
         (("missing.ndjson",), "missing.ndjson can't be read: No such file or directory\n"),
         (("{events}", "-o", "no/such/page.html"), "no/such/page.html can't be written: No such file or directory\n"),
         (
             ("{events}", "--compare", "soon"),
-            "soon is neither a time, such as 2026-01-31 or 2d, nor a file or folder here",
+            "soon is neither a time, such as 2026-01-31 or 2d, nor an existing file or folder",
         ),
         (("{events}", "--compare", "missing.ndjson"), "missing.ndjson can't be read: No such file or directory\n"),
         ((".",), ". holds no event files"),
@@ -161,7 +161,7 @@ def test_what_holds_no_event_leaves_the_page_that_is_there(machine, tmp_path, ru
     said = (
         f"there is no event in {wrong}: {wrong}:1: "
         if given
-        else f"no lineage was found in {wrong}: nothing is written\n"
+        else f"no lineage was found in {wrong}: nothing was written\n"
     )
     assert errors.startswith(f"openlineage-pyspark: {said}")
 
@@ -185,7 +185,7 @@ def test_a_page_is_no_input_of_itself(machine, events, store, run):
 
 
 def test_a_store_among_event_files_is_recognised(machine, events, store, run):
-    said = f"openlineage-pyspark: {store} is a store, and no event file: it can't be read together with event files\n"
+    said = f"openlineage-pyspark: {store} is a store, not an event file: it can't be read together with event files\n"
     assert run("view", events, store) == (2, "", said)
     assert list(machine.iterdir()) == []
 
@@ -195,4 +195,4 @@ def test_a_machine_without_a_browser_is_said(events, run, monkeypatch):
 
     code, _, errors = run("view", events, "--open")
 
-    assert (code, errors) == (0, "openlineage-pyspark: no browser was found to open lineage.html with\n")
+    assert (code, errors) == (0, "openlineage-pyspark: no browser was found to open lineage.html\n")

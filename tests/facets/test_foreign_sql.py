@@ -619,7 +619,7 @@ def test_a_column_of_a_query_has_its_expression_in_terms_of_the_columns_of_table
 
 
 def test_what_a_query_over_jdbc_tells_is_taken_from_its_text_and_what_a_table_tells_is_exact():
-    assert read("(SELECT a FROM orders) q", "a").certainty is Certainty.UNKNOWN
+    assert read("(SELECT a FROM orders) q", "a").certainty is Certainty.TEXT
     assert read("public.orders", "a").certainty is Certainty.EXACT
 
 
@@ -635,7 +635,7 @@ def test_an_edge_through_a_query_over_jdbc_has_its_text_and_its_certainty():
         ("a", "AGGREGATION", "SUM(orders.a)"),
         ("b", "FILTER", ""),
     ]
-    assert [each.certainty for each in edges] == [Certainty.UNKNOWN, Certainty.UNKNOWN]
+    assert [each.certainty for each in edges] == [Certainty.TEXT, Certainty.TEXT]
 
 
 @given(st.text("ab'\"\\$`-/* ", max_size=12), st.sampled_from(["postgres", "mysql", "tsql", "oracle", "derby"]))

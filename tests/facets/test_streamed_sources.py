@@ -14,7 +14,7 @@ EXECUTION = "org.apache.spark.sql.execution."
 STREAMING = EXECUTION + "streaming."
 ATTRIBUTES = {1: Attribute("value", "binary"), 2: Attribute("_file", "string")}
 COLUMNS = (Output(1, "value"),)
-NOT_KNOWN = "the topics are those that match a pattern: which ones is not known"
+NOT_KNOWN = "the topics are given by a pattern: which topics match it is unknown"
 SERVERS = "h1:9092,h2:9092"
 
 

@@ -80,7 +80,7 @@ def test_which_topics_match_the_pattern_of_a_batch_is_not_known_and_said(job, ru
 
     assert event["inputs"] == []
     assert [e["errorMessage"] for e in event["run"]["facets"]["extractionError"]["errors"]] == [
-        "the topics are those that match a pattern: which ones is not known"
+        "the topics are given by a pattern: which topics match it is unknown"
     ]
 
 

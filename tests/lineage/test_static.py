@@ -173,9 +173,9 @@ def test_a_statement_that_does_not_analyze_is_told_by_its_text(session):
     assert shown[:5] == [
         "default.report",
         "column from how",
-        "id default.no_such_table.id IDENTITY, unknown",
-        "name default.emp.name IDENTITY, unknown",
-        "(every row) default.emp.id, default.no_such_table.id JOIN, unknown",
+        "id default.no_such_table.id IDENTITY, text",
+        "name default.emp.name IDENTITY, text",
+        "(every row) default.emp.id, default.no_such_table.id JOIN, text",
     ]
     assert found.inputs[1].identifier == lineage(session, "TABLE emp").inputs[0].identifier
 

@@ -139,7 +139,7 @@ def test_the_application_is_around_its_runs_and_its_end_is_the_last_event(listen
         ("COMPLETE", "app"),
     ]
     assert listener.worker.faults == ()
-    assert (listener.worker.counts.records, listener.worker.counts.events, listener.worker.has_ended) == (2, 4, True)
+    assert (listener.worker.metrics().events, listener.worker.has_ended) == (4, True)
     assert [0 < seconds <= PATIENCE for seconds in listener.settled] == [True]
 
 
@@ -182,7 +182,7 @@ def test_a_jvm_that_ends_after_its_context_was_stopped_is_no_fault(listeners: Ca
     listener.begin()
     listener.finish(Outcome("FAIL", "no"))
 
-    assert (listener.told[-1], listener.errors, listener.worker.counts.caught) == (("FAIL", "app"), [], ())
+    assert (listener.told[-1], listener.errors, listener.worker.metrics().faults) == (("FAIL", "app"), [], 0)
 
 
 def test_where_the_application_ends_with_its_context_nobody_has_to_end_it(listeners: Callable[..., Listener]) -> None:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from openlineage_pyspark.transport.event import Event
     from openlineage_pyspark.transport.spool.store import Spool, SpooledEvent
 
 

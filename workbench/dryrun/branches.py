@@ -76,13 +76,13 @@ def _key(found: StatementLineage) -> tuple[object, ...]:
 def _marked(found: StatementLineage, flipped: Sequence[str]) -> Iterator[StatementLineage]:
     """Yield a statement after a note that says which decision leads to it."""
     at = found.statement
-    said = f"it is written if what is decided at {' and at '.join(flipped)} is decided otherwise"
+    said = f"only written if the decision at {' and at '.join(flipped)} goes the other way"
     yield StatementLineage(at, problem=Problem(at.file, at.line, at.column, "BRANCH", said))
     yield found
 
 
 def _unfinished(request: ScriptRequest, left: int) -> StatementLineage:
-    said = f"{left} more sides of decisions are not run: a script runs {MOST_BRANCHES} times more at most"
+    said = f"{left} more outcomes of decisions were not tried: a script runs again at most {MOST_BRANCHES} times"
     return StatementLineage(
         ScriptStatement("", request.name, 1, 1), problem=Problem(request.name, 1, 1, "DECISION", said)
     )

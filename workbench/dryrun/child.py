@@ -132,7 +132,7 @@ def _watch(stage: Stage, main_thread: int | None) -> None:
             break
         frame = frame.f_back
     seconds = stage.request.seconds
-    stage.problem("TIME_OVER", f"the script has not ended after {seconds} seconds, and is ended here (--timeout)", spot)
+    stage.problem("TIME_OVER", f"the script was stopped here after {seconds} seconds (--timeout)", spot)
     leave(_SCRIPT_ENDED)
 
 
@@ -161,7 +161,7 @@ def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> No
     whole = [f"{each}/*" if each.endswith("**") else each for each in patterns]
     files = sorted({each for pattern in whole for each in folder.glob(pattern) if each.is_file()})
     if not files:
-        stage.problem("NOTHING_TO_RUN", f"no file of the pipeline is there: its libraries are {', '.join(patterns)}")
+        stage.problem("NOTHING_TO_RUN", f"no file of the pipeline was found: its libraries are {', '.join(patterns)}")
     for file in files:
         text, name = file.read_text(encoding="utf-8"), os.path.relpath(file, stage.request.begins)
         if file.suffix == ".sql":
@@ -177,11 +177,11 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
         run()
     except SystemExit as end:
         if end.code not in (None, 0):
-            said = end.code if isinstance(end.code, str) else f"the status {end.code}"
-            stage.problem("SCRIPT_ENDED", f"the script ends here with {shortened(str(said))}", _spot_of(stage, end))
+            said = end.code if isinstance(end.code, str) else f"status {end.code}"
+            stage.problem("SCRIPT_ENDED", f"the script exits here with {shortened(str(said))}", _spot_of(stage, end))
     except SyntaxError as problem:
         spot = stage.spot_of(str(problem.filename), problem.lineno or 1)
-        stage.problem("SCRIPT_FAILED", f"the script is no valid Python: {problem.msg}", spot)
+        stage.problem("SCRIPT_FAILED", f"the script is not valid Python: {problem.msg}", spot)
     except RefusedError:
         # The guard has told it.
         return

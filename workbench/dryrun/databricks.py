@@ -51,7 +51,7 @@ class Widgets:
             return given[name]
         if name in self._defaults:
             return self._defaults[name]
-        said = f"the parameter {name} has no value here: it is taken to be {{{name}}} (--param {name}=VALUE sets it)"
+        said = f"the parameter {name} has no value: it is assumed to be {{{name}}} (--param {name}=VALUE sets it)"
         self._stage.problem("STAND_IN", said)
         return f"{{{name}}}"
 
@@ -144,11 +144,13 @@ class Databricks:
         raise NotebookEnded(0)
 
     def _not_run(self, path: Any = "", *_: Any, **__: Any) -> str:
-        self._stage.problem("NOT_DONE", f"it runs the notebook {path} as a job of its own: name it as a further file")
+        self._stage.problem(
+            "NOT_DONE", f"it runs the notebook {path} as a separate job: add its file to the command line"
+        )
         return "{dbutils.notebook.run}"
 
     def _secret(self, scope: Any = "", key: Any = "") -> str:
-        self._stage.problem("STAND_IN", f"the secret {key} of {scope} is not read here: its value is not known")
+        self._stage.problem("STAND_IN", f"the secret {key} of {scope} is not read in a dry run: its value is unknown")
         return f"{{{key}}}"
 
     def _run(self, given: str) -> None:
@@ -158,7 +160,7 @@ class Databricks:
         found = next((each for ending in _ENDINGS if (each := folder / f"{name}{ending}").is_file()), None)
         source = None if found is None else runnable_of(found.read_text(encoding="utf-8-sig"), found.suffix)
         if found is None or source is None:
-            said = f"the notebook {name} is not there: what it defines is not known"
+            said = f"the notebook {name} was not found: what it defines is unknown"
             self._stage.problem("STAND_IN", said)
             return
         code = compile(source, os.path.realpath(found), "exec", dont_inherit=True)

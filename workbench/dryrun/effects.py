@@ -69,7 +69,7 @@ class Effects:
     def _program(self, name: str, answer: Callable[[Any], Any], what: str) -> Callable[..., Any]:
         def started(arguments: Any = None, *_: Any, **__: Any) -> Any:
             shown = arguments if isinstance(arguments, str) else " ".join(map(str, arguments or ()))
-            self._stage.problem("NOT_DONE", f"{name}({shown[:100]!r}) {what}, which is not done here")
+            self._stage.problem("NOT_DONE", f"{name}({shown[:100]!r}) {what}, which a dry run does not do")
             return answer(arguments)
 
         return started
@@ -81,7 +81,7 @@ class Effects:
             if all(f"{each}{os.sep}".startswith(self._scratch) for each in inside):
                 return real(*arguments, **named)
             shown = ", ".join(os.fsdecode(each) for each in paths)
-            self._stage.problem("NOT_DONE", f"{name}({shown[:200]}) changes files, which is not done here")
+            self._stage.problem("NOT_DONE", f"{name}({shown[:200]}) changes files, which a dry run does not do")
             return None
 
         return changed
@@ -96,6 +96,6 @@ class Effects:
             return self._open(file, mode, *arguments, **named)
         instead = self._files / path.lstrip(os.sep).replace(os.sep, "__")
         if any(each in mode for each in "wax+"):
-            self._stage.problem("NOT_DONE", f"it writes the file {os.fsdecode(file)}, which is not done here")
+            self._stage.problem("NOT_DONE", f"it writes the file {os.fsdecode(file)}, which a dry run does not do")
             return self._open(instead, mode, *arguments, **named)
         return self._open(instead if instead.exists() else file, mode, *arguments, **named)

@@ -148,7 +148,7 @@ def _request(
     if path.suffix.lower() == ENDING:
         found = script_of_notebook(script.text)
         if found is None:
-            raise TextError(f"{script.name} is no notebook of Python", path=script.name)
+            raise TextError(f"{script.name} is not a Python notebook", path=script.name)
         source, cells = found
     elif is_notebook(source):
         source = script_of_source(source)

@@ -95,13 +95,13 @@ class DynamicFrame:
 
     def map(self, *_: Any, **__: Any) -> Any:
         """Return what a function of Python makes of each row: its columns are not known."""
-        said = "which columns a function makes of a row of a dynamic frame is not known: what is made of them is not"
-        self.stage.problem("UNKNOWN_SCHEMA", f"{said} known either")
+        said = "the columns that a function returns for a row of a dynamic frame are unknown, and so is what is made"
+        self.stage.problem("UNKNOWN_SCHEMA", f"{said} from them")
         return self._with(type(self).without_columns(self._frame))
 
     def relationalize(self, *_: Any, **__: Any) -> Any:
         """Return a collection of frames of which only data know the columns."""
-        self.stage.problem("UNKNOWN_SCHEMA", "which frames relationalize() gives is known to data alone")
+        self.stage.problem("UNKNOWN_SCHEMA", "the frames that relationalize() returns depend on the data")
         return DynamicFrameCollection({}, self._with(type(self).without_columns(self._frame)))
 
     def join(self, paths1: Sequence[str], paths2: Sequence[str], frame2: Any, *_: Any, **__: Any) -> Any:
@@ -335,7 +335,7 @@ def install_glue(stage: Stage, without_columns: Callable[[Any], Any]) -> None:
                 given[name] = value if sign else (argv[at + 1] if at + 1 < len(argv) else "")
         for name in names:
             if name not in given:
-                said = f"the argument {name} of the job has no value here: it is taken to be {{{name}}}"
+                said = f"the job argument {name} has no value: it is assumed to be {{{name}}}"
                 stage.problem("STAND_IN", f"{said} (--param {name}=VALUE sets it)")
         return {name: given.get(name, f"{{{name}}}") for name in names}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,8 @@ class AuditHook:
             **dict.fromkeys(_READS, self._read),
             **dict.fromkeys(_NETWORK, self._connected),
         }
-        self._is_busy = False
+        # Of each thread: what one does within a check is not what another does meanwhile.
+        self._within = threading.local()
 
     def install(self) -> None:
         """Have it called from here on."""
@@ -81,15 +83,15 @@ class AuditHook:
         check = self._checks.get(event)
         if check is None and event not in _PROCESSES:
             return
-        if self._is_busy:
+        if getattr(self._within, "check", False):
             return
-        self._is_busy = True
+        self._within.check = True
         try:
             wanted = f"start or end a process ({event})" if check is None else check(arguments)
             if wanted is not None:
-                self._stage.problem("REFUSED", f"it wanted to {wanted}, which a script may not do here")
+                self._stage.problem("REFUSED", f"it tried to {wanted}, which a dry run does not allow")
         finally:
-            self._is_busy = False
+            self._within.check = False
         if wanted is not None:
             raise RefusedError(f"openlineage-pyspark lineage does not let a script {wanted}")
 

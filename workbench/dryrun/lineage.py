@@ -128,7 +128,7 @@ def _of_datasets(
         kind, _, name = text.partition(":")
         read = (_table(tuple(name.split(".")), known),) if kind == "table" else datasets_of(DataPlace.of_text(text))
         inputs.update({each.identifier: each for each in map(DEFAULT_TRIMMING.dataset, read)})
-    gap = Gap(_UNKNOWN, "the columns of what it reads are not known, so that its edges are not known either")
+    gap = Gap(_UNKNOWN, "the columns that it reads are unknown, so its column edges are unknown too")
     return Lineage(tuple(inputs.values()), tuple((target, ColumnLineage(())) for target in targets), (gap,))
 
 

@@ -130,7 +130,7 @@ class Fitted:
 
     def learned(self, name: str) -> Any:
         """Return what a model has learned: a stand-in."""
-        self._stage.problem("STAND_IN", f"what a model has learned ({name}) is not known here: nothing is trained")
+        self._stage.problem("STAND_IN", f"what a model has learned ({name}) is unknown: a dry run trains nothing")
         return [f"{{{name}}}"] if name in _WORDS else StandIn(name)
 
 
@@ -151,7 +151,7 @@ class _Writer:
     def save(self, path: str) -> None:
         """Tell the path."""
         place = place_of("model", {}, (str(path),), self._stage.request.folder)
-        self._stage.problem("NOT_DONE", f"it writes a model to {place.paths[0]}, which is not done here")
+        self._stage.problem("NOT_DONE", f"it saves a model to {place.paths[0]}, which a dry run does not do")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -208,7 +208,7 @@ class _Reader:
 
     def load(self, path: str) -> Any:
         """Give a model of which nothing is known."""
-        said = f"the model {path} is not read here: which columns it adds is not known"
+        said = f"the model {path} is not read in a dry run: the columns that it adds are unknown"
         self._stage.problem("UNKNOWN_SCHEMA", said)
         return self._make()
 
@@ -298,13 +298,13 @@ def _install_measures(stage: Stage) -> None:
     evaluation, stat = (importlib.import_module(f"{_MODELS}.{each}") for each in ("evaluation", "stat"))
 
     def evaluate(*_: Any) -> float:
-        said = f"evaluate() gives {_SOME_MEASURE} here: what is decided by it may be decided otherwise in a run"
+        said = f"evaluate() returns {_SOME_MEASURE} in a dry run: a real run may decide otherwise"
         stage.problem("STAND_IN", said)
         return _SOME_MEASURE
 
     def test(name: str) -> Any:
         def tested(*_: Any, **__: Any) -> Any:
-            stage.problem("STAND_IN", f"{name} needs rows: what it gives is not known here")
+            stage.problem("STAND_IN", f"{name} needs rows: its result is unknown in a dry run")
             return StandIn(name)
 
         return staticmethod(tested)

@@ -154,8 +154,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 return None
             if self._is_last and (path is not None or first in sys.stdlib_module_names):
                 return None
-            why = "is not installed here" if self._is_last else f"reaches other systems (--allow {first} loads it)"
-            self._stage.problem("STAND_IN", f"the module {first} {why}: what it gives is not known")
+            why = "is not installed" if self._is_last else f"reaches other systems (--allow {first} loads it)"
+            self._stage.problem("STAND_IN", f"the module {first} {why}: what it returns is unknown")
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def _is_users_import(self) -> bool:

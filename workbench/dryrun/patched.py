@@ -144,11 +144,11 @@ class Patches:
             if isinstance(data, RDD) and not (isinstance(schema, str) or hasattr(schema, "typeName")):
                 names = schema_of_names(schema)
                 if names is None:
-                    said = "the columns of a DataFrame of an RDD without a schema are not known: give it one"
+                    said = "the columns of a DataFrame of an RDD are unknown without a schema: give it one"
                     self._stage.problem("UNKNOWN_SCHEMA", said)
                     read = self.world_of(session).plan(make(session, data, "value STRING"))
                     return self._unknown(session, Unknown((read,)))
-                said = "the types of a DataFrame of an RDD are not known without a schema: each is taken to be a text"
+                said = "the types of a DataFrame of an RDD are unknown without a schema: each is assumed to be a string"
                 self._stage.problem("STAND_IN", said)
                 schema = names
             plain = list(map(plain_row, data)) if isinstance(data, (list, tuple)) else data
@@ -240,7 +240,7 @@ class Patches:
         def known_pivot(grouped: Any, column: str, values: Any = None) -> Any:
             if values:
                 return pivot(grouped, column, values)
-            said = f"the columns of pivot({column!r}) are values of the data: one stands for all of them"
+            said = f"the columns of pivot({column!r}) are values in the data: one column represents all of them"
             self._stage.problem("PATTERN", said)
             return pivot(
                 grouped, F.col(column).cast("string") if isinstance(column, str) else column, [f"{{{column}}}"]
@@ -250,7 +250,7 @@ class Patches:
         rows = frame.rdd
 
         def rdd(self_: Any) -> Any:
-            said = "rows go through an RDD here: what is made of them has no source that is known"
+            said = "rows pass through an RDD here: what is made from them has no known source"
             self._stage.problem("STAND_IN", said)
             try:
                 return rows.__get__(self_)
@@ -266,7 +266,7 @@ class Patches:
 
     def _action(self, name: str) -> Callable[..., Any]:
         def action(frame: Any, *arguments: Any, **named: Any) -> Any:
-            said = f"{name}() gives one row of stand-ins here: what is made of its values is not known"
+            said = f"{name}() returns one row of stand-ins in a dry run: what is made from its values is unknown"
             self._stage.problem("STAND_IN", said)
             row = UnknownRow() if Unknown.of(frame) is not None else row_of(frame.schema, Row)
             if name == "first" or (name == "head" and not arguments and not named):
@@ -384,7 +384,7 @@ class ScriptConf:
         try:
             return self._conf.get(key) if default is _NO_VALUE else self._conf.get(key, default)
         except spark_errors():
-            said = f"the property {key} is not set here: its value is taken to be {{{key}}}"
+            said = f"the property {key} is not set: its value is assumed to be {{{key}}}"
             self._stage.problem("STAND_IN", said)
             return f"{{{key}}}"
 
@@ -409,7 +409,7 @@ class _DoorToJava:
 
     def __get__(self, owner: Any, _: type) -> Any:
         if self._stage.is_users(sys._getframe(1).f_code.co_filename):
-            said = f"{self._name} leads into the JVM, where nothing is done here: what it gives is not known"
+            said = f"{self._name} leads into the JVM, which a dry run does not use: its result is unknown"
             self._stage.problem("STAND_IN", said)
             return StandIn(self._name)
         return self._shared if owner is None else vars(owner).get(self._name, self._shared)

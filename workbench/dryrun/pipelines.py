@@ -186,7 +186,7 @@ class ScriptPipeline:
             dropped = options.get("except_column_list") or ()
             if Unknown.of(frame) is None and dropped:
                 frame = frame.drop(*dropped)
-            said = f"changes are taken over by {', '.join(map(str, keys))}: which rows they change has no edges"
+            said = f"changes are applied by key ({', '.join(map(str, keys))}): their effect on rows has no edges"
             self._stage.problem("STAND_IN", said)
             self._write(plain_name(target), frame, {})
 

@@ -198,5 +198,5 @@ def known_place(plan: Plan, operator: Operator, _session: Session) -> Relation |
     operator = operator._replace(output=tuple(each for each in operator.output if each.name != "_metadata"))
     found = by_name(operator, *datasets_of(place, fields))
     if place.format == "kafka" and not found.datasets:
-        return attrs.evolve(found, opaque="the topics are those that match a pattern: which ones is not known")
+        return attrs.evolve(found, opaque="the topics are given by a pattern: which topics match it is unknown")
     return found

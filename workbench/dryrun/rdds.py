@@ -35,7 +35,7 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
 
     def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
         def action(*_: Any, **__: Any) -> Any:
-            said = f"{name}() of an RDD gives no rows here: what is made of them is not known"
+            said = f"{name}() of an RDD returns no rows in a dry run: what is made from them is unknown"
             stage.problem("STAND_IN", said)
             return value()
 

@@ -77,7 +77,7 @@ class ScriptRunner:
             found = tuple(_lines(out))
             if not found and status:
                 said = Path(scratch, "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-                raise LineageError(f"the process of {request.name} ends before the script: {' '.join(said[-1:])}")
+                raise LineageError(f"the process of {request.name} ended before the script did: {' '.join(said[-1:])}")
         return found
 
     def _run(self, request: ScriptRequest, file: Path, out: int, errors: IO[bytes]) -> int:
@@ -102,14 +102,14 @@ class ScriptRunner:
         with os.fdopen(read, "rb") as pipe:
             ready, _, _ = select.select([pipe], [], [], _SECONDS_TO_START)
             line = pipe.readline() if ready else b""
-        told = json.loads(line) if line.strip() else {"failed": f"no Spark starts: {self._last_words()}"}
+        told = json.loads(line) if line.strip() else {"failed": f"Spark did not start: {self._last_words()}"}
         if "failed" in told:
             raise LineageError(str(told["failed"]))
         self._variables = {PORT: str(told["port"]), SECRET: str(told["secret"])}
 
     def _last_words(self) -> str:
         said = (self._folder / "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        return said[-1] if said else "it says nothing"
+        return said[-1] if said else "it printed nothing"
 
     def _end_host(self) -> None:
         if self._host is not None:

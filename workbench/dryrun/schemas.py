@@ -59,11 +59,15 @@ class KnownColumns:
             reason = problem.strerror if isinstance(problem, OSError) else problem
             raise TextError(f"{file} can't be read: {reason}", path=str(file)) from problem
         if not isinstance(document, dict):
-            raise TextError(f'{file} is no object of names and columns, as in {{"orders": "id INT"}}', path=str(file))
+            raise TextError(
+                f'{file} must be a JSON object of names and columns, as in {{"orders": "id INT"}}', path=str(file)
+            )
         for name, ddl in document.items():
             columns = columns_of_ddl(ddl) if isinstance(ddl, str) else ()
             if not columns:
-                raise TextError(f'{file}: {name} has no columns, as in "id INT, amount DOUBLE"', path=str(file))
+                raise TextError(
+                    f'{file}: {name} has no valid columns: write them as in "id INT, amount DOUBLE"', path=str(file)
+                )
             self._add(name, columns, folder)
 
     def _add(self, name: str, columns: Columns, folder: str) -> None:

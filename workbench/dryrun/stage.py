@@ -69,7 +69,7 @@ class Stage:
 
     def decides(self, what: str, taken: str = "1") -> bool:
         """Tell that the script decides something by what only data know; return whether it is to decide otherwise."""
-        said = f"something is decided by {what}, which is taken to be {taken}: a run may do something else"
+        said = f"a decision depends on {what}, which is assumed to be {taken}: a real run may decide otherwise"
         self.problem("DECISION", said)
         at = self.spot()
         return decision_of(at.file, at.line) in self.request.flipped

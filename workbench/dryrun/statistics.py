@@ -39,7 +39,9 @@ def install_statistics(frame: Any, stage: Stage) -> None:
     """
 
     def told(name: str) -> None:
-        stage.problem("STAND_IN", f"{name}() gives {_SOME_NUMBER} here: what is made of its values is not known")
+        stage.problem(
+            "STAND_IN", f"{name}() returns {_SOME_NUMBER} in a dry run: what is made from its values is unknown"
+        )
 
     def quantiles(_: Any, column: Any, probabilities: Any, *__: Any) -> Any:
         told("approxQuantile")
@@ -54,16 +56,20 @@ def install_statistics(frame: Any, stage: Stage) -> None:
         return statistic
 
     def crosstab(self: Any, one: str, other: str) -> Any:
-        said = f"the columns of crosstab({one!r}, {other!r}) are values of the data: one stands for all of them"
+        said = f"the columns of crosstab({one!r}, {other!r}) are values in the data: one column represents all of them"
         stage.problem("PATTERN", said)
         return self.sparkSession.createDataFrame([], f"`{one}_{other}` STRING, `{{{other}}}` BIGINT")
 
     def files(_: Any) -> list[str]:
-        stage.problem("STAND_IN", "inputFiles() gives no files here: what is made of their names is not known")
+        stage.problem(
+            "STAND_IN", "inputFiles() returns no files in a dry run: what is made from their names is unknown"
+        )
         return []
 
     def metrics(_: Any) -> StandInMetrics:
-        stage.problem("STAND_IN", "an observation gives a 1 for each metric here: what is made of them is not known")
+        stage.problem(
+            "STAND_IN", "an observation returns 1 for each metric in a dry run: what is made from them is unknown"
+        )
         return StandInMetrics(stage)
 
     frame.approxQuantile, frame.crosstab, frame.inputFiles = quantiles, crosstab, files

@@ -124,7 +124,7 @@ class World:
         if typed is None:
             return self._missing(place)
         if place.format == PARSED:
-            said = "rows are parsed from texts of the script here: what these are made of is not known"
+            said = "rows are parsed from strings of the script here: the sources of these strings are unknown"
             self.stage.problem("STAND_IN", said)
             return self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), typed)
         if place.format in _MADE_UP:
@@ -166,8 +166,8 @@ class World:
         where = ", ".join(paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
         self.stage.problem(
             "UNKNOWN_SCHEMA",
-            f"the columns of {where} are not known: give them by .schema(...), or by --schemas FILE with "
-            f'{{"{where}": "id INT, ..."}}, or name a store that has them by --catalog',
+            f"the columns of {where} are unknown: give them with .schema(...), with --schemas FILE containing "
+            f'{{"{where}": "id INT, ..."}}, or with a store in --catalog',
         )
         return Unknown(places=(place.to_text(),))
 
@@ -191,13 +191,13 @@ class World:
 
     def _missing_table(self, name: str) -> Unknown:
         if _is_of_data(name):
-            said = f"the name of the table {name} comes from data: which tables it is, is not known"
+            said = f"the table name {name} comes from data: which tables it means is unknown"
             self.stage.problem("PATTERN", said)
             return Unknown(tables=(name,))
         self.stage.problem(
             "UNKNOWN_TABLE",
-            f"the table {name} is not known: no DDL, no earlier statement and no catalog declares it; give it by "
-            f'--ddl, by --catalog, or by --schemas FILE with {{"{name}": "id INT, ..."}}',
+            f"the table {name} is unknown: no DDL, no earlier statement and no catalog declares it; declare it with "
+            f'--ddl, --catalog, or --schemas FILE containing {{"{name}": "id INT, ..."}}',
         )
         return Unknown(tables=(name,))
 
@@ -324,7 +324,7 @@ class World:
         try:
             self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         except analysis_errors():
-            said = "parts of this statement come from data: what it reads and writes is not known"
+            said = "parts of this statement come from data: what it reads and writes is unknown"
             self.stage.problem("UNKNOWN_STATEMENT", said)
             return True
         return False

@@ -114,7 +114,7 @@ def difference(before: Graph, after: Graph) -> tuple[Change, ...]:
         if (
             made is None
             or makes is None
-            or (_stated(made.paths), made.certainty) != (*(_stated(makes.paths), makes.certainty),)
+            or (_stated(made.paths), made.certainty) != (_stated(makes.paths), makes.certainty)
         ):
             changes.append(Change(_sign(made, makes), made, makes))
     return tuple(sorted(changes, key=lambda change: not change.is_unmasked))

@@ -41,7 +41,6 @@ _RANKS = {certainty: rank for rank, certainty in enumerate(CERTAINTIES)}
 _VALUES = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
 _INFLUENCES = ("CONDITIONAL", "JOIN", "FILTER", "GROUP_BY", "SORT", "WINDOW")
 _ORDER = {subtype: place for place, subtype in enumerate((*_VALUES, *_INFLUENCES))}
-_OF_EVENTS: dict[str, Certainty] = {"unknown": "text"}
 
 
 @attrs.frozen(order=False)
@@ -133,8 +132,7 @@ class Diagnostic:
 
 def certainty_of(word: str) -> Certainty:
     """Return the certainty that a word of an event or of a trace names; `unstated` for a word that is not known."""
-    known = _OF_EVENTS.get(word, word)
-    return known if known in _RANKS else "unstated"
+    return next((each for each in CERTAINTIES if each == word), "unstated")
 
 
 def rank(certainty: Certainty) -> int:

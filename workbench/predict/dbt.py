@@ -115,7 +115,7 @@ def read_project(manifest: Path) -> Project:
     document = _document(manifest)
     nodes = document.get("nodes")
     if not isinstance(nodes, dict):
-        raise TextError(f"{manifest} is no manifest of dbt: it has no nodes", path=str(manifest))
+        raise TextError(f"{manifest} is not a dbt manifest: it has no nodes", path=str(manifest))
     try:
         models = tuple(_ordered([_model(each) for each in nodes.values() if _is_model(each)]))
         catalog = manifest.with_name(_CATALOG)
@@ -125,7 +125,7 @@ def read_project(manifest: Path) -> Project:
         named = {each["unique_id"]: _parts(each) for each in (*nodes.values(), *sources) if "schema" in each}
         exposures = tuple(_exposure(each, named) for each in dict(document.get("exposures") or {}).values())
     except (AttributeError, KeyError, TypeError) as problem:
-        raise TextError(f"{manifest} is no manifest that is understood: {problem!r}", path=str(manifest)) from problem
+        raise TextError(f"{manifest} is not a valid dbt manifest: {problem!r}", path=str(manifest)) from problem
     return Project(models, tables, exposures)
 
 
@@ -222,7 +222,7 @@ def _document(path: Path) -> dict[str, Any]:
     except OSError as problem:
         raise TextError(f"{path} can't be read: {problem.strerror}", path=str(path)) from problem
     except ValueError as problem:
-        raise TextError(f"{path} is no JSON: {problem}", path=str(path)) from problem
+        raise TextError(f"{path} is not valid JSON: {problem}", path=str(path)) from problem
     return document if isinstance(document, dict) else {}
 
 

@@ -53,7 +53,7 @@ def with_sources(plan: Plan, sources: Mapping[str, Plan]) -> NamedSources:
         ValueError: a source is not in the plan, or is the same as another.
     """
     if any(not isinstance(name, str) or not name for name in sources):
-        raise ValueError("sources: the name of a DataFrame is a text that is not empty")
+        raise ValueError("sources: the name of a DataFrame must be a string that is not empty")
     found = _occurrences(plan, sources)
     absent = [name for name in sources if name not in found.values()]
     if absent:
@@ -94,7 +94,7 @@ def _occurrences(plan: Plan, sources: Mapping[str, Plan]) -> dict[int, str]:
                     raise ValueError(f"sources: {both} are the same DataFrame")
                 # Literal rows differ in their values alone, and those are not read.
                 why = "they have the same columns, and one of them is joined with itself"
-                raise ValueError(f"sources: {both} can't be distinguished: {why}. Give their columns other names")
+                raise ValueError(f"sources: {both} can't be distinguished: {why}. Rename their columns")
             found[index] = names[0]
     return found
 

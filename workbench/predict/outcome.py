@@ -158,12 +158,12 @@ class Summary:
 def _reason(reason: Reason, kinds: int) -> str:
     """Return a reason in words, with the number of different ones."""
     texts = {
-        "unknown-table": ("a table that nothing declares", "tables that nothing declares"),
-        "unknown-column": ("a column that is not there", "columns that are not there"),
-        "unknown-function": ("a function that nothing declares", "functions that nothing declares"),
+        "unknown-table": ("an undeclared table", "undeclared tables"),
+        "unknown-column": ("an unknown column", "unknown columns"),
+        "unknown-function": ("an undeclared function", "undeclared functions"),
         "no-value": ("a variable without a value", "variables without a value"),
-        "syntax": ("a syntax that Spark does not have", "syntax that Spark does not have"),
-        "unsupported": ("a statement that Spark would run", "statements that Spark would run"),
+        "syntax": ("syntax that Spark does not support", "syntax that Spark does not support"),
+        "unsupported": ("a statement that Spark would execute", "statements that Spark would execute"),
         "error": ("an error", "errors"),
     }
     one, several = texts[reason]

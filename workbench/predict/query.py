@@ -72,7 +72,7 @@ def lineage(
 
     If Spark can't analyze a statement, because a table is not there or the syntax is new, its lineage is taken from its
     text: the tables, and the columns where the text alone says where they come from. Such edges have the certainty
-    `unknown`, `Lineage.gaps` and a Python warning say why, and columns that the text does not tell are left out.
+    `text`, `Lineage.gaps` and a Python warning say why, and columns that the text does not tell are left out.
 
     Args:
         spark: the session whose tables and views the query names; not a Spark Connect session.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
     from openlineage_pyspark.workbench.report import Lineage
 
-_WAY = Way(certainty=Certainty.UNKNOWN)
+_WAY = Way(certainty=Certainty.TEXT)
 _DIRECT = "DIRECT"
 
 
@@ -34,7 +34,7 @@ def behind_views(lineage: Lineage, views: Mapping[Identifier, Lineage]) -> Linea
             view is a temporary one, which is no dataset.
 
     Returns:
-        The edges through a view have the certainty `unknown`. No operators are told: the plan ends at the view.
+        The edges through a view have the certainty `text`. No operators are told: the plan ends at the view.
     """
     read = [views[dataset.identifier] for dataset in lineage.inputs if dataset.identifier in views]
     if not read:

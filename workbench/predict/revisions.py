@@ -38,7 +38,7 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[
         if path.is_dir():
             files = files_in(path, globs)
             if not files:
-                raise TextError(f"{path} holds no files that {_wanted(globs)}", path=str(path))
+                raise TextError(f"{path} contains no files that {_wanted(globs)}", path=str(path))
         found += [Script(str(file), _text(file, is_ddl=is_ddl), is_ddl) for file in files]
     return found
 
@@ -47,7 +47,7 @@ def _wanted(globs: Sequence[str]) -> str:
     if globs:
         return f"match {' or '.join(globs)}"
     *most, last = SQL_ENDINGS
-    return f"end with {', '.join(most)} or {last}, and no notebooks: --glob names others"
+    return f"end with {', '.join(most)} or {last}, and no notebooks; --glob selects others"
 
 
 def _text(file: Path, *, is_ddl: bool) -> str:
@@ -63,8 +63,8 @@ def _text(file: Path, *, is_ddl: bool) -> str:
     text = _decoded(read)
     is_script = file.suffix.lower() == _PYTHON and not is_ddl
     if file.suffix.lower() in NOTEBOOK_ENDINGS and not is_script and not is_notebook(text):
-        why = "files of this language are read if they are notebooks that Databricks has exported"
-        raise TextError(f"{file} is no SQL: {why}", path=str(file))
+        why = "files in this language must be notebooks exported from Databricks"
+        raise TextError(f"{file} is not SQL: {why}", path=str(file))
     return text
 
 

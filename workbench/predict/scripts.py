@@ -219,7 +219,7 @@ def guard_of_statements() -> Guard:
 
 
 def _fault(caught: CaughtException) -> Refusal:
-    return Refusal("INTERNAL_ERROR", f"this program fails here with {caught.name}: please report the statement")
+    return Refusal("INTERNAL_ERROR", f"the analysis failed with {caught.name}: please report this statement as a bug")
 
 
 def lineage_of_answers(
@@ -480,7 +480,7 @@ def _unsure(lineage: Lineage, from_text: Mapping[Parts, str], views: Mapping[Ide
     for parts, place in from_text.items():
         name = ".".join(parts[1:])
         if (parts[0], name) in read and Identifier(parts[0], name) in views:
-            said = f"what comes through the view {name} is taken from its text: Spark can't analyze it ({place})"
+            said = f"the columns of the view {name} are taken from its text: Spark can't analyze it ({place})"
             yield Gap(TEXT, said)
         elif (parts[0], name) in read:
             yield gap_of_types(name, place)
@@ -491,13 +491,13 @@ def _problem(statement: ScriptStatement, refusal: Refusal) -> Problem:
     message = refusal.message
     if refusal.code == _UNKNOWN_TABLE:
         names = names_in(refusal.parameters.get("relationName", ""))
-        message = f"the table {'.'.join(names)} is not known: no DDL, no earlier statement and no catalog declares it"
+        message = f"the table {'.'.join(names)} is unknown: no DDL, no earlier statement and no catalog declares it"
         if is_format_and_path(names):
-            message = f"the path {names[1]} is not opened: its columns must be declared, as those of a table"
+            message = f"the path {names[1]} is not opened: declare its columns, as for a table"
         provider = refusal.parameters.get(UNOPENED)
         if provider is not None:
             given = f"CREATE TEMPORARY VIEW {names[-1]} (id INT, ...) USING {provider}"
-            message = f"the view {names[-1]} is of {provider}, which is not opened: name its columns, as in {given}"
+            message = f"the view {names[-1]} is of {provider}, which is not opened: declare its columns, as in {given}"
     return Problem(statement.file, line, column, refusal.code, message)
 
 

@@ -570,8 +570,8 @@ class ScriptSession:
         }
         if guessed:
             where = ", ".join(sorted(guessed))
-            yield f"the types of columns are not known, since Spark can't analyze what makes their table ({where})"
-        yield from (f"the type of the function {name} is not known" for name in sorted(self._declared & named))
+            yield f"the types of columns are unknown: Spark can't analyze what makes their table ({where})"
+        yield from (f"the type of the function {name} is unknown" for name in sorted(self._declared & named))
 
     def _enter(self, loops: tuple[Loop, ...]) -> None:
         """Have the rows of the FOR loops around a statement as variables, and those of no other loop."""
@@ -1120,9 +1120,9 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
         from pyspark.find_spark_home import _find_spark_home
         from pyspark.sql import SparkSession
     except ImportError:
-        raise LineageError("the lineage of files needs PySpark, from 3.5 on") from None
+        raise LineageError("the lineage of files needs PySpark 3.5 or newer") from None
     if SparkContext._active_spark_context is not None:
-        raise LineageError("a Spark runs in this process already; the lineage of files needs one of its own")
+        raise LineageError("Spark already runs in this process; the lineage of files needs its own Spark")
     home = _find_spark_home()
     kept = {name: os.environ.pop(name, None) for name in (*_SEARCHED, *_PYTHON)}
     folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-"))
@@ -1145,7 +1145,7 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
         except (RuntimeError, OSError) as problem:
             lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             why = "; ".join([*lines[-_MOST_LINES:], str(problem).splitlines()[0]])
-            raise LineageError(f"no Spark starts: {why}") from problem
+            raise LineageError(f"Spark did not start: {why}") from problem
         yield spark
     finally:
         if spark is not None:

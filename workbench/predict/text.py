@@ -38,7 +38,7 @@ TEXT = "the statement's text"
 """What a gap is about if the lineage was taken from the text."""
 
 _OF_TYPES = "the types of the columns of "
-_WAY = Way(certainty=Certainty.UNKNOWN)
+_WAY = Way(certainty=Certainty.TEXT)
 _CATALOG = "spark_catalog"
 _KINDS = {(kind.subtype, kind.masking): kind for kind in reversed(Kind)}
 
@@ -124,9 +124,9 @@ def _output(told: TextLineage, target: Dataset | None, names: _Named) -> tuple[C
     if untold:
         gaps.append(f"it does not state where these columns come from: {', '.join(untold)}")
     if places is None and told.columns:
-        gaps.append(f"it does not state which columns of {told.target} these become: their names are the query's")
+        gaps.append(f"it does not name the columns of {told.target} that it fills: the query's names are used")
     if not told.rows_known:
-        gaps.append("it does not state all that decides about the rows")
+        gaps.append("it does not state everything that decides about the rows")
     made = tuple(OutputColumn(name, edges) for name, edges in columns if edges is not None)
     return ColumnLineage(made, names.influences(told)), gaps
 

@@ -162,7 +162,7 @@ def _with_templates(text: str, value_of: Callable[[str], str | None], *, keeps: 
         if _PLAIN.fullmatch(name):
             raise _unknown(name, text, found.start())
         said = " ".join(found[0].split())
-        why = f"the template {said} is not rendered: read what it becomes, such as the files that dbt compiles"
+        why = f"the template {said} is not rendered: use the rendered files, such as those that dbt compiles"
         raise UnknownVariableError(why, *_place(text, found.start()))
 
     return _TEMPLATE.sub(value, text)
@@ -195,7 +195,7 @@ def _is_parameter(text: str, found: re.Match[str]) -> bool:
 
 
 def _unknown(name: str, text: str, at: int) -> UnknownVariableError:
-    message = f"the variable {name} has no value: give it one by --conf {name}=VALUE, or by SET in a file"
+    message = f"the variable {name} has no value: set it with --conf {name}=VALUE, or with SET in a file"
     return UnknownVariableError(message, *_place(text, at))
 
 

@@ -24,7 +24,7 @@ AsOf: TypeAlias = Annotated[
 ]
 LateAt: TypeAlias = Annotated[str, Help("the time at which they are late or not, such as 2d; default: now", "TIME")]
 Since: TypeAlias = Annotated[str, Help("leave out edges of jobs not seen since then, such as 90d", "TIME")]
-Ever: TypeAlias = Annotated[bool, Help("also count edges that jobs no longer make")]
+Ever: TypeAlias = Annotated[bool, Help("include edges that jobs no longer make")]
 
 
 def limits_of(

@@ -171,7 +171,7 @@ def _drawn(format_: str) -> Writer:
 
     def write(answer: Answer[Diff]) -> str:
         if answer.result.sides is None:
-            raise StoreError(f"two runs can be compared as {', '.join(('text', 'json', 'markdown'))}")
+            raise StoreError("two runs can be compared as text, json, markdown")
         return text_of_comparison(*answer.result.sides, format_)
 
     return write

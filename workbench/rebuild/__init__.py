@@ -1,1 +1,1 @@
-"""What a change of files makes necessary: which tables must be made again, and which are proved to stay as they are."""
+"""The rebuild plan of a change: which tables must be rebuilt, and which are proven unchanged."""

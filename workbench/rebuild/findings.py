@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Finding: TypeAlias = Literal["masked-to-unmasked", "dropped-column-in-use", "type-changed", "rebuild"]
 """
 What a change can do: a value arrives as it is that was masked; a column is gone that something still reads; a column
-has another type; a table has to be made again.
+has another type; a table must be rebuilt.
 """
 Level: TypeAlias = Literal["error", "warning", "note"]
 CHANGE_GATES: tuple[Finding, ...] = get_args(Finding)
@@ -72,7 +72,7 @@ def findings_of(
         changes: what is different.
         found: the statements of the later state.
         readers: gives what still reads a column, by its name.
-        plan: what must be made again, if that was asked for.
+        plan: which tables must be rebuilt; None if that was not requested.
         unmasked: what `unmasked_values` has found; what a change of one edge says already is left out.
     """
     places = _places(found)
@@ -82,13 +82,13 @@ def findings_of(
     for source, target in unmasked:
         ends = [".".join(each) for each in (source, target)]
         if " -> ".join(ends) not in said:
-            message = f"{' -> '.join(ends)}: the value arrives as it is, and was masked in {target[0]} before"
+            message = f"{' -> '.join(ends)}: the value is no longer masked; it was masked in {target[0]} before"
             every.append(ChangeFinding("masked-to-unmasked", message, *_place_of(ends[1], places)))
     for table in () if plan is None else plan.made:
         if table.action == "drop":
             continue
         file, _, line = table.places[-1].rpartition(":") if table.places else ("", "", "1")
-        every.append(ChangeFinding("rebuild", f"{table.table} must be made again: {table.reason}", file, int(line)))
+        every.append(ChangeFinding("rebuild", f"{table.table} must be rebuilt: {table.reason}", file, int(line)))
     return tuple(sorted(every, key=lambda each: (CHANGE_GATES.index(each.finding), each.file, each.line)))
 
 
@@ -103,7 +103,7 @@ def _of_row(
     if row.what == "column" and row.sign == "removed":
         using = sorted(readers(row.name))
         if using:
-            message = f"{row.name} is gone, and is still read by {', '.join(using)}"
+            message = f"{row.name} was removed, but is still read by {', '.join(using)}"
             yield ChangeFinding("dropped-column-in-use", message, *place)
     if row.what == "column" and row.sign == "changed":
         yield ChangeFinding("type-changed", f"{row.name} was {row.before}, and is {row.after}", *place)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.rebuild.plan import Action, RebuildPlan, TablePlan
 
 _WORDS: dict[Action, str] = {
-    "make": "make again",
-    "columns": "make again, or update",
-    "define": "define again",
+    "make": "rebuild",
+    "columns": "rebuild or update",
+    "define": "redefine",
     "drop": "drop",
     "keep": "keep",
 }
@@ -27,11 +27,11 @@ def sentence_of_plan(plan: RebuildPlan) -> str:
     Args:
         plan: the plan.
     """
-    parts = [f"{counted(len(plan.made), 'table')} to make again"]
+    parts = [f"{counted(len(plan.made), 'table')} to rebuild"]
     if plan.kept:
-        parts.append(f"{len(plan.kept):,} of those downstream proved to stay as they are")
+        parts.append(f"{counted(len(plan.kept), 'downstream table')} proven unchanged")
     if plan.elsewhere:
-        parts.append(f"{counted(len(plan.elsewhere), 'table')} of other jobs below them")
+        parts.append(f"{counted(len(plan.elsewhere), 'downstream table')} of other jobs")
     return ", ".join(parts)
 
 
@@ -46,10 +46,10 @@ def text_of_plan(plan: RebuildPlan) -> str:
     for at, each in enumerate(plan.made, 1):
         lines.append(f"  {at}. {_WORDS[each.action]} {each.table}{_columns(each)}: {each.reason}")
         lines += [f"       {place}" for place in each.places]
-    lines += [f"  made by other jobs: {each}" for each in plan.elsewhere]
+    lines += [f"  affected in another job: {each}" for each in plan.elsewhere]
     lines += [f"  keep {each.table}: {each.reason}" for each in plan.kept]
     if plan.apart:
-        lines.append(f"  keep {counted(plan.apart, 'table')} to which nothing of the change leads")
+        lines.append(f"  keep {counted(plan.apart, 'table')} that the change does not affect")
     return "".join(f"{plain(line)}\n" for line in lines)
 
 
@@ -69,10 +69,10 @@ def markdown_of_plan(plan: RebuildPlan) -> str:
         parts.append("\n".join(["| | what | table | columns | why |", "|---|---|---|---|---|", *rows]) + "\n")
     if plan.elsewhere:
         listed = "".join(f"- {code_of(each)}\n" for each in plan.elsewhere)
-        parts.append(f"Other jobs make of them ({len(plan.elsewhere):,}):\n\n{listed}")
+        parts.append(f"Affected tables of other jobs ({len(plan.elsewhere):,}):\n\n{listed}")
     if plan.kept:
         listed = "".join(f"- {code_of(each.table)}: {each.reason}\n" for each in plan.kept)
-        parts.append(f"Proved to stay as they are ({len(plan.kept):,}):\n\n{listed}")
+        parts.append(f"Proven unchanged ({len(plan.kept):,}):\n\n{listed}")
     return "\n".join(parts)
 
 

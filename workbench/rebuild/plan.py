@@ -1,4 +1,4 @@
-"""The rebuild plan of a change: which tables must be made again, and which are proved to stay as they are."""
+"""The rebuild plan of a change: which tables must be rebuilt, and which are proven unchanged."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class RebuildPlan:
 
 def rebuild_plan(before: Sequence[FileStep], after: Sequence[FileStep]) -> RebuildPlan:
     """
-    Return what a change of files makes necessary. What is not proved to stay as it is is made again.
+    Return which tables must be rebuilt after a change of files: all that are not proven unchanged.
 
     Args:
         before: the statements of the earlier state, in the order in which they run.
@@ -118,7 +118,7 @@ class _Comparison:
         gone = sorted(key for key in self._old.tables.keys() - self._new.tables.keys() if not _is_temporary(key))
         for key in gone:
             is_view = self._old.tables[key].kind == "view"
-            plans.append(TablePlan(key, "drop", "nothing makes it any more", rows=True, is_view=is_view))
+            plans.append(TablePlan(key, "drop", "no statement writes it any more", rows=True, is_view=is_view))
         return RebuildPlan(tuple(plans))
 
     def _of_table(self, key: str) -> TablePlan:
@@ -151,12 +151,12 @@ class _Comparison:
         names = [list(each.columns) for each in (old, new)]
         if names[0] != names[1]:
             gone = [name for name in names[0] if name not in names[1]]
-            what = f"{', '.join(gone)} is gone" if gone else "its columns are others, or in another order"
+            what = f"{', '.join(gone)} was removed" if gone else "its columns or their order changed"
             return attrs.evolve(plan, rows=False, columns=changed, reason=what)
         if not changed:
-            reason = "its definition has changed, and its rows have not"
+            reason = "its definition changed, its rows did not"
             return attrs.evolve(plan, action="define", reason=reason, rows=False, columns=())
-        reason = "its rows and its other columns stay as they are"
+        reason = "its rows and its other columns do not change"
         return attrs.evolve(plan, action="columns", rows=False, columns=changed, reason=reason)
 
     def _of_view(self, plan: TablePlan, old: Version, new: Version) -> TablePlan:
@@ -165,9 +165,9 @@ class _Comparison:
             return attrs.evolve(plan, reason="a view has become a table, or a table a view")
         schemas = [[(name, type_) for name, (_, type_) in each.columns.items()] for each in (old, new)]
         if not self._is_written_differently(plan.table) and schemas[0] == schemas[1]:
-            reason = "it is a view, which follows what it reads"
+            reason = "it is a view: it changes with what it reads"
         elif new.whole is old.whole:
-            reason = "it is written differently, and gives the same"
+            reason = "its query is written differently, but gives the same result"
         else:
             changed = tuple(name for name, each in new.columns.items() if old.columns.get(name) != each)
             is_other = new.rows is not old.rows
@@ -176,24 +176,24 @@ class _Comparison:
 
     def _why_kept(self, key: str, new: Version) -> str:
         if key not in self._downstream:
-            return "nothing that it is made of has changed"
+            return "nothing that it reads has changed"
         changed = sorted(each for each in new.reads if self._is_changed(each))
         if changed:
-            return f"of {', '.join(changed)} it reads only what stays as it is"
+            return f"it reads only unchanged columns of {', '.join(changed)}"
         if self._is_written_differently(key):
-            return "it is written differently, and gives the same"
-        return "what it reads stays as it is"
+            return "its query is written differently, but gives the same result"
+        return "what it reads does not change"
 
     def _why_made(self, key: str, new: Version) -> str:
         unread = [self._new.unread[at] for at in new.steps if at in self._new.unread]
         if unread:
-            return f"it can't be proved to stay as it is: {unread[0]}"
+            return f"it can't be proven unchanged: {unread[0]}"
         changed = sorted(each for each in new.reads if self._is_changed(each))
         if self._is_written_differently(key):
-            return "which rows it has may have changed, or their number"
+            return "its rows or their number may have changed"
         if changed:
-            return f"the rows of {', '.join(changed)} may be others"
-        return "what holds for the session by then has changed: a setting, a function or a variable"
+            return f"the rows of {', '.join(changed)} may change"
+        return "a setting, a function or a variable of the session has changed"
 
     def _is_changed(self, key: str) -> bool:
         old, new = self._old.tables.get(key), self._new.tables.get(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -96,6 +96,11 @@ class Flow:
         """Return a version."""
         return self.facts.histories[key[0]][key[1]]
 
+    def name(self, key: HistoryPlace) -> str:
+        """Return the name of a version for people, with its dataset."""
+        version, label = self.made(key).version, self.facts.label(key[0])
+        return f"{label}@{version}" if version else label
+
     def held(self, key: HistoryPlace | None) -> HistoryPlace | None:
         """Return the version whose rows one has: the one before, which later ones may name, if it has written none."""
         while key in self.before and self.made(key).nothing and self.made(key).whole is not True:
@@ -146,6 +151,23 @@ class Flow:
                 here = self.before.get(here)
             self._lines[dataset] = dict.fromkeys(found)
         return list(self._lines[dataset])
+
+    def newest(self, dataset: int) -> HistoryPlace:
+        """Return the newest version of a dataset."""
+        return self.line(dataset)[0]
+
+    def is_gone(self, dataset: int) -> bool:
+        """Return whether a dataset was dropped, and not created again."""
+        return self.made(self.newest(dataset)).change == "DROP"
+
+    def written(self, units: Iterable[Unit]) -> set[int]:
+        """Return the datasets that runs and micro-batches wrote."""
+        return {key[0] for unit in units for key in self.writes.get(unit, ())}
+
+    def read_by(self, units: Iterable[Unit]) -> Iterator[PlacedRead]:
+        """Yield what runs and micro-batches read."""
+        for unit in units:
+            yield from self.reads.get(unit, ())
 
     def writer(self, key: HistoryPlace) -> HistoryPlace:
         """Return the version whose making gave a version its rows: itself, unless what made it has written nothing."""

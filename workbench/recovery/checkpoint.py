@@ -129,7 +129,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
 
     Args:
         path: the checkpoint.
-        batch: the last micro-batch that stays.
+        batch: the last remaining micro-batch.
         kept: where the old one goes.
         restored: tables of Delta Lake that the query reads and that were restored or emptied: it goes on after that.
 
@@ -210,7 +210,7 @@ def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[s
 
     Args:
         path: the checkpoint.
-        batch: the last micro-batch that stays.
+        batch: the last remaining micro-batch.
         copy: the folder beside it: a copy, or the old checkpoint.
         kept: where the old one goes.
 
@@ -416,7 +416,7 @@ def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
     begins = offset.get("reservoirVersion")
     if begins != version + 1 or offset.get("index", -1) != -1 or offset.get("isStartingVersion"):
         raise CheckpointError(
-            f"the last micro-batch that stays read {table} up to before version {begins}, and the table goes back to "
+            f"the last remaining micro-batch read {table} up to before version {begins}, and the table goes back to "
             f"version {version}: rows would be skipped. Start the query from scratch: recover with --mode full"
         )
 
@@ -439,7 +439,7 @@ def _refuse_gaps(table: Path, file: Path, version: str) -> None:
         goal = attrs.evolve(lake, line=_line(lake.parents, int(version))) if version else lake
         if not [each for each in offsets if goal.moved(each, is_last=True)]:
             raise CheckpointError(
-                f"the last micro-batch that stays ended at a snapshot that {table} no longer has: "
+                f"the last remaining micro-batch ended at a snapshot that {table} no longer has: "
                 "start the query from scratch: "
                 "recover with --mode full"
             )

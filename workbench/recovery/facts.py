@@ -260,6 +260,10 @@ class Facts:
         """Return a run; one of which nothing is known if it is not recorded."""
         return self.runs.get(run_id, _UNKNOWN_RUN)
 
+    def label(self, dataset: int) -> str:
+        """Return the name of a dataset for people."""
+        return self.datasets[dataset].label
+
     def has_maker(self, made: MadeVersion) -> bool:
         """Return whether it is known who made a version: one that somebody has read is known without."""
         return made.run_id in self.runs

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.errors import RecoveryError
@@ -86,13 +86,20 @@ class Journal:
         Raises:
             RecoveryError: another process holds it, or its folder can't be written.
         """
+        with self._lock_file() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RecoveryError(f"another process applies this plan: it holds {self.path}.lock") from None
+            except OSError as problem:
+                raise RecoveryError(f"the journal {self.path} can't be locked: {problem.strerror}") from None
+            # An error of what is done meanwhile is none of the lock's.
+            yield
+
+    def _lock_file(self) -> IO[bytes]:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.with_name(f"{self.path.name}.lock").open("ab") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                yield
-        except BlockingIOError:
-            raise RecoveryError(f"another process applies this plan: it holds {self.path}.lock") from None
+            return self.path.with_name(f"{self.path.name}.lock").open("ab")
         except OSError as problem:
             raise RecoveryError(f"the journal {self.path} can't be written: {problem.strerror}") from None
 

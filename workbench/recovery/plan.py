@@ -1,4 +1,4 @@
-"""A plan of recovery, as values."""
+"""A plan of recovery, and what is asked for, as values."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import enum
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
+from openlineage_pyspark.workbench.recovery.affected import Passes, everything
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 
 FORMAT_VERSION = 4
 """The version of a plan's JSON: `recover apply` reads no other."""
@@ -20,6 +24,28 @@ class Mode(enum.Enum):
     FULL = "full"
     INCREMENTAL = "incremental"
     SIDE_BY_SIDE = "side-by-side"
+
+
+@attrs.frozen
+class RecoveryRequest:
+    """
+    What is asked for.
+
+    Args:
+        start: the bad version.
+        mode: how to recover.
+        passes: says whether what a job reads of one dataset reaches another.
+        expired: versions that are gone from the storage.
+        correction: the statements that correct the dataset; none if a person does it.
+        by_column: whether only some column is bad.
+    """
+
+    start: HistoryPlace
+    mode: Mode
+    passes: Passes = everything
+    expired: frozenset[str] = frozenset()
+    correction: tuple[str, ...] = ()
+    by_column: bool = False
 
 
 @attrs.frozen
@@ -90,7 +116,7 @@ class CheckpointMove:
 
     Args:
         path: its folder.
-        back_to: the last micro-batch that stays; None if the query begins anew.
+        back_to: the last remaining micro-batch; None if the query begins anew.
         restored: folders of tables that the query reads and that go back, each with the version to which it goes; empty
             for a table that is emptied.
         last: the last micro-batch that the store knows. If it is the one that stays, nothing of the query goes back: it

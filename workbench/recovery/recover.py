@@ -10,8 +10,8 @@ from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef, now
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
-from openlineage_pyspark.workbench.recovery.planning import RecoveryRequest, plan
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
+from openlineage_pyspark.workbench.recovery.planning import plan
 from openlineage_pyspark.workbench.recovery.reading import BadVersion, read_facts
 from openlineage_pyspark.workbench.store.names import QueriedTables
 

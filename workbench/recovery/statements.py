@@ -22,6 +22,7 @@ FORMATS = OVERWRITTEN_FORMATS | {"iceberg", "delta", "hudi", "paimon"}
 
 _EMPTY = "_empty"
 _KEPT = "_before_recovery"
+_BESIDE = "_s1"
 
 NO_ROWS = "no rows"
 """What stands in the place of a version where a table had none yet: the table is read without its rows."""
@@ -92,6 +93,11 @@ def names_catalog(table: TableId) -> bool:
 def kept_name(dataset: DatasetFacts) -> str:
     """Return the name of the copy that keeps the rows of a table before it is emptied."""
     return copy_name(dataset, _KEPT)
+
+
+def beside_name(dataset: DatasetFacts) -> str:
+    """Return the name of the copy that is made beside a table, and corrected in its place."""
+    return copy_name(dataset, _BESIDE)
 
 
 def is_version(text: str) -> bool:

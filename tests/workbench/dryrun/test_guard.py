@@ -49,6 +49,7 @@ def told(folder: Path, source: str, **settings: object) -> list[tuple[object, ..
     return [(each["what"],) if each["k"] == "raised" else (each["spot"]["line"], each["code"]) for each in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -73,6 +74,7 @@ def test_what_reaches_out_of_the_process_is_refused(tmp_path: Path, wanted: str)
     assert found[-1] in (("RefusedError",), ("URLError",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "done",
     [

@@ -70,8 +70,8 @@ def test_what_reaches_out_of_the_process_is_refused_and_named_by_its_line(runner
         *((line, "REFUSED") for line in (28, 29, 30, 19, 32, 33, 34, 35, 36, 37)),
         (38, "NOT_DONE"),
     ]
-    assert found.message(32) == "it wanted to connect to 192.0.2.1, which a script may not do here"
-    assert found.message(34).endswith("/.ssh/id_rsa, which a script may not do here")
+    assert found.message(32) == "it tried to connect to 192.0.2.1, which a dry run does not allow"
+    assert found.message(34).endswith("/.ssh/id_rsa, which a dry run does not allow")
     assert found.written == ["out"]
     assert found.last == "end"
 
@@ -136,8 +136,8 @@ def test_a_script_that_can_not_begin_says_why(runner: ScriptRunner, tmp_path: Pa
     found = seen(runner, broken, "broken", "x = 1\ndef (\n")
     assert (found.problems, found.message(2)) == (
         [(2, "SCRIPT_FAILED")],
-        "the script is no valid Python: invalid syntax",
+        "the script is not valid Python: invalid syntax",
     )
     (ends := tmp_path / "ends").mkdir()
     found = seen(runner, ends, "ends")
-    assert (found.problems, found.message(7)) == ([(7, "SCRIPT_ENDED")], "the script ends here with the status 2")
+    assert (found.problems, found.message(7)) == ([(7, "SCRIPT_ENDED")], "the script exits here with status 2")

@@ -193,6 +193,6 @@ def test_the_other_sides_of_decisions_are_united_and_marked(tmp_path: Path) -> N
         each.problem.line: each.problem.message for each in every if each.problem and each.problem.code == "BRANCH"
     }
     assert marks == {
-        5: "it is written if what is decided at job.py:4 is decided otherwise",
-        7: "it is written if what is decided at job.py:4 and at job.py:6 is decided otherwise",
+        5: "only written if the decision at job.py:4 goes the other way",
+        7: "only written if the decision at job.py:4 and at job.py:6 goes the other way",
     }

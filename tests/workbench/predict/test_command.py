@@ -238,7 +238,7 @@ def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -
 
 @of_scripts
 def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: Answer) -> None:
-    unknown = "is not known: no DDL, no earlier statement and no catalog declares it"
+    unknown = "is unknown: no DDL, no earlier statement and no catalog declares it"
     lines = answer.stderr.splitlines()
     assert answer.returncode == 1
     assert [line.split(" ", 1)[0] for line in lines] == [
@@ -261,10 +261,10 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["result"]["statements"]}
     text = told["2.sql", 4]
     assert [(edge["column"], edge["source_table"], edge["certainty"]) for edge in text["edges"]] == [
-        ("rate", "stage.rates", "unknown"),
-        ("id", "default.orders", "unknown"),
-        (None, "default.orders", "unknown"),
-        (None, "stage.rates", "unknown"),
+        ("rate", "stage.rates", "text"),
+        ("id", "default.orders", "text"),
+        (None, "default.orders", "text"),
+        (None, "stage.rates", "text"),
     ]
     assert [dataset["namespace"] for dataset in text["inputs"]] == ["spark_catalog", "spark_catalog"]
     placed, viewed = (
@@ -544,9 +544,7 @@ def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_fal
         11: ["id <- default.customers.id IDENTITY exact"],
     }
     gaps = {each["line"]: [gap["message"] for gap in each["lineage"]["gaps"]] for each in statements}
-    assert gaps[7] == [
-        "what comes through the view default.kept is taken from its text: Spark can't analyze it (q.sql:5)"
-    ]
+    assert gaps[7] == ["the columns of the view default.kept are taken from its text: Spark can't analyze it (q.sql:5)"]
 
 
 @pytest.mark.skipif(SPARK_VERSION < "4.1", reason="Spark has declarative pipelines from 4.1 on")
@@ -609,9 +607,9 @@ def test_a_store_and_event_files_declare_tables(tmp_path: Path, shared: Callable
         (["none.sql"], "none.sql can't be read"),
         (["q.sql", "--diff", "nowhere"], "git"),
         (["q.sql", "--catalog", "none.db"], "none.db"),
-        (["q.sql", "--catalog", "lake.lineage"], "lake.lineage is no file here"),
+        (["q.sql", "--catalog", "lake.lineage"], "lake.lineage is not an existing file"),
         (["q.sql", "--diff", "HEAD", "--store", "lake.lineage"], "a store in Spark's tables"),
-        (["q.sql", "--conf", "x"], "is no KEY=VALUE"),
+        (["q.sql", "--conf", "x"], "is not KEY=VALUE"),
     ],
 )
 def test_a_wrong_call_ends_with_2_and_says_why(tmp_path: Path, arguments: list[str], said: str) -> None:

@@ -59,7 +59,7 @@ def test_an_edge_that_is_in_doubt_says_so() -> None:
     assert sure.lineage is not None
     [(target, columns)] = sure.lineage.outputs
     edge = columns.columns[0].edges[0]
-    taken = attrs.evolve(edge.transformations[0], way=Way(certainty=Certainty.UNKNOWN))
+    taken = attrs.evolve(edge.transformations[0], way=Way(certainty=Certainty.TEXT))
     doubtful = ColumnLineage((OutputColumn("x", (attrs.evolve(edge, transformations=(taken,)),)),))
     unsure = attrs.evolve(sure, lineage=attrs.evolve(sure.lineage, outputs=((target, doubtful),)))
     diff, _ = compared(lineage_state_of([sure]), lineage_state_of([unsure]), None)

@@ -37,9 +37,9 @@ def test_the_outcome_counts_how_much_is_known_and_says_each_cause_once() -> None
     outcome = summary_of(EVERY)
     assert outcome.lines() == [
         "6 statements in 1 file: 2 exactly, 3 from the text, 1 not at all",
-        "  2 for a table that nothing declares",
-        "  1 for a function that nothing declares",
-        "  1 for a syntax that Spark does not have",
+        "  2 for an undeclared table",
+        "  1 for an undeclared function",
+        "  1 for syntax that Spark does not support",
         "  1 for a variable without a value",
     ]
     assert [str(each) for each in outcome.causes] == [
@@ -56,7 +56,7 @@ def test_that_types_may_be_others_is_said_once() -> None:
     found = [attrs.evolve(EXACT, lineage=attrs.evolve(FOUND, gaps=tuple(each))) for each in (gaps, gaps[1:], [])]
     first = "the types of the columns of mart.a may be others: Spark can't analyze what makes it (a.sql:1)"
     assert [line for line in WRITERS["text"](found).splitlines() if "others" in line or "another" in line] == [
-        f"  {first}; so it is with 1 more table",
+        f"  {first}; and 1 more table has the same problem",
         "  not understood: Generate: another one",
         "  not understood: Generate: another one",
     ]

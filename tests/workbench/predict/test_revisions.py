@@ -67,7 +67,7 @@ def test_a_folder_has_hive_files_and_notebooks_of_databricks_then_and_now(reposi
 @pytest.mark.parametrize(("name", "is_ddl"), [("a.scala", False), ("a.r", False), ("a.py", True)])
 def test_a_file_of_another_language_that_is_no_notebook_is_refused(tmp_path: Path, name: str, *, is_ddl: bool) -> None:
     (tmp_path / name).write_text("x = 1", "utf-8")
-    with pytest.raises(TextError, match=rf"{name} is no SQL: files of this language are read if they are notebooks"):
+    with pytest.raises(TextError, match=rf"{name} is not SQL: files in this language must be notebooks"):
         scripts_now([tmp_path / name], is_ddl=is_ddl)
 
 
@@ -133,7 +133,7 @@ def test_patterns_choose_the_files_of_folders_then_and_now(repository: Path) -> 
         now = scripts_now([Path("sql")], globs=globs)
         assert [Path(script.name).name for script in now] == names
         assert scripts_at("HEAD", [Path("sql")], globs=globs) == now
-    with pytest.raises(TextError, match=r"sql holds no files that match \*\.x"):
+    with pytest.raises(TextError, match=r"sql contains no files that match \*\.x"):
         scripts_now([Path("sql")], globs=["*.x"])
 
 

@@ -266,7 +266,7 @@ NO_VALUES: dict[str, str] = {}
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("SELECT :p", "the variable p has no value: give it one by --conf p=VALUE"),
+        ("SELECT :p", "the variable p has no value: set it with --conf p=VALUE"),
         ("SELECT {{ p }}", "the variable p has no value"),
         ("SELECT a FROM @p.t", "the variable p has no value"),
         ("SELECT {{ f('p') }}", "the template {{ f('p') }} is not rendered"),

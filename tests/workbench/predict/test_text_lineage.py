@@ -12,7 +12,7 @@ from openlineage_pyspark.workbench.predict.reading import read_statement
 from openlineage_pyspark.workbench.predict.text import TEXT, lineage_of_text, named_table, unknown_table
 from openlineage_pyspark.workbench.report import Lineage
 
-NAMES = "it does not state which columns of mart.out these become: their names are the query's"
+NAMES = "it does not name the columns of mart.out that it fills: the query's names are used"
 WHY = "the table nope is not known"
 
 
@@ -57,12 +57,12 @@ def test_columns_that_one_table_alone_can_have_are_told_and_marked() -> None:
     assert str(found).splitlines() == [
         "mart.out",
         "  column  from            how",
-        "  a       default.nope.a  IDENTITY, unknown",
-        "  b       default.nope.b  TRANSFORMATION, unknown",
+        "  a       default.nope.a  IDENTITY, text",
+        "  b       default.nope.b  TRANSFORMATION, text",
         f"not understood: {TEXT}: Spark can't analyze the statement ({WHY}): its lineage is taken from its text",
         f"not understood: {TEXT}: {NAMES}",
     ]
-    assert {edge.certainty for edge in found.edges} == {"unknown"}
+    assert {edge.certainty for edge in found.edges} == {"text"}
 
 
 def test_what_the_text_does_not_tell_is_named_and_not_guessed() -> None:
@@ -487,7 +487,7 @@ def test_a_view_that_spark_knows_is_followed_to_its_tables() -> None:
         (None, "default.nope", "id", "JOIN"),
     ]
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["c.d.base", "default.nope"]
-    assert {edge.certainty for edge in found.edges} == {"unknown"}
+    assert {edge.certainty for edge in found.edges} == {"text"}
 
 
 def test_a_column_that_a_known_table_or_view_has_not_is_not_taken_from_it() -> None:

@@ -83,12 +83,12 @@ def test_the_plan_names_what_is_made_again_in_order_and_what_stays_and_why(
 
     assert (code, said) == (3, "")
     assert shown.partition("\n\n")[2].splitlines() == [
-        "2 tables to make again, 1 of those downstream proved to stay as they are:",
-        "  1. make again, or update default.known (who, born): its rows and its other columns stay as they are",
+        "2 tables to rebuild, 1 downstream table proven unchanged:",
+        "  1. rebuild or update default.known (who, born): its rows and its other columns do not change",
         "       sql/1.sql:2",
-        "  2. make again, or update default.young (who): its rows and its other columns stay as they are",
+        "  2. rebuild or update default.young (who): its rows and its other columns do not change",
         "       sql/2.sql:2",
-        "  keep default.towns: of default.known it reads only what stays as it is",
+        "  keep default.towns: it reads only unchanged columns of default.known",
     ]
 
 
@@ -142,8 +142,8 @@ def test_a_value_that_is_no_longer_masked_comes_first_in_the_comment(
     lines = shown.splitlines()
     assert lines[0] == MARK
     assert lines[1] == (
-        "**2 values no longer masked; 3 changes of lineage; 1 column downstream; 2 tables to make again, "
-        "1 of those downstream proved to stay as they are.**"
+        "**2 values no longer masked; 3 changes of lineage; 1 column downstream; 2 tables to rebuild, "
+        "1 downstream table proven unchanged.**"
     )
     assert lines[3] == (
         "- **masked to unmasked** `sql/1.sql:2` `default.people.mail -> default.known.who: the value is no longer "
@@ -188,14 +188,14 @@ def test_a_column_that_is_gone_is_named_with_what_still_reads_it(
     finally:
         (repository / "sql" / "2.sql").write_text(kept, "utf-8")
 
-    assert (code, said) == (1, "sql/2.sql:2: default.young.who is gone, and is still read by letters.letter\n")
+    assert (code, said) == (1, "sql/2.sql:2: default.young.who was removed, but is still read by letters.letter\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["--plan"], "--plan needs --diff: it is about what a change makes necessary"),
-        (["--check"], "--check needs --diff: it is about what lies downstream of a change"),
+        (["--plan"], "--plan needs --diff: it shows what a change affects"),
+        (["--check"], "--check needs --diff: it concerns what is downstream of a change"),
         (["--fail-on", "type-changed"], "--fail-on type-changed needs --diff: it is about a change"),
         (["--diff", "HEAD", "--fail-on", "rebuild"], "--fail-on rebuild needs --plan"),
         (["--format", "comment"], "--format comment needs --diff: it is the comment of a pull request"),

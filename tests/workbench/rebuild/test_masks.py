@@ -58,5 +58,5 @@ def test_it_is_a_finding_that_says_which_value_arrives_where() -> None:
     found = findings_of((), (), lambda _column: set(), None, [(("raw", "mail"), ("gold", "who"))])
 
     assert [(each.finding, each.message) for each in found] == [
-        ("masked-to-unmasked", "raw.mail -> gold.who: the value arrives as it is, and was masked in gold before")
+        ("masked-to-unmasked", "raw.mail -> gold.who: the value is no longer masked; it was masked in gold before")
     ]

@@ -608,12 +608,12 @@ def test_each_table_has_its_reason_and_its_place(steps: Callable[..., tuple[File
     found = rebuild_plan(steps(base), steps(base.replace("amount", "amount + 1", 1)))
 
     assert [(each.table, each.reason, each.places) for each in found.made] == [
-        ("default.t", "its rows and its other columns stay as they are", ("a.sql:1",)),
-        ("default.of_net", "its rows and its other columns stay as they are", ("a.sql:3",)),
+        ("default.t", "its rows and its other columns do not change", ("a.sql:1",)),
+        ("default.of_net", "its rows and its other columns do not change", ("a.sql:3",)),
     ]
     assert [(each.table, each.reason) for each in found.kept] == [
-        ("default.of_id", "of default.t it reads only what stays as it is"),
-        ("default.counted", "of default.t it reads only what stays as it is"),
+        ("default.of_id", "it reads only unchanged columns of default.t"),
+        ("default.counted", "it reads only unchanged columns of default.t"),
     ]
     assert found.apart == 1
 
@@ -626,6 +626,6 @@ def test_tables_that_a_changed_setting_alone_makes_again_say_so_and_are_not_coun
 
     found = rebuild_plan(steps(base), steps(base.replace("UTC", "CET")))
 
-    reason = "what holds for the session by then has changed: a setting, a function or a variable"
+    reason = "a setting, a function or a variable of the session has changed"
     assert [(each.table, each.reason) for each in found.made] == [("default.t", reason)]
     assert (found.kept, found.apart) == ((), 1)

@@ -65,7 +65,7 @@ def test_a_script_that_is_made_again_says_how_it_is_compared() -> None:
     found = rebuild_plan([FIRST, SECOND], [script("4", FIRST.reads, "s3://lake/silver"), SECOND])
 
     assert {each.reason for each in found.made} == {
-        "it can't be proved to stay as it is: a script is compared by its code and by all that it reads"
+        "it can't be proven unchanged: a script is compared by its code and by all that it reads"
     }
 
 
@@ -217,7 +217,7 @@ PLAN = RebuildPlan(
         TablePlan("b", "columns", "only these", columns=("x",), places=("b.sql:2",)),
         TablePlan("c", "keep", "it reads only what stays"),
         TablePlan("d", "keep", "nothing", is_downstream=False),
-        TablePlan("e", "drop", "nothing makes it any more", rows=True),
+        TablePlan("e", "drop", "no statement writes it any more", rows=True),
     ),
     ("far",),
 )
@@ -225,16 +225,16 @@ PLAN = RebuildPlan(
 
 def test_a_plan_as_text_is_a_list_in_order_and_what_stays() -> None:
     assert text_of_plan(PLAN).splitlines() == [
-        "3 tables to make again, 1 of those downstream proved to stay as they are, 1 table of other jobs below them:",
-        "  1. make again a (every column): a condition",
+        "3 tables to rebuild, 1 downstream table proven unchanged, 1 downstream table of other jobs:",
+        "  1. rebuild a (every column): a condition",
         "       a.sql:1",
         "       a.sql:7",
-        "  2. make again, or update b (x): only these",
+        "  2. rebuild or update b (x): only these",
         "       b.sql:2",
-        "  3. drop e: nothing makes it any more",
-        "  made by other jobs: far",
+        "  3. drop e: no statement writes it any more",
+        "  affected in another job: far",
         "  keep c: it reads only what stays",
-        "  keep 1 table to which nothing of the change leads",
+        "  keep 1 table that the change does not affect",
     ]
 
 
@@ -242,9 +242,9 @@ def test_a_plan_as_markdown_is_a_table_and_what_stays() -> None:
     assert markdown_of_plan(PLAN).splitlines()[2:8] == [
         "| | what | table | columns | why |",
         "|---|---|---|---|---|",
-        "| 1 | make again | `a` | every column | a condition |",
-        "| 2 | make again, or update | `b` | `x` | only these |",
-        "| 3 | drop | `e` |  | nothing makes it any more |",
+        "| 1 | rebuild | `a` | every column | a condition |",
+        "| 2 | rebuild or update | `b` | `x` | only these |",
+        "| 3 | drop | `e` |  | no statement writes it any more |",
         "",
     ]
 
@@ -253,6 +253,6 @@ def test_each_table_to_make_is_a_finding_at_its_last_statement() -> None:
     found = findings_of((), (), lambda _column: set(), PLAN)
 
     assert [str(each) for each in found] == [
-        "a.sql:7: a must be made again: a condition",
-        "b.sql:2: b must be made again: only these",
+        "a.sql:7: a must be rebuilt: a condition",
+        "b.sql:2: b must be rebuilt: only these",
     ]

@@ -169,7 +169,7 @@ def test_a_micro_batch_that_read_what_was_rolled_back_is_refused(tmp_path: Path)
         ({"snapshot_id": 1, "position": 2}, ""),
         ({"snapshot_id": 2, "position": 0}, ""),
         ({"snapshot_id": 2, "position": 1}, "the micro-batch read snapshot 2 of "),
-        ({"snapshot_id": 9, "position": 2}, "the last micro-batch that stays ended at a snapshot that "),
+        ({"snapshot_id": 9, "position": 2}, "the last remaining micro-batch ended at a snapshot that "),
     ],
 )
 def test_a_micro_batch_of_iceberg_whose_end_is_gone_is_refused_before_anything_is_done(

@@ -14,8 +14,8 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
 from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts, effect
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
-from openlineage_pyspark.workbench.recovery.planning import RecoveryRequest, plan
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
+from openlineage_pyspark.workbench.recovery.planning import plan
 from openlineage_pyspark.workbench.recovery.recover import ModeName
 from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 from openlineage_pyspark.workbench.recovery.statements import copy_name, switched
@@ -1141,7 +1141,7 @@ def test_a_file_without_a_plan_is_refused(tmp_path: Path, capsys: pytest.Capture
     file.write_text(text, "utf-8")
 
     assert main(["recover", "apply", str(file)]) == 2
-    assert capsys.readouterr().err.startswith(f"openlineage-pyspark: {file} has no plan that `recover --out` wrote: ")
+    assert capsys.readouterr().err.startswith(f"openlineage-pyspark: {file} is not a plan written by `recover --out`: ")
 
 
 def test_a_plan_that_was_changed_by_hand_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -1149,7 +1149,7 @@ def test_a_plan_that_was_changed_by_hand_is_refused(tmp_path: Path, capsys: pyte
     file = tmp_path / "plan.json"
     assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 0
     assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 2
-    assert f"{file} is there already" in capsys.readouterr().err
+    assert f"{file} already exists" in capsys.readouterr().err
     file.write_text(file.read_text("utf-8").replace("rollback_to_snapshot('db.raw', 1)", "drop_all('db.raw')"), "utf-8")
 
     assert main(["recover", "apply", str(file)]) == 2
@@ -1620,6 +1620,22 @@ def test_side_by_side_the_query_of_a_view_reads_the_copy(filled: Fill) -> None:
     (step,) = (step for step in found.steps if step.action == "run")
     assert step.code == ("INSERT INTO ice.db.made_s1 SELECT raw_now.k FROM (SELECT k FROM ice.db.raw_s1) AS raw_now",)
     assert step.doubts == ()
+
+
+def test_a_view_of_what_is_corrected_before_is_read_by_its_name(filled: Fill) -> None:
+    sql = "INSERT INTO ice.db.made SELECT raw_now.k FROM spark_catalog.db.raw_now"
+    raw = [table("raw", "11", parent="10"), table("raw", "12", parent="11")]
+    events = [
+        *created("raw_now", "SELECT k FROM ice.db.raw", 1, table("raw", "10")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), raw[0]),
+        *statement("make", 3, sql, (view("raw_now"), raw[0]), table("made", "21", parent="20")),
+        *statement("load", 4, "INSERT INTO db.raw VALUES (2)", (), raw[1]),
+    ]
+    found = filled(*events).recover("db.raw", version="11").result
+
+    (step,) = (step for step in found.steps if step.again and step.again[0].job.endswith("make"))
+    assert step.code == (sql,)
+    assert step.notes == ()
 
 
 def test_a_statement_that_read_clean_data_through_a_view_runs_before_they_are_corrected(filled: Fill) -> None:

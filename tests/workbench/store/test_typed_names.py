@@ -85,4 +85,4 @@ def test_what_is_typed_wrong_is_said_in_plain_lines(
 def test_no_less_than_one_run_can_be_asked_for(capsys: Any) -> None:
     with pytest.raises(SystemExit):
         main(["runs", "--limit", "-3", "--store", "s.db"])
-    assert capsys.readouterr().err.endswith("argument --limit: '-3' is no whole number of at least 1\n")
+    assert capsys.readouterr().err.endswith("argument --limit: '-3' is not a whole number of at least 1\n")

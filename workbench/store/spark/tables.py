@@ -101,7 +101,7 @@ class SparkTables:
         Args:
             session: the Spark session.
             schema_name: as of the class.
-            format_: how new tables are stored; by default what the catalog is for.
+            format_: how new tables are stored; by default the catalog's format.
 
         Raises:
             StoreError: Spark can't make them; or the format is not told by the catalog.

@@ -1,0 +1,115 @@
+"""Decides what must hold of tables before and after the steps of a plan; `checks` checks it. Pure."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.recovery.plan import TableCheck
+from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, table_id
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.affected import Flow
+    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, HistoryPlace, MadeVersion, Unit
+    from openlineage_pyspark.workbench.recovery.remade import Base
+
+
+class Conditions:
+    """
+    The checks of a plan's steps.
+
+    Args:
+        flow: the versions, and what was read.
+        start: the bad version.
+        bases: where each dataset begins again.
+    """
+
+    def __init__(self, flow: Flow, start: HistoryPlace, bases: Mapping[int, Base]) -> None:
+        self._flow = flow
+        self._facts = flow.facts
+        self._start = start
+        self._bases = bases
+        self.newest = functools.cache(self._newest)
+        """Return the check that nobody unknown has written a dataset; none if it keeps no versions, or was dropped."""
+
+    def before_going_back(self, dataset: int, base: Base) -> tuple[TableCheck, ...]:
+        """Return what must hold before a table goes back, or its copy begins, at the version of a base."""
+        return (*self.newest(dataset), *(self._clean(dataset, base) if base.version else ()))
+
+    def before_repeating(
+        self, reads: Iterable[tuple[DatasetFacts, str]], writes: Iterable[DatasetFacts]
+    ) -> Iterator[TableCheck]:
+        """
+        Yield the conditions for repeating a statement, such as that the versions that it reads exist.
+
+        Args:
+            reads: what it reads, each with the version to which it is pinned.
+            writes: what it writes, unless it writes copies.
+        """
+        for known in writes:
+            yield from self.newest(known.id)
+        for known, version in reads:
+            if version not in ("", NO_ROWS) and known.has_versions:
+                yield TableCheck("there", table_id(known), version)
+
+    def after_repeating(self, unit: Unit, copies: Mapping[int, str]) -> Iterator[TableCheck]:
+        """Yield that a repeated run does to each table, or to its copy, what it did then."""
+        for key in self._flow.writes.get(unit, ()):
+            known, made = self._facts.datasets[key[0]], self._flow.made(key)
+            if known.has_versions and made.snapshot and not made.branch:
+                yield TableCheck("like", table_id(known, copies.get(key[0], "")), made.snapshot)
+
+    def _newest(self, dataset: int) -> tuple[TableCheck, ...]:
+        known = self._facts.datasets[dataset]
+        if not known.has_versions or not known.is_of_spark or self._flow.is_gone(dataset):
+            return ()
+        history = self._facts.histories.get(dataset, ())
+        made = next((each for each in reversed(history) if each.snapshot and not each.branch), None)
+        check = TableCheck("newest", table_id(known), made.snapshot if made else "")
+        # A version that only a read names may be older than that.
+        check = attrs.evolve(check, time=made.time if made and made.run_id else 0, table_id=_id_of_table(history))
+        base = self._bases.get(dataset)
+        if base is None:
+            return (check,)
+        before = self._flow.before.get((dataset, base.place))
+        # What the first run replaces as a whole is gone, whoever has made it.
+        replaced = history[base.place].parent or (self._flow.made(before).snapshot if before else "")
+        since = base.version or (replaced if base.replaced else "")
+        made_again = (each.snapshot for each in history if each.snapshot and self._facts.has_maker(each))
+        return (attrs.evolve(check, since=since, known=tuple(dict.fromkeys(made_again))),)
+
+    def _clean(self, dataset: int, base: Base) -> tuple[TableCheck, ...]:
+        """
+        Return the check that nobody unknown has put bad data into the version to which a table goes back.
+
+        What such a version comes from lies between versions that the store knows, and no event tells that it is
+        older than the bad one: what came before all that the store knows is. None if there is no such version.
+        """
+        if dataset == self._start[0]:
+            return ()
+        history, table = self._facts.histories[dataset], table_id(self._facts.datasets[dataset])
+        places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
+        bad = self._flow.made(self._start)
+        is_unknown = base.version not in places and base.place > 0
+        key = self._flow.before.get((dataset, base.place))
+        if base.version in places:
+            key = (dataset, places[base.version])
+        while key is not None and key[1] and (made := self._flow.made(key)).time > bad.time:
+            if made.whole is True and self._facts.has_maker(made):
+                # Nothing of what was before is in it.
+                break
+            is_unknown |= bool(self._facts.unknown_maker(made))
+            key = self._flow.before.get(key)
+        if not is_unknown:
+            return ()
+        since = self._flow.made(key).snapshot if key is not None else ""
+        known = tuple(made.snapshot for made in history if made.snapshot and self._facts.has_maker(made))
+        return (TableCheck("clean", table, base.version, since, known, self._facts.run(bad.run_id).started),)
+
+
+def _id_of_table(history: Sequence[MadeVersion]) -> str:
+    """Return the id of the table that a dataset is now; empty if no event since its last DROP states it."""
+    dropped = max((place for place, made in enumerate(history) if made.change == "DROP"), default=-1)
+    return next((made.table_id for made in reversed(history[dropped + 1 :]) if made.table_id), "")

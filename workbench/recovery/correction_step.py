@@ -1,0 +1,94 @@
+"""The step that puts the right data into the dataset that got a bad version. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.workbench.recovery import statements
+from openlineage_pyspark.workbench.recovery.plan import RecoveryStep
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.decisions import Decisions
+
+# A statement that adds no row: an UPDATE, a DELETE, or a MERGE that inserts none.
+_ADDS_NO_ROW = re.compile(
+    r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|DELETE|MERGE(?!.*\bINSERT\b))\b", re.IGNORECASE | re.DOTALL
+)
+
+
+def correcting_steps(decided: Decisions) -> Iterator[RecoveryStep]:
+    """Yield the step that corrects the dataset, unless it was rolled back or replaced already, or corrected."""
+    start, line = decided.request.start, decided.flow.line(decided.root)
+    is_corrected = any(decided.flow.corrects(key, start) for key in line)
+    if not decided.again.is_needed or start not in line or is_corrected:
+        return
+    known, made, correction = decided.facts.datasets[decided.root], decided.bad, decided.request.correction
+    is_copy, in_place = decided.is_side_by_side, decided.again.in_place
+    name = known.label
+    if is_copy:
+        name = statements.beside_name(known) if known.sql else f"a copy of {known.label}"
+    text = f"Put the right data of version {made.version} into {name}." if made.version else f"Correct {name}."
+    yield RecoveryStep(
+        "correct",
+        text,
+        "sql" if correction else "",
+        correction,
+        notes=tuple(_notes(decided)),
+        doubts=tuple(_doubts(decided, name)),
+        writes=(statements.table_id(known, name if is_copy else ""),) if known.is_of_spark else (),
+        before=() if is_copy else decided.conditions.newest(decided.root),
+        corrects=made.version if in_place else "",
+        like="" if is_copy else made.run_id,
+    )
+
+
+def _notes(decided: Decisions) -> Iterator[str]:
+    made = decided.bad
+    run = decided.facts.run(made.run_id)
+    if made.run_id:
+        yield f"The bad version {made.version} was made by {run.job}, run {made.run_id}."
+    if made.batch_id != NO_BATCH:
+        yield f"It is of micro-batch {made.batch_id}: correct what that read, or the code. It runs again below."
+    elif run.sql:
+        yield f"Its statement was: {run.sql}"
+    if decided.again.in_place:
+        yield "Nothing is rolled back: only a column is bad, and the newest version was read by all."
+
+
+def _doubts(decided: Decisions, name: str) -> Iterator[str]:
+    """
+    Yield what is not certain.
+
+    Args:
+        decided: what is decided.
+        name: the name of what is corrected: the dataset, or its copy.
+    """
+    label, version = decided.facts.label(decided.root), decided.bad.version
+    if not decided.again.in_place and not decided.again.goes_back:
+        if decided.is_side_by_side:
+            yield f"{name} begins with all rows of {label}: remove the bad data by hand"
+        else:
+            yield f"{label} can't be rolled back: remove the bad data by hand"
+        if not decided.is_bad(decided.root):
+            now = decided.flow.made(decided.flow.newest(decided.root))
+            yield f"{label} holds it no more since {now.version}: put that back when the steps below are done"
+    if _corrects_what_is_gone(decided):
+        yield (
+            f"it only changes rows that are there, and those of version {version} are gone by then: name "
+            "statements that insert the right ones"
+        )
+
+
+def _corrects_what_is_gone(decided: Decisions) -> bool:
+    """
+    Return whether the correction adds no row, although the bad rows were removed before it.
+
+    Where the statement that made the bad version added no row either, the correction repeats it.
+    """
+    correction = decided.request.correction
+    adds_none = bool(correction) and all(map(_ADDS_NO_ROW.match, correction))
+    sql = decided.facts.run(decided.bad.run_id).sql
+    return decided.again.goes_back and adds_none and not _ADDS_NO_ROW.match(sql)

@@ -1,0 +1,175 @@
+"""All that is decided about a recovery, before it is put into words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.recovery.affected import Flow, spread
+from openlineage_pyspark.workbench.recovery.conditions import Conditions
+from openlineage_pyspark.workbench.recovery.groups import groups
+from openlineage_pyspark.workbench.recovery.plan import Mode
+from openlineage_pyspark.workbench.recovery.remade import remade
+from openlineage_pyspark.workbench.recovery.repeated_reads import RepeatedReads
+from openlineage_pyspark.workbench.recovery.restarts import Restarts
+from openlineage_pyspark.workbench.recovery.statement_texts import StatementTexts
+from openlineage_pyspark.workbench.recovery.statements import beside_name
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.affected import Spread
+    from openlineage_pyspark.workbench.recovery.facts import Facts, MadeVersion, Unit
+    from openlineage_pyspark.workbench.recovery.groups import Group
+    from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
+    from openlineage_pyspark.workbench.recovery.remade import Remade
+
+
+@attrs.frozen
+class Decisions:
+    """
+    What is decided about a recovery.
+
+    Args:
+        request: what is asked for.
+        flow: the versions, and what was read.
+        spread: the versions that hold bad data.
+        again: what is made again, and from where.
+        groups: what runs again, in order.
+        group_of: the place of the group that repeats each run and micro-batch.
+        reads: what it reads then.
+        restarts: the streaming queries that go back.
+        conditions: what must hold before and after the steps.
+        created: the datasets that an application which runs again creates -> its run and the name of its job.
+        copies: a dataset -> the name of the copy that takes its place; none unless the recovery is side by side.
+    """
+
+    request: RecoveryRequest
+    flow: Flow
+    spread: Spread
+    again: Remade
+    groups: tuple[Group, ...]
+    group_of: Mapping[Unit, int]
+    reads: RepeatedReads
+    restarts: Restarts
+    conditions: Conditions
+    created: Mapping[int, tuple[str, str]]
+    copies: Mapping[int, str]
+    _texts: StatementTexts = attrs.field(alias="texts")
+
+    @property
+    def facts(self) -> Facts:
+        """Return what is known."""
+        return self.flow.facts
+
+    @property
+    def root(self) -> int:
+        """Return the dataset that got the bad version."""
+        return self.request.start[0]
+
+    @property
+    def bad(self) -> MadeVersion:
+        """Return the bad version."""
+        return self.flow.made(self.request.start)
+
+    @property
+    def is_side_by_side(self) -> bool:
+        """Return whether copies are made, and the tables stay as they are until the copies are right."""
+        return self.request.mode is Mode.SIDE_BY_SIDE
+
+    def is_bad(self, dataset: int) -> bool:
+        """Return whether the newest version of a dataset holds bad data."""
+        return self.flow.newest(dataset) in self.spread.because
+
+    def is_statement(self, group: Group) -> bool:
+        """Return whether what a group repeats is one statement, whose text is known."""
+        return _is_statement(self.facts, self._texts, group)
+
+    def names_source(self, group: Group, dataset: int) -> bool:
+        """Return whether the statement of a group names a dataset, which it may read through a view."""
+        return self._texts.names_source(group.units[0], dataset)
+
+    def is_dropped(self, dataset: int) -> bool:
+        """Return whether a dataset is dropped because an application creates it again."""
+        return dataset in self.created and dataset != self.root and not self.facts.datasets[dataset].has_versions
+
+
+def decide(facts: Facts, request: RecoveryRequest) -> Decisions:
+    """
+    Decide what a recovery does.
+
+    Args:
+        facts: what is known.
+        request: what is asked for.
+    """
+    flow = Flow(_with_new_names(facts))
+    found = spread(flow, request.start, request.passes)
+    again = remade(flow, found, request)
+    texts = StatementTexts(flow)
+    is_side_by_side = request.mode is Mode.SIDE_BY_SIDE
+    # Side by side, an application would write the tables and not the copies.
+    alone = (lambda _: True) if is_side_by_side else texts.stands_alone
+    ordered = groups(flow, again.versions, flow.made(request.start).unit, alone, texts.names_source)
+    return Decisions(
+        request,
+        flow,
+        found,
+        again,
+        tuple(ordered),
+        {unit: place for place, group in enumerate(ordered) for unit in group.units},
+        RepeatedReads(flow, found, again, texts, request),
+        Restarts(flow, again.bases, ordered),
+        Conditions(flow, request.start, again.bases),
+        _created(flow, again.bases, [group for group in ordered if not _is_statement(flow.facts, texts, group)]),
+        _copies(flow.facts, (*again.bases, request.start[0])) if is_side_by_side else {},
+        texts,
+    )
+
+
+def _is_statement(facts: Facts, texts: StatementTexts, group: Group) -> bool:
+    if group.is_correction:
+        return False
+    only = facts.run(group.units[0][0])
+    return (
+        len(group.units) == 1
+        and bool(only.sql)
+        and not only.query
+        and not (group.application and group.application.run_id != only.application)
+        and not (group.application and not texts.stands_alone(group.units[0]))
+    )
+
+
+def _created(flow: Flow, datasets: Iterable[int], applications: Iterable[Group]) -> dict[int, tuple[str, str]]:
+    """Return the datasets that applications which run again create -> the run and the name of the job of each."""
+    jobs = {group.application.run_id: group.application.job for group in applications if group.application}
+    return {
+        key[0]: (application, jobs[application])
+        for dataset in datasets
+        for key in flow.line(dataset)
+        if flow.made(key).change == "CREATE"
+        and (application := flow.facts.run(flow.made(key).run_id).application) in jobs
+    }
+
+
+def _copies(facts: Facts, datasets: Iterable[int]) -> dict[int, str]:
+    return {
+        dataset: beside_name(facts.datasets[dataset]) for dataset in datasets if facts.datasets[dataset].is_of_spark
+    }
+
+
+def _with_new_names(facts: Facts) -> Facts:
+    """Return facts in which a dataset that was renamed, and not written since, has the new name in statements."""
+    reads = {(read.run_id, read.batch_id): read.dataset for read in facts.reads}
+    named = dict(facts.datasets)
+    renamed = sorted(
+        (made.time, made.dataset, old)
+        for history in facts.histories.values()
+        for made in history
+        if made.change == "RENAME" and (old := reads.get(made.unit)) is not None and old != made.dataset
+    )
+    # The latest one first: what was renamed twice has the last name.
+    for time, dataset, old in reversed(renamed):
+        if all(each.time <= time for each in facts.histories.get(old, ())):
+            new, known = named[dataset], named[old]
+            format_ = new.format or known.format
+            named[old] = attrs.evolve(known, sql=new.sql, format=format_, location=new.location, former=known.sql)
+    return attrs.evolve(facts, datasets=named)

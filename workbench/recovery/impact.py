@@ -1,0 +1,94 @@
+"""What a plan says besides its steps: the datasets that hold bad data, circles, and what is not certain. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.workbench.recovery.groups import circles
+from openlineage_pyspark.workbench.recovery.plan import TouchedDataset
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.decisions import Decisions
+    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
+
+_REPLACED = re.compile(r"\s*(?:CREATE|REPLACE)\b", re.IGNORECASE)
+_SHOWN_RUNS = 3
+
+
+def touched_datasets(decided: Decisions) -> Iterator[TouchedDataset]:
+    """Yield the datasets that hold or held bad data, in the order in which these came."""
+    flow, because = decided.flow, decided.spread.because
+    by_dataset: dict[int, list[HistoryPlace]] = {}
+    for key in because:
+        by_dataset.setdefault(key[0], []).append(key)
+    for dataset, keys in by_dataset.items():
+        keys.sort()
+        first = flow.made(keys[0])
+        earlier = flow.before.get(keys[0])
+        before = flow.made(earlier).version if earlier and not flow.made(earlier).empties else ""
+        reason = next((why for key in keys if (why := because[key]) and why[0] != dataset), None)
+        written = [made.version for key in keys if not (made := flow.made(key)).nothing]
+        yield TouchedDataset(
+            decided.facts.label(dataset),
+            tuple(written or [first.version]),
+            first.parent or before,
+            flow.name(reason) if reason else "",
+            is_clean=not decided.is_bad(dataset) and not any(key in decided.again.versions for key in keys),
+        )
+
+
+def circles_of_datasets(decided: Decisions) -> Iterator[tuple[str, ...]]:
+    """Yield the datasets that are made from each other, or from themselves."""
+    edges: dict[int, set[int]] = {}
+    for key in decided.again.versions:
+        for placed in decided.flow.read_by([decided.flow.made(key).unit]):
+            if placed.read.dataset in decided.again.bases:
+                edges.setdefault(placed.read.dataset, set()).add(key[0])
+    for circle in circles(edges):
+        yield tuple(sorted(map(decided.facts.label, circle)))
+
+
+def doubts_of_plan(decided: Decisions) -> Iterator[str]:
+    """Yield what is not certain about a plan as a whole."""
+    facts, bad = decided.facts, decided.spread.datasets
+    for dataset in bad:
+        for run_id in facts.unfinished.get(dataset, ())[:_SHOWN_RUNS]:
+            job = facts.run(run_id).job
+            yield f"{facts.label(dataset)}: the run {run_id} of {job} never reported an end. It may have written there."
+    yield from _doubts_of_overwrites(decided)
+    for dataset, run_id, target in facts.open_readers:
+        run = facts.run(run_id)
+        if dataset not in bad or target in bad:
+            continue
+        if run.started >= decided.flow.made((dataset, decided.spread.first(dataset))).time:
+            yield (
+                f"{facts.label(target)}: the run {run_id} of {run.job} began to read {facts.label(dataset)} and "
+                "never reported an end. It may have written there."
+            )
+    if decided.bad.branch:
+        yield (
+            f"The version was written to the branch {decided.bad.branch}. This plan is about the main branch: it holds "
+            "the version only if the branch was published."
+        )
+    if not decided.bad.run_id:
+        yield f"No run that wrote {facts.label(decided.root)} is recorded: all that read it since counts as bad."
+
+
+def _doubts_of_overwrites(decided: Decisions) -> Iterator[str]:
+    """Yield the overwrites that ended bad data, if they may have replaced only some partitions."""
+    facts, flow, because = decided.facts, decided.flow, decided.spread.because
+    for dataset in decided.spread.datasets:
+        if facts.datasets[dataset].format == "iceberg":
+            # Its operator states which partitions it replaces.
+            continue
+        for key in flow.line(dataset):
+            made = flow.made(key)
+            is_end = key not in because and flow.before.get(key) in because
+            if is_end and made.change == "OVERWRITE" and not _REPLACED.match(facts.run(made.run_id).sql):
+                yield (
+                    f"{facts.label(dataset)}: {made.version} overwrote the bad data. With "
+                    "spark.sql.sources.partitionOverwriteMode=dynamic, and in a table of Hive's with partitions, "
+                    "it left those of other partitions."
+                )

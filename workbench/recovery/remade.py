@@ -1,0 +1,239 @@
+"""Decides which versions are made again, and where each dataset begins again. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.recovery.affected import live, to_repeat
+from openlineage_pyspark.workbench.recovery.plan import Mode
+from openlineage_pyspark.workbench.recovery.statements import is_version
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.affected import Flow, PlacedRead, Spread
+    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
+    from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
+
+_IN_PLACE = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|MERGE)\b", re.IGNORECASE | re.DOTALL)
+
+
+@attrs.frozen
+class Base:
+    """
+    Where a dataset begins again.
+
+    Args:
+        place: the place of its first version that is made again.
+        version: what it is rolled back to; empty if it is emptied.
+        replaced: whether its first run replaces it as a whole, so that nothing has to be done before.
+        instead_of: the version that it should go back to, and that expired.
+        old: the first version that is made again under an earlier name; None if it had none.
+        begins_empty: whether an event states that it had no rows before.
+    """
+
+    place: int
+    version: str = ""
+    replaced: bool = False
+    instead_of: str = ""
+    old: HistoryPlace | None = None
+    begins_empty: bool = False
+
+
+@attrs.frozen
+class Remade:
+    """
+    What is made again, and from where.
+
+    Args:
+        versions: the versions that are made again.
+        firsts: each of their datasets -> the place of the first one.
+        bases: where each of their datasets begins again; first those that hold bad data, in the order in which these
+            came.
+        expired: a dataset -> the version that it should go back to, and that expired.
+        is_needed: whether something that is current holds bad data, or comes from what does.
+        in_place: whether a column of the first dataset is corrected where it is, so that the dataset keeps its rows.
+        goes_back: whether the first dataset goes back, to a version or to no rows.
+    """
+
+    versions: dict[HistoryPlace, None]
+    firsts: dict[int, int]
+    bases: dict[int, Base]
+    expired: dict[int, str]
+    is_needed: bool
+    in_place: bool
+    goes_back: bool
+
+
+def remade(flow: Flow, found: Spread, request: RecoveryRequest) -> Remade:
+    """
+    Decide which versions are made again, and where each dataset begins again.
+
+    Args:
+        flow: the versions, and what was read.
+        found: the versions that hold bad data.
+        request: what is asked for.
+    """
+    settling = _Settling(flow, found, request)
+    root = request.start[0]
+    needed = settling.needed()
+    firsts = _firsts(needed)
+    in_place = settling.can_correct_in_place(needed)
+    # What can't be rolled back keeps what was written since.
+    versions = needed
+    if in_place or not (root not in firsts or settling.goes_back(firsts[root])):
+        versions = {key: None for key in needed if key[0] != root}
+    firsts = _firsts(versions)
+    ordered = dict.fromkeys((*(each for each in found.datasets if each in firsts), *firsts))
+    return Remade(
+        versions,
+        firsts,
+        {dataset: settling.base(dataset, firsts[dataset]) for dataset in ordered},
+        settling.expired,
+        is_needed=bool(needed),
+        in_place=in_place,
+        goes_back=root in firsts and settling.goes_back(firsts[root]),
+    )
+
+
+class _Settling:
+    """Settles where each dataset begins again: what goes further back may need that others do so too."""
+
+    def __init__(self, flow: Flow, found: Spread, request: RecoveryRequest) -> None:
+        self._flow = flow
+        self._facts = flow.facts
+        self._found = found
+        self._request = request
+        self._root = request.start[0]
+        self._again_from: dict[int, int] = {}
+        self.expired: dict[int, str] = {}
+
+    def needed(self) -> dict[HistoryPlace, None]:
+        """Return the versions that must be made again, as if the first dataset could be rolled back."""
+        if self._request.mode is Mode.FULL:
+            for dataset in self._found.datasets:
+                kept = live(self._flow, dataset)
+                if dataset != self._root and kept and self._flow.newest(dataset) in self._found.because:
+                    self._again_from[dataset] = kept[0][1]
+        while True:
+            needed = to_repeat(self._flow, self._found, self._again_from)
+            earlier = _firsts(self._further_back(needed))
+            if not earlier:
+                return needed
+            self._again_from |= earlier
+
+    def can_correct_in_place(self, needed: Collection[HistoryPlace]) -> bool:
+        """
+        Return whether a column is corrected where it is, so that nothing of its dataset is rolled back.
+
+        What is made again of the dataset then reads it as it is now: so it must have read it at its newest version. A
+        stream can't pass an UPDATE or a MERGE.
+        """
+        correction = self._request.correction
+        if not self._request.by_column or not correction or self._request.mode is Mode.SIDE_BY_SIDE:
+            return False
+        known = self._facts.datasets[self._root]
+        if not known.has_versions or not all(map(_IN_PLACE.match, correction)):
+            return False
+        newest = self._flow.held(self._flow.newest(self._root))
+        again = {self._flow.made(key).unit for key in needed if key[0] != self._root}
+        reads = [(unit, placed) for unit, found in self._flow.reads.items() for placed in found]
+        of_root = [(unit, placed) for unit, placed in reads if placed.read.dataset == self._root]
+        return not any(
+            placed.read.is_source or (unit in again and placed.key in self._found.because and placed.key != newest)
+            for unit, placed in of_root
+        )
+
+    def goes_back(self, place: int) -> bool:
+        """Return whether the first dataset can go back to what it was before a place: to a version or to no rows."""
+        base = self.base(self._root, place)
+        return bool(base.version) or (base.begins_empty and self._facts.datasets[self._root].has_versions)
+
+    def _further_back(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
+        """Yield datasets that must begin further back than at their first version that is needed."""
+        for dataset, place in _firsts(needed).items():
+            base = self.base(dataset, place)
+            if base.instead_of:
+                self.expired.setdefault(dataset, base.instead_of)
+            if base.place < min(place, self._again_from.get(dataset, place)):
+                yield dataset, base.place
+            if base.old is not None and base.old[1] < self._again_from.get(base.old[0], base.old[1] + 1):
+                yield base.old
+        if self._request.mode is Mode.SIDE_BY_SIDE:
+            return
+        yield from self._streamed(needed)
+        for key in needed:
+            unit = self._flow.made(key).unit
+            if unit[1] == NO_BATCH or key[0] == self._root:
+                continue
+            emptied = [placed for placed in self._flow.reads.get(unit, ()) if self._begins_empty(placed, needed)]
+            begin = next((each[1] for each in live(self._flow, *key)), key[1])
+            if emptied and begin < self._again_from.get(key[0], begin + 1):
+                yield key[0], begin
+
+    def _streamed(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
+        """Yield what streams made of versions that are made again, also if the rows were right: they come again."""
+        firsts = _firsts(needed)
+        for key in needed:
+            if key[0] == self._root and not self.goes_back(firsts[self._root]):
+                continue
+            for unit in self._flow.readers.get(key, ()):
+                read = (placed for placed in self._flow.reads[unit] if placed.key == key)
+                if unit[1] == NO_BATCH or not any(placed.read.is_source for placed in read):
+                    continue
+                for dataset, place in self._flow.writes.get(unit, ()):
+                    if (dataset, place) not in needed and place < self._again_from.get(dataset, place + 1):
+                        yield dataset, place
+
+    def _begins_empty(self, placed: PlacedRead, needed: Collection[HistoryPlace]) -> bool:
+        """Return whether a stream's source is made again as a whole, so that the stream must read it from the start."""
+        dataset = placed.read.dataset
+        if not placed.read.is_source or placed.key not in needed or dataset not in self._again_from:
+            return False
+        base = self.base(dataset, self._again_from[dataset])
+        return not base.version and not base.replaced
+
+    def base(self, dataset: int, place: int) -> Base:
+        """Return the version to restore so that everything from a position on can be recomputed."""
+        history, known = self._facts.histories[dataset], self._facts.datasets[dataset]
+        is_kept = known.has_versions and not self._flow.is_dropped_after((dataset, place))
+        is_root = dataset == self._root
+        if history[place].whole is True and not is_root:
+            return Base(place, replaced=True)
+        wanted = ""
+        here: HistoryPlace | None = (dataset, place)
+        while here is not None:
+            at = here[1]
+            if at < place and history[at].change == "RENAME":
+                return Base(at, instead_of=wanted, old=self._old_name(here))
+            if at < place and history[at].whole is True:
+                return Base(at, replaced=True, instead_of=wanted)
+            here = self._flow.before.get(here)
+            before = history[here[1]] if here else None
+            version = history[at].parent or (before.snapshot if before else "")
+            if not version and before and before.empties:
+                return Base(at, instead_of=wanted, begins_empty=True)
+            if is_kept and is_version(version) and version not in self._request.expired:
+                return Base(at, version, instead_of=wanted)
+            wanted = wanted or (version if version in self._request.expired else "")
+        if is_root:
+            return Base(place, instead_of=wanted)
+        begin = live(self._flow, dataset, place)
+        return Base(min(place, begin[0][1]) if begin else place, instead_of=wanted)
+
+    def _old_name(self, renamed: HistoryPlace) -> HistoryPlace | None:
+        """Return from where on a dataset is made again under the name that it had before, if it is known under that."""
+        for placed in self._flow.reads.get(self._flow.made(renamed).unit, ()):
+            if placed.key is not None and (held := live(self._flow, *placed.key)):
+                return held[0]
+        return None
+
+
+def _firsts(needed: Iterable[HistoryPlace]) -> dict[int, int]:
+    """Return the first place of each dataset."""
+    found: dict[int, int] = {}
+    for dataset, place in needed:
+        found[dataset] = min(place, found.get(dataset, place))
+    return found

@@ -1,0 +1,134 @@
+"""Decides what a run reads when it runs again: a version, what is there then, or what is made again before. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+from openlineage_pyspark.workbench.recovery.plan import Mode
+from openlineage_pyspark.workbench.recovery.statements import NO_ROWS
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.affected import Flow, PlacedRead, Spread
+    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace, Unit
+    from openlineage_pyspark.workbench.recovery.groups import Group
+    from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
+    from openlineage_pyspark.workbench.recovery.remade import Remade
+    from openlineage_pyspark.workbench.recovery.statement_texts import StatementTexts
+
+
+@attrs.frozen
+class PinnedRead:
+    """
+    The version to which a clean input is pinned.
+
+    Args:
+        version: the version; empty for what is there when the run reads it.
+        unpinned: why it is not the version that was read: it went with a DROP of the dataset, it expired, or the
+            dataset keeps no versions and was written since. Empty if it is that version, or nothing was written since.
+        wanted: the version that was read, if it is gone.
+    """
+
+    version: str = ""
+    unpinned: Literal["", "dropped", "expired", "no versions"] = ""
+    wanted: str = ""
+
+
+class RepeatedReads:
+    """
+    What runs read when they run again.
+
+    Args:
+        flow: the versions, and what was read.
+        found: the versions that hold bad data.
+        again: what is made again.
+        texts: the statements of the runs.
+        request: what is asked for.
+    """
+
+    def __init__(
+        self, flow: Flow, found: Spread, again: Remade, texts: StatementTexts, request: RecoveryRequest
+    ) -> None:
+        self._flow = flow
+        self._facts = flow.facts
+        self._found = found
+        self._again = again
+        self._texts = texts
+        self._expired = request.expired
+        self._is_side_by_side = request.mode is Mode.SIDE_BY_SIDE
+
+    def is_corrected(self, placed: PlacedRead) -> bool:
+        """Return whether what was read is made again before."""
+        return placed.key is not None and (placed.key in self._again.versions or placed.key in self._found.because)
+
+    def named_a_version(self, placed: PlacedRead) -> bool:
+        """Return whether a run read a version that was not the newest one when it began."""
+        if placed.key is None or placed.read.inferred or self._flow.made(placed.key).version != placed.read.version:
+            return False
+        started = self._facts.run(placed.read.run_id).started
+        return any(self._flow.made(each).time < started for each in self._flow.after(placed.key))
+
+    def changed_since(self, placed: PlacedRead) -> bool:
+        """Return whether the dataset was written after the version that was read, or that version is not known."""
+        return placed.key is None or bool(self._flow.after(placed.key))
+
+    def is_there_again(self, placed: PlacedRead, group: Group) -> bool:
+        """Return whether an application that runs again finds the version that was read: it runs before later ones."""
+        first = self._again.firsts.get(placed.read.dataset)
+        if first is None or self._is_side_by_side:
+            return not self.changed_since(placed)
+        return not group.too_late and placed.key == self._flow.held(self._flow.before.get((placed.read.dataset, first)))
+
+    def opened_views(self, unit: Unit) -> dict[int, str]:
+        """Return the views whose queries a statement reads in their places: what they show now is not what it read."""
+        views = self._texts.views_of(unit)
+        if not views:
+            return {}
+        is_needed = any(
+            self._is_side_by_side if self.is_corrected(placed) else self.changed_since(placed)
+            for placed in self._flow.reads[unit]
+            if placed.read.dataset in views or self._facts.datasets[placed.read.dataset].has_versions
+        )
+        return views if is_needed else {}
+
+    def pinned(self, placed: PlacedRead) -> PinnedRead:
+        """Return the version to which a clean input is pinned."""
+        dataset = self._facts.datasets[placed.read.dataset]
+        version = self._flow.made(placed.key).snapshot if placed.key else ""
+        if self.was_empty(placed):
+            return PinnedRead(NO_ROWS)
+        if placed.key and version and dataset.has_versions:
+            if self._flow.is_dropped_after(placed.key):
+                return PinnedRead("", "dropped", version)
+            if version not in self._expired:
+                return PinnedRead(version)
+            return PinnedRead(self._nearest(placed.key), "expired", version)
+        if self._facts.histories.get(dataset.id) and self.changed_since(placed):
+            return PinnedRead("", "no versions")
+        return PinnedRead()
+
+    def was_empty(self, placed: PlacedRead) -> bool:
+        """
+        Return whether a run read a table that keeps versions, and had none yet: a table of Iceberg that was created.
+
+        Its event names no version then, and no version is there to which the table could be pinned.
+        """
+        if placed.key is None or not placed.read.inferred or not self._facts.datasets[placed.read.dataset].has_versions:
+            return False
+        made = self._flow.made(placed.key)
+        return (
+            (made.change, made.whole, made.empties, made.snapshot) == ("CREATE", True, True, "")
+            and self._facts.has_maker(made)
+            # Nobody unknown wrote the first rows.
+            and not any(self._facts.unknown_parent(self._flow.made(each)) for each in self._flow.after(placed.key))
+        )
+
+    def _nearest(self, expired: HistoryPlace) -> str:
+        """Return the version nearest to one that expired: the next one after it, else the last one before."""
+        dataset, place = expired
+        history = self._facts.histories[dataset]
+        for here in (*range(place + 1, len(history)), *range(place - 1, -1, -1)):
+            version: str = history[here].snapshot
+            if version and version not in self._expired and (dataset, here) not in self._found.because:
+                return version
+        return ""

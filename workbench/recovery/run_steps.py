@@ -1,0 +1,364 @@
+"""The steps that repeat runs: a statement from its text, or an application with its streaming queries. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.facets.redaction.settings import known_settings
+from openlineage_pyspark.workbench.recovery import statements
+from openlineage_pyspark.workbench.recovery.facts import replaces_partitions
+from openlineage_pyspark.workbench.recovery.plan import Pin, RecoveryStep, RepeatedRun
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.affected import PlacedRead
+    from openlineage_pyspark.workbench.recovery.decisions import Decisions
+    from openlineage_pyspark.workbench.recovery.facts import ApplicationFacts, DatasetFacts, RunFacts, Unit
+    from openlineage_pyspark.workbench.recovery.groups import Group
+    from openlineage_pyspark.workbench.recovery.repeated_reads import PinnedRead
+    from openlineage_pyspark.workbench.recovery.restarts import Restart
+
+# For a statement that replaced some partitions: by default Spark empties the others too.
+_WHOLE_TABLE = ("spark.sql.sources.partitionOverwriteMode", "STATIC")
+_OVERWRITING = re.compile(r"\bOVERWRITE\b", re.IGNORECASE)
+_PARTITIONS_ALONE = (("spark.sql.sources.partitionOverwriteMode", "dynamic"),)
+_SHOWN_GAPS = 3
+_CHANGING = re.compile(
+    r"\b(current_date|current_timestamp|current_time|localtimestamp|now|rand|randn|random|uuid|shuffle"
+    r"|monotonically_increasing_id)\b\s*(?:\(|(?=[,\s)]|$))",
+    re.IGNORECASE,
+)
+
+
+def repeating_step(decided: Decisions, group: Group) -> RecoveryStep:
+    """Return the step that runs a group again."""
+    if decided.is_statement(group):
+        return _statement(decided, group)
+    return _application(decided, group)
+
+
+@attrs.frozen
+class _Inputs:
+    """
+    What a statement reads when it runs again.
+
+    Args:
+        pins: its inputs, for people.
+        reads: its inputs, each with the version to which it is pinned.
+        doubts: what is not certain about them.
+        corrected: those that are made again before.
+    """
+
+    pins: tuple[Pin, ...]
+    reads: tuple[tuple[DatasetFacts, str], ...]
+    doubts: tuple[str, ...]
+    corrected: frozenset[int]
+
+
+def _statement(decided: Decisions, group: Group) -> RecoveryStep:
+    """Return the step that runs a statement again."""
+    from openlineage_pyspark.workbench.recovery.rewriting import rewritten
+
+    facts, copies, unit = decided.facts, decided.copies, group.units[0]
+    run = facts.run(unit[0])
+    writes = decided.flow.written([unit])
+    views = decided.reads.opened_views(unit)
+    inputs = _inputs(decided, group, views)
+    known = [facts.datasets[each] for each in {*writes, *(dataset.id for dataset, _ in inputs.reads)}]
+    own = inputs.corrected | (writes & set(decided.again.bases))
+    read_copies = {each: name for each, name in copies.items() if each in own}
+    text = rewritten(run.sql, inputs.reads, known, copies, read_copies, inputs.corrected, views)
+    elsewhere = [each for each in writes if not facts.datasets[each].is_of_spark]
+    doubts = [*_doubts_of_group(decided, group), *inputs.doubts, *text.doubts]
+    changing = sorted({found[1].lower() for found in _CHANGING.finditer(run.sql)})
+    doubts += [f"{name} gives another value when it runs again" for name in changing]
+    doubts += [] if text.text else [f"it ran this: {run.sql}"]
+    doubts += _doubts_of_session(run, stands_alone=text.stands_alone)
+    doubts += [
+        f"no event states that {facts.label(each)} is a table of Spark: run it where it ran" for each in elsewhere
+    ]
+    tables = [facts.datasets[each] for each in sorted(writes)]
+    return RecoveryStep(
+        "run",
+        f"Run the statement of {run.job} again.",
+        "sql" if text.text and not elsewhere else "",
+        (*text.before, text.text) if text.text else (),
+        inputs=inputs.pins,
+        again=tuple(_repeated_runs(decided, group)),
+        notes=tuple(
+            f"The query of the view {facts.label(each)} is in its place, to read what it read." for each in views
+        ),
+        doubts=tuple(dict.fromkeys(doubts)),
+        writes=tuple(statements.table_id(each, copies.get(each.id, "")) for each in tables if each.is_of_spark),
+        settings=_settings(run),
+        before=tuple(decided.conditions.before_repeating(inputs.reads, () if copies else tables)),
+        after=tuple(decided.conditions.after_repeating(unit, copies)),
+        like="" if copies else run.id,
+    )
+
+
+def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs:
+    """Return what a statement reads when it runs again; the queries of some views are in their places."""
+    unit = group.units[0]
+    writes = decided.flow.written([unit])
+    pins: list[Pin] = []
+    reads: list[tuple[DatasetFacts, str]] = []
+    doubts: list[str] = []
+    corrected: set[int] = set()
+    for placed in decided.flow.read_by([unit]):
+        dataset = decided.facts.datasets[placed.read.dataset]
+        if dataset.id in views:
+            reads.append((dataset, ""))
+            continue
+        is_named = decided.names_source(group, dataset.id)
+        if decided.reads.is_corrected(placed):
+            corrected.add(dataset.id)
+            pins.append(Pin(dataset.label, affected=True))
+            reads.append((dataset, ""))
+            if not is_named and decided.is_side_by_side:
+                doubts.append(f"it reads {dataset.label} through a view, and so not its copy")
+            continue
+        version = ""
+        if dataset.id not in writes:
+            pinned = decided.reads.pinned(placed)
+            version = pinned.version
+            doubts += _doubts_of_pin(dataset, pinned)
+        pins.append(Pin(dataset.label, version))
+        if version and not is_named:
+            if not decided.reads.is_there_again(placed, group):
+                read = _worded(version)
+                doubts.append(f"it reads {dataset.label} through a view, so what that holds then, and read {read}")
+            version = ""
+        reads.append((dataset, version))
+    return _Inputs(tuple(pins), tuple(reads), tuple(doubts), frozenset(corrected))
+
+
+def _application(decided: Decisions, group: Group) -> RecoveryStep:
+    """Return the step that starts an application again."""
+    facts, application = decided.facts, group.application
+    jobs = ", ".join(dict.fromkeys(facts.run(unit[0]).job for unit in group.units))
+    streams = _streams_of(decided, group)
+    written = decided.flow.written(group.units)
+    command, about = _command(application)
+    verb = "Start" if streams else "Run"
+    doubts = [
+        *_doubts_of_group(decided, group),
+        *_doubts_of_inputs(decided, group),
+        *_doubts_of_application(decided, group, application),
+    ]
+    tables = [facts.datasets[each] for each in sorted(written)]
+    side = decided.is_side_by_side
+    return RecoveryStep(
+        "run",
+        f"{verb} {application.job if application and application.job else jobs} again.",
+        "shell" if command and not side else "",
+        (command,) if command else (),
+        application.folder if application and command else "",
+        _pins_of_application(decided, group),
+        tuple(_repeated_runs(decided, group)),
+        (*_notes_of_application(decided, group, streams), *about),
+        tuple(dict.fromkeys(doubts)),
+        tuple(statements.table_id(known) for known in tables if known.is_of_spark),
+        before=() if side else tuple(check for each in sorted(written) for check in decided.conditions.newest(each)),
+    )
+
+
+def _streams_of(decided: Decisions, group: Group) -> list[str]:
+    """Return the streaming queries that a group repeats."""
+    run_by = {decided.facts.run(unit[0]).query for unit in group.units}
+    return [query for query in decided.restarts.repeated if query in run_by]
+
+
+def _pins_of_application(decided: Decisions, group: Group) -> tuple[Pin, ...]:
+    pins: dict[tuple[str, str], Pin] = {}
+    for unit in group.units:
+        for placed in decided.flow.read_by([unit]):
+            label = decided.facts.label(placed.read.dataset)
+            corrected = decided.reads.is_corrected(placed)
+            version = "" if corrected or unit[1] != NO_BATCH else decided.reads.pinned(placed).version
+            pins[label, version] = Pin(label, version, corrected)
+    return tuple(pins.values())
+
+
+def _notes_of_application(decided: Decisions, group: Group, streams: Collection[str]) -> Iterator[str]:
+    for query in streams:
+        repeated = decided.restarts.repeated[query]
+        if repeated[0] in group.units:
+            yield from _notes_of_restart(decided.restarts.of(query))
+        if repeated[-1] not in group.units:
+            yield "Let it read all that is there, and end, before the next step: others need what it has made."
+    if decided.is_side_by_side:
+        used = decided.flow.written(group.units)
+        used |= {placed.read.dataset for placed in decided.flow.read_by(group.units)}
+        for each, name in decided.copies.items():
+            if each in used:
+                yield f"Let it use {name} in place of {decided.facts.label(each)}."
+        if streams:
+            yield "Give each streaming query a new checkpoint."
+
+
+def _notes_of_restart(restart: Restart) -> Iterator[str]:
+    if restart.after is None:
+        yield f"{restart.job} starts from scratch, and reads its sources from the start that its code sets."
+        return
+    yield f"{restart.job} goes on after micro-batch {restart.after}."
+    for name, offset in restart.offsets:
+        if offset:
+            yield f"It reads {name} again after {offset}."
+
+
+def _doubts_of_inputs(decided: Decisions, group: Group) -> Iterator[str]:
+    """Yield that an application which runs again finds other rows than it read."""
+    reads = decided.reads
+    for placed in decided.flow.read_by(unit for unit in group.units if unit[1] == NO_BATCH):
+        dataset = decided.facts.datasets[placed.read.dataset]
+        if reads.is_corrected(placed):
+            if reads.named_a_version(placed):
+                yield (
+                    f"it read version {placed.read.version} of {dataset.label} when a later one was there: if its "
+                    "code names it, let it read what is there then"
+                )
+        elif not reads.is_there_again(placed, group):
+            if version := reads.pinned(placed).version:
+                name = statements.sql_name(statements.table_id(dataset))
+                how = "" if version == statements.NO_ROWS else f": let its code read {name} VERSION AS OF {version}"
+                yield f"it reads what {dataset.label} holds then, and read {_worded(version)}{how}"
+            elif decided.facts.histories.get(dataset.id) and reads.changed_since(placed):
+                yield f"it reads what {dataset.label} holds then, and that was written since"
+
+
+def _doubts_of_application(decided: Decisions, group: Group, application: ApplicationFacts | None) -> Iterator[str]:
+    if application is None:
+        yield "it is not known how it was started"
+        return
+    if not application.command:
+        yield "its START event does not state how it was started"
+    facts = decided.facts
+    for dataset, (creator, _) in decided.created.items():
+        if creator == application.run_id and (decided.is_side_by_side or not decided.is_dropped(dataset)):
+            label = facts.label(dataset)
+            name = decided.copies.get(dataset, label)
+            yield f"it created {label}: if it fails because {name} is there, drop that first"
+    if application.redacted:
+        yield "parts of its command are left out because they are secret: put them in"
+    written = decided.flow.written(group.units)
+    read = {placed.read.dataset for placed in decided.flow.read_by(group.units)}
+    for known in (facts.datasets[each] for each in sorted(written | read)):
+        if known.former and known.former != known.sql:
+            yield f"{known.former} is called {known.sql} now: change that in its code"
+    others = [each for each in facts.beside.get(application.run_id, ()) if each not in written]
+    if others:
+        names = ", ".join(sorted(facts.label(each) for each in others))
+        yield f"it writes {names} too, which need no recovery: keep it from that"
+
+
+def _doubts_of_group(decided: Decisions, group: Group) -> Iterator[str]:
+    facts, flow = decided.facts, decided.flow
+    if group.in_circle:
+        yield "it needs what is made after it: it runs where it ran then"
+    for unit in group.units:
+        run = facts.run(unit[0])
+        for gap in run.gaps[:_SHOWN_GAPS]:
+            yield f"its event reports missing lineage: {gap}"
+        if not run.ended and unit[1] == NO_BATCH:
+            yield f"the run {run.id} never reported an end"
+        for placed in flow.read_by([unit]):
+            yield from _doubts_of_read(decided, unit, placed)
+        for key in flow.writes.get(unit, ()):
+            if flow.made(key).whole is None:
+                yield f"it is not known whether it replaced all of {facts.label(key[0])}, or only partitions"
+
+
+def _doubts_of_read(decided: Decisions, unit: Unit, placed: PlacedRead) -> Iterator[str]:
+    facts, flow, needed = decided.facts, decided.flow, decided.again.versions
+    known = facts.datasets[placed.read.dataset]
+    is_own = known.id in flow.written([unit])
+    is_known = is_own or decided.reads.was_empty(placed) or not known.has_versions
+    if placed.read.inferred and not is_known:
+        yield f"its event does not state which version of {known.label} it read: the one that was current then is taken"
+    if placed.key is None or placed.key not in needed or unit[1] != NO_BATCH:
+        return
+    made = flow.made(placed.key)
+    if made.batch_id == NO_BATCH:
+        return
+    together = decided.group_of.get(made.unit)
+    following = [flow.made(each) for each in flow.after(placed.key) if each in needed]
+    again = {facts.run(each.run_id).query for each in following if decided.group_of.get(each.unit) == together}
+    if facts.run(made.run_id).query in again:
+        yield f"it read {known.label} in the middle of a stream, and now reads what the stream made up to its end"
+
+
+def _repeated_runs(decided: Decisions, group: Group) -> Iterator[RepeatedRun]:
+    flow = decided.flow
+    by_run: dict[str, list[Unit]] = {}
+    for unit in group.units:
+        by_run.setdefault(unit[0], []).append(unit)
+    for run_id, units in by_run.items():
+        run = decided.facts.run(run_id)
+        numbers = [unit[1] for unit in units if unit[1] != NO_BATCH]
+        keys = [key for unit in units for key in flow.writes.get(unit, ())]
+        rows = [found for key in keys if (found := flow.made(key).rows) is not None]
+        yield RepeatedRun(
+            run_id,
+            run.job,
+            (min(numbers), max(numbers)) if numbers else (),
+            tuple(map(flow.name, keys)),
+            None if numbers else run.seconds,
+            sum(rows) if rows else None,
+        )
+
+
+def _worded(version: str) -> str:
+    return version if version == statements.NO_ROWS else f"version {version}"
+
+
+def _doubts_of_pin(dataset: DatasetFacts, pinned: PinnedRead) -> Iterator[str]:
+    """Yield why a statement does not read the version of a clean input that it read."""
+    if pinned.unpinned == "dropped":
+        yield f"version {pinned.wanted} of {dataset.label} went with its drop: it reads what is there now"
+    elif pinned.unpinned == "expired":
+        nearest = f"version {pinned.version}, the nearest" if pinned.version else "what is there now"
+        yield f"version {pinned.wanted} of {dataset.label} expired: it reads {nearest}"
+    elif pinned.unpinned == "no versions":
+        yield f"{dataset.label} keeps no versions and was written since: it reads what is there now"
+
+
+def _command(application: ApplicationFacts | None) -> tuple[str, tuple[str, ...]]:
+    """Return the command that starts an application, and what a person should know of it."""
+    if application is None:
+        return "", ()
+    notes = [f"Its script: {application.script}"] if application.script else []
+    if application.deploy_mode and application.deploy_mode != "client":
+        notes.append(f"It ran in deploy mode {application.deploy_mode}.")
+    if application.redacted:
+        notes.append(f"Its command: {statements.shell(application.command)}")
+        return "", tuple(notes)
+    return statements.shell(application.command) if application.command else "", tuple(notes)
+
+
+def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
+    """Return the settings of the session under which a statement is repeated."""
+    settings = dict(known_settings(run.session.settings)) if run.session is not None else {}
+    if replaces_partitions(run.job):
+        settings |= dict(_PARTITIONS_ALONE)
+    elif run.session is not None and _OVERWRITING.search(run.sql):
+        # The session that repeats it may have another one.
+        settings.setdefault(*_WHOLE_TABLE)
+    return tuple(sorted(settings.items()))
+
+
+def _doubts_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:
+    """Yield the doubts about the session in which a statement is repeated."""
+    if run.session is None:
+        yield "no event states the settings of its session, such as spark.sql.ansi.enabled: the current ones apply"
+        return
+    left = sorted(dict(run.session.settings).keys() - dict(known_settings(run.session.settings)).keys())
+    if left:
+        # The events may come from anybody, and a setting can name a class that is loaded.
+        yield f"it ran under settings that are not repeated: {', '.join(left)}"
+    place = ".".join(filter(None, (run.session.catalog, run.session.schema)))
+    if place and not stands_alone:
+        yield f"it ran in {place}, where names without a schema are looked up"

@@ -1,0 +1,81 @@
+"""What the statements of runs name, and what they read through views, as far as events have their texts. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.affected import Flow
+    from openlineage_pyspark.workbench.recovery.facts import RunFacts, Unit
+    from openlineage_pyspark.workbench.recovery.rewriting import Rewritten
+
+_VIEW = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?VIEW\b", re.IGNORECASE)
+_OF_WRITES = frozenset({"spark.sql.sources.partitionOverwriteMode", "spark.sql.storeAssignmentPolicy"})
+
+
+class StatementTexts:
+    """
+    The statements of runs, each parsed once.
+
+    Args:
+        flow: the versions, and what was read.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._facts = flow.facts
+        self._texts: dict[tuple[str, frozenset[int], tuple[tuple[int, str], ...]], Rewritten] = {}
+        self._views: dict[Unit, dict[int, str]] = {}
+
+    def stands_alone(self, unit: Unit) -> bool:
+        """Return whether the statement of a run can be repeated from its text, without its application."""
+        text = self._text_of(unit)
+        return bool(text.text) and text.stands_alone
+
+    def names_source(self, unit: Unit, dataset: int) -> bool:
+        """Return whether the statement of a run names a dataset, which it may read through a view."""
+        text = self._text_of(unit)
+        return not text.text or dataset in text.named
+
+    def views_of(self, unit: Unit) -> dict[int, str]:
+        """Return the views that a statement reads -> their queries then, as far as events state them."""
+        if unit not in self._views:
+            self._views[unit] = self._read_views(unit)
+        return self._views[unit]
+
+    def _text_of(self, unit: Unit) -> Rewritten:
+        """Return the statement of a run with whole names, and with the queries of views in their places."""
+        from openlineage_pyspark.workbench.recovery.rewriting import rewritten
+
+        known = self._flow.written([unit]) | {placed.read.dataset for placed in self._flow.read_by([unit])}
+        views = self.views_of(unit)
+        # The runs of a job have the same text.
+        key = (self._facts.run(unit[0]).sql, frozenset(known), tuple(sorted(views.items())))
+        if key not in self._texts:
+            datasets = [self._facts.datasets[each] for each in sorted(known)]
+            self._texts[key] = rewritten(key[0], (), datasets, {}, {}, views=views)
+        return self._texts[key]
+
+    def _read_views(self, unit: Unit) -> dict[int, str]:
+        found = {}
+        here = _settings_of_queries(self._facts.run(unit[0]))
+        for placed in self._flow.read_by([unit]):
+            maker = self._facts.run(self._flow.made(placed.key).run_id) if placed.key is not None else None
+            # A view keeps the settings under which it was created.
+            if maker is not None and _VIEW.match(maker.sql) and _settings_of_queries(maker) == here:
+                found[placed.read.dataset] = maker.sql
+        if not found:
+            return {}
+        from openlineage_pyspark.workbench.recovery.rewriting import query_of_view
+
+        datasets = [self._facts.datasets[placed.read.dataset] for placed in self._flow.reads[unit]]
+        queries = ((view, query_of_view(sql, datasets)) for view, sql in found.items())
+        return {view: query for view, query in queries if query}
+
+
+def _settings_of_queries(run: RunFacts) -> dict[str, str] | None:
+    """Return the settings under which a run read, without those of writes; None if no event states them."""
+    if run.session is None:
+        return None
+    return {key: value for key, value in run.session.settings if key not in _OF_WRITES}

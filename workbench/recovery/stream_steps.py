@@ -1,0 +1,110 @@
+"""The steps that stop streaming queries, and set their checkpoints back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from openlineage_pyspark.workbench.recovery import statements
+from openlineage_pyspark.workbench.recovery.plan import CheckpointMove, RecoveryStep
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.decisions import Decisions
+    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
+    from openlineage_pyspark.workbench.recovery.restarts import Restart
+
+PROGRAM = "openlineage-pyspark"
+RETAINED_BATCHES = 100
+"""How many micro-batches Spark keeps in a checkpoint by default (spark.sql.streaming.minBatchesToRetain)."""
+
+_LOCAL = frozenset({"", "file"})
+
+
+def stopping_steps(decided: Decisions) -> Iterator[RecoveryStep]:
+    """Yield the steps that stop the queries that go back, or on elsewhere, if they may still run."""
+    restarts = decided.restarts
+    for units in (*restarts.repeated.values(), *(decided.flow.batches[query] for query in restarts.moved_on)):
+        run = decided.facts.run(units[-1][0])
+        if not run.ended:
+            note = f"Its run {run.id} has not reported an end."
+            yield RecoveryStep("stop", f"Stop the streaming query of {run.job}, if it still runs.", notes=(note,))
+
+
+def checkpoint_steps(decided: Decisions) -> Iterator[RecoveryStep]:
+    """Yield the steps that set the checkpoints of these queries back."""
+    for query in (*decided.restarts.repeated, *decided.restarts.moved_on):
+        yield _checkpoint(decided.restarts.of(query))
+
+
+def _checkpoint(restart: Restart) -> RecoveryStep:
+    """Return the step that sets the checkpoint of a query back to where the query goes on."""
+    restored = [dataset for dataset, _ in restart.restored]
+    parts = urlsplit(restart.checkpoint)
+    path = unquote(parts.path) if parts.scheme == "file" else restart.checkpoint
+    if not restart.checkpoint:
+        title = f"Set the checkpoint of {restart.job} back" + (
+            f" to micro-batch {restart.after}." if restart.after is not None else ": start with an empty one."
+        )
+        return RecoveryStep("checkpoint", title, doubts=("no event states where its checkpoint is",))
+    kept = f"{path.rstrip('/')}.before-recovery"
+    words: tuple[str, ...]
+    if restart.after is None:
+        words = ("mv", path, kept) if parts.scheme in _LOCAL else ("hadoop", "fs", "-mv", path, kept)
+        title = f"Move the checkpoint of {restart.job} away: it starts from scratch."
+        move = CheckpointMove(path, None, last=restart.last) if parts.scheme in _LOCAL else None
+        code = (statements.shell(words),)
+        return RecoveryStep("checkpoint", title, "shell", code, notes=_fresh_notes(restored), move=move)
+    title = f"Set the checkpoint of {restart.job} back to micro-batch {restart.after}. The old one is kept."
+    if restart.after == restart.last:
+        title = f"Let {restart.job} go on where its sources went back to. The old checkpoint is kept."
+    notes = _cut_notes(restart, restored)
+    if parts.scheme in _LOCAL:
+        words = (PROGRAM, "checkpoint", path, "--back-to", str(restart.after))
+        for dataset in restored:
+            words += ("--restored", unquote(urlsplit(dataset.location).path))
+        places = tuple((unquote(urlsplit(dataset.location).path), version) for dataset, version in restart.restored)
+        move = CheckpointMove(path, restart.after, places, restart.last)
+        return RecoveryStep("checkpoint", title, "shell", (statements.shell(words),), notes=notes, move=move)
+    doubts = ("the checkpoint is not on this machine: copy it here, run the command on the copy, and copy that back",)
+    local = shell_name(path)
+    words = (PROGRAM, "checkpoint", local, "--back-to", str(restart.after))
+    moves = [("hadoop", "fs", "-get", path, local), words, ("hadoop", "fs", "-mv", path, kept)]
+    moves.append(("hadoop", "fs", "-put", local, path))
+    if restored:
+        return RecoveryStep(
+            "checkpoint", title, notes=notes, doubts=(*doubts, "the log of its Delta source must be here too")
+        )
+    return RecoveryStep("checkpoint", title, "shell", tuple(statements.shell(each) for each in moves), notes=notes)
+
+
+def shell_name(path: str) -> str:
+    """Return the last part of a path, as the name of a local copy."""
+    return path.rstrip("/").rpartition("/")[2] or "checkpoint"
+
+
+def _cut_notes(restart: Restart, restored: Sequence[DatasetFacts]) -> tuple[str, ...]:
+    notes = [
+        f"Its copy loses offsets/N and commits/N above {restart.after}, and the state that is newer.",
+        "It gets a new query id: a Delta table skips a micro-batch that the old id has committed.",
+    ]
+    if restart.after is not None and restart.last - restart.after >= RETAINED_BATCHES:
+        notes.append(
+            f"It made {restart.last - restart.after} micro-batches since, and Spark keeps {RETAINED_BATCHES} unless "
+            "spark.sql.streaming.minBatchesToRetain is larger. If this one is gone, recover with --mode full, or "
+            "start a new query after the offsets below."
+        )
+    names = ", ".join(dataset.label for dataset in restored if dataset.format == "delta")
+    if names:
+        notes.append(
+            f"A stream can't pass a RESTORE of its source ({names}): the copy goes on at the version after it."
+        )
+    return tuple(notes)
+
+
+def _fresh_notes(restored: Iterable[DatasetFacts]) -> tuple[str, ...]:
+    names = ", ".join(dataset.label for dataset in restored)
+    notes = ["If its code gives a place to start, such as startingVersion or startingOffsets, look at it again."]
+    if names:
+        notes.append(f"A new query reads the whole of {names} first.")
+    return tuple(notes)

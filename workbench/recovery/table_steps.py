@@ -1,0 +1,255 @@
+"""The steps that set tables back before runs are repeated, or make copies of them and switch to these. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.workbench.recovery import statements
+from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableCheck
+from openlineage_pyspark.workbench.recovery.remade import Base
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.decisions import Decisions
+    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
+
+
+def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
+    """Yield the steps that set each table back to where it begins again."""
+    facts = decided.facts
+    for dataset, base in decided.again.bases.items():
+        known = facts.datasets[dataset]
+        if decided.is_dropped(dataset):
+            yield from _dropped(known, decided.created[dataset][1])
+            continue
+        if decided.flow.is_gone(dataset):
+            yield from _creation(decided, dataset, base)
+            continue
+        if base.replaced:
+            if known.is_of_spark:
+                yield from _kept(known)
+            continue
+        notes = _expired_note(base, decided.again.expired.get(dataset, ""))
+        checks = decided.conditions.before_going_back(dataset, base)
+        like = facts.histories[dataset][base.place].run_id
+        if base.version:
+            made = (each.run_id for each in facts.histories[dataset] if each.snapshot == base.version)
+            yield _rolled_back(known, base.version, notes, checks, next(made, "") or like)
+        elif dataset != decided.root or decided.again.goes_back:
+            yield from _emptied(known, notes, tuple(_doubts_of_emptying(decided, dataset, base)), checks, like)
+
+
+def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
+    """Yield the steps that make a copy of each table, as it is where it begins again."""
+    made: set[str] = set()
+    bases = decided.again.bases
+    for dataset in dict.fromkeys((decided.root, *bases)):
+        known, base = decided.facts.datasets[dataset], bases.get(dataset, Base(0))
+        name = decided.copies.get(dataset)
+        if name is None:
+            why = "no event states that it is a table of Spark" if known.sql else "it has no name in SQL"
+            yield RecoveryStep("copy", f"Make a copy of {known.label}.", doubts=(why,))
+            continue
+        if name in made:
+            # Under the name that it had before.
+            continue
+        made.add(name)
+        if decided.flow.is_gone(dataset):
+            doubts = ("it was dropped since", *_doubts_of_emptying(decided, dataset, base))
+            yield RecoveryStep("copy", f"Make {name} with the columns of {known.label}, without rows.", doubts=doubts)
+            continue
+        what = f"version {base.version}" if base.version else "no rows"
+        text = statements.copied(known, name, base.version)
+        if dataset not in bases:
+            what, text = "all of its rows", statements.copied_whole(known, name)
+        there = (TableCheck("there", statements.table_id(known), base.version),) if base.version else ()
+        yield RecoveryStep(
+            "copy",
+            f"Make {name}, a copy of {known.label} with {what}.",
+            "sql",
+            (text,),
+            notes=_expired_note(base, decided.again.expired.get(dataset, "")),
+            writes=(statements.table_id(known, name),),
+            before=(*decided.conditions.before_going_back(dataset, base), *there),
+        )
+
+
+def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
+    """Yield the steps that give each table the rows of its copy."""
+    switched = {name: dataset for dataset, name in decided.copies.items() if not decided.flow.is_gone(dataset)}
+    for name, dataset in switched.items():
+        known = decided.facts.datasets[dataset]
+        notes = ["Look at the copy first. Streams that read the table need a new checkpoint after this."]
+        if statements.is_table_of_path(name):
+            notes.append("No statement drops a table that has only a path: remove the copy's files at the end.")
+        title = f"Give {known.label} the rows of {name}."
+        writes = (statements.table_id(known), statements.table_id(known, name))
+        code = statements.switched(known, name)
+        yield RecoveryStep("switch", title, "sql", code, notes=tuple(notes), writes=writes)
+
+
+def _creation(decided: Decisions, dataset: int, base: Base) -> Iterator[RecoveryStep]:
+    """Yield the step that creates a dataset again that was dropped, unless its first run does it."""
+    first = decided.facts.histories[dataset][base.place]
+    if first.change == "CREATE" or (base.replaced and first.change == "RENAME"):
+        return
+    dropped = decided.flow.made(decided.flow.newest(dataset))
+    title = f"Create {decided.facts.label(dataset)} again, without rows."
+    job = decided.facts.run(dropped.run_id).job
+    note = f"The run {dropped.run_id} of {job} dropped it, and that is repeated below."
+    yield RecoveryStep("empty", title, notes=(note,), doubts=tuple(_doubts_of_emptying(decided, dataset, base)))
+
+
+def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
+    """Yield the doubts about emptying a dataset: its first rows may be from no recorded run."""
+    flow, known = decided.flow, decided.facts.datasets[dataset]
+    history = decided.facts.histories[dataset]
+    before = flow.before.get((dataset, base.place))
+    begins = history[base.place].whole is True or (before is not None and history[before[1]].empties)
+    if not begins:
+        yield (
+            f"no event states that {known.label} had no rows before {history[base.place].version}: if it had, they are "
+            "made by no run here, so keep a copy of it"
+        )
+    if known.format == "iceberg" and decided.restarts.reads_as_source(dataset):
+        yield (
+            f"a stream that reads {known.label} would read its old versions again: it needs the options "
+            "streaming-skip-delete-snapshots=true and stream-from-timestamp (when this step was, in milliseconds)"
+        )
+    if not known.has_versions and known.location and any(made.batch_id != NO_BATCH for made in history):
+        yield (
+            f"a stream writes it: if {known.location} has a folder _spark_metadata, remove that too, for the "
+            "stream skips the micro-batches that are in it, and Spark reads only the files that are in it"
+        )
+    if not flow.is_gone(dataset) and flow.is_dropped_after((dataset, base.place)):
+        yield f"{known.label} was dropped and created again since: it may have had other columns before"
+
+
+def _rolled_back(
+    known: DatasetFacts, version: str, notes: tuple[str, ...], checks: tuple[TableCheck, ...], like: str
+) -> RecoveryStep:
+    """Return the step that makes a table what it was at a version."""
+    doubts: tuple[str, ...] = ()
+    if any(check.check == "clean" for check in checks):
+        unknown = (
+            f"Nobody knows who made what version {version} comes from. `recover apply` refuses it if that came after "
+        )
+        notes = (*notes, f"{unknown}the bad data, and put rows in.")
+    table = statements.table_id(known)
+    if known.format == "iceberg" and not statements.names_catalog(table):
+        doubts = (f"no event names the catalog of {known.label}: the current one is taken",)
+    return RecoveryStep(
+        "roll back",
+        f"Roll {known.label} back to version {version}.",
+        "sql",
+        (statements.roll_back(table, version),),
+        notes=notes,
+        doubts=doubts,
+        writes=(table,),
+        before=(*checks, TableCheck("there", table, version)),
+        after=(TableCheck("current", table, version),),
+        # The storage of Iceberg makes no version by that.
+        like=like if known.format == "delta" else "",
+    )
+
+
+def _emptied(
+    known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...], newest: tuple[TableCheck, ...], like: str
+) -> Iterator[RecoveryStep]:
+    """Yield the steps that remove all rows of a dataset; one that keeps no versions is copied before."""
+    notes = (*notes, *_why_emptied(known))
+    if known.sql and not known.is_of_spark:
+        # Spark's catalog may give the name to another table.
+        notes = (*notes, "No event states that it is a table of Spark.")
+        yield RecoveryStep("empty", f"Empty {known.label}.", notes=notes, doubts=doubts)
+        return
+    code = statements.empty(known)
+    if not code:
+        where = known.location or known.label
+        yield RecoveryStep("empty", f"Move the files of {where} away, and keep them.", notes=notes, doubts=doubts)
+        return
+    yield from _kept(known)
+    writes = [statements.table_id(known)]
+    if statements.is_overwritten(known):
+        writes.append(statements.table_id(known, statements.empty_copy_name(known)))
+    yield RecoveryStep(
+        "empty",
+        f"Empty {known.label}.",
+        "sql",
+        code,
+        notes=notes,
+        doubts=doubts,
+        writes=tuple(writes),
+        before=newest,
+        like=like,
+    )
+
+
+def _kept(known: DatasetFacts) -> Iterator[RecoveryStep]:
+    """Yield the step that copies a table that keeps no versions, before its rows are removed."""
+    if known.has_versions:
+        return
+    copy = statements.kept_name(known)
+    yield RecoveryStep(
+        "keep",
+        f"Keep the rows of {known.label} in {copy}.",
+        "sql",
+        (statements.copied_whole(known, copy),),
+        notes=("`recover forget-copies` drops it when all is right.",),
+        writes=(statements.table_id(known, copy),),
+    )
+
+
+def _dropped(known: DatasetFacts, job: str) -> Iterator[RecoveryStep]:
+    """Yield the steps that drop a table, or move files away, that an application creates again."""
+    notes = (f"{job} creates it again.",)
+    if known.sql and not known.is_of_spark:
+        # A table of a database, whose name Spark's catalog may give to another one.
+        why = "No event states that it is a table of Spark."
+        yield RecoveryStep("empty", f"Drop {known.label}.", notes=(*notes, why))
+    elif known.sql:
+        yield from _kept(known)
+        code, writes = (statements.drop(known),), (statements.table_id(known),)
+        yield RecoveryStep("empty", f"Drop {known.label}.", "sql", code, notes=notes, writes=writes)
+    else:
+        where = known.location or known.label
+        yield RecoveryStep("empty", f"Move the files of {where} away, and keep them.", notes=notes)
+
+
+def _expired_note(base: Base, expired: str) -> tuple[str, ...]:
+    if not expired:
+        return ()
+    near = f"version {base.version} is the nearest before it" if base.version else "none before it is there"
+    return (f"Version {expired} expired; {near}.",)
+
+
+def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
+    why = (
+        "It is made again from its first recorded run."
+        if known.has_versions
+        else ("It keeps no versions to which it could be rolled back: it is made again from its first recorded run.")
+    )
+    notes = [why]
+    if known.sql and statements.is_overwritten(known):
+        notes.append(
+            "TRUNCATE TABLE would refuse an external table. If the table has partitions, they go only where "
+            "spark.sql.sources.partitionOverwriteMode is static, as it is by default."
+        )
+    elif not known.has_versions and known.is_of_spark:
+        notes += _emptied_by_hand(known)
+    return tuple(notes)
+
+
+def _emptied_by_hand(known: DatasetFacts) -> list[str]:
+    """Return the manual remedy if TRUNCATE TABLE refuses a table."""
+    notes = [
+        f"{which}: {'; '.join(code)}."
+        for which, has_partitions in (("Without partitions", False), ("With partitions", True))
+        if (code := statements.empty_external(known, has_partitions=has_partitions))
+    ]
+    if notes:
+        notes.insert(
+            0, "TRUNCATE TABLE refuses an external table: then empty it by hand, and go on with the next step."
+        )
+    return notes
