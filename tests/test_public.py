@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import attrs
 import openlineage_pyspark
 import pytest
+from openlineage_pyspark import Store
 
 NAMES = [
     "AmbiguousNameError",
@@ -195,6 +196,37 @@ def test_the_functions_take_these_arguments() -> None:
         "sources: 'Mapping[str, DataFrame] | None' = None) -> 'Lineage'",
         "register": "(spark: 'SparkSession', options: 'Mapping[str, str] | None' = None) -> 'Handle'",
     }
+
+
+_REACH = "depth=None, by=None, direct=False, as_of='', ever=False, since=''"
+QUESTIONS = {
+    "between": "source, target, *, direct=False, as_of='', ever=False, since=''",
+    "blame": "table, *, where=''",
+    "datasets": "containing=''",
+    "diff": "before, after",
+    "downstream": f"ref, *, {_REACH}",
+    "graph": "around='', *, depth=None, direct=False, as_of='', ever=False, since=''",
+    "history": "dataset",
+    "jobs": "containing='', *, failed=False, late=False, as_of=''",
+    "recover": "dataset, *, version='', run='', batch=None, time='', mode='incremental', column='', expired=(), "
+    "correction=()",
+    "runs": "job='', *, state=(), failed=False, open=False, late=False, since='', limit=50, as_of=''",
+    "sql": "query, *, dialect='spark', seconds=60",
+    "unused": "containing='', *, by='column', since='', ever=False",
+    "upstream": f"ref, *, {_REACH}",
+}
+
+
+def test_the_questions_of_a_store_take_these_arguments() -> None:
+    """The command line and other people's code give them by name."""
+    taken = {}
+    for name, method in vars(Store).items():
+        if hasattr(method, "__signature__"):
+            signature = inspect.signature(method)
+            bare = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
+            taken[name] = str(inspect.Signature(bare)).removeprefix("(self, ").removesuffix(")")
+
+    assert taken == QUESTIONS
 
 
 def test_a_handle_can_be_closed_flushed_and_asked() -> None:

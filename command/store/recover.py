@@ -114,6 +114,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _plan(store: Store, options: argparse.Namespace) -> int:
+    if options.ref in (_APPLY, _FORGET):
+        raise StoreError(f"name the plan's file: recover {options.ref} PLAN")
     _refuse(options)
     dataset, _, version = options.ref.rpartition("@") if "@" in options.ref else (options.ref, "", "")
     asked = store.recover(

@@ -1120,7 +1120,7 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
         from pyspark.find_spark_home import _find_spark_home
         from pyspark.sql import SparkSession
     except ImportError:
-        raise LineageError("the lineage of files needs PySpark 3.5 or newer") from None
+        raise LineageError("the lineage of files needs PySpark 3.5 or newer: pip install pyspark") from None
     if SparkContext._active_spark_context is not None:
         raise LineageError("Spark already runs in this process; the lineage of files needs its own Spark")
     home = _find_spark_home()

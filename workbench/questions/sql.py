@@ -58,7 +58,7 @@ def sql(
     with the columns job, barrier_id, database, table and snapshot_id here.
     """
     if not isinstance(tables, Database):
-        raise StoreError("this store is in tables of an engine: ask them there")
+        raise StoreError("this store is in Spark's tables: query these with `spark.sql`; `sql` reads a store's file")
     text = of_sqlite(query, dialect)
     streamed = StoredVersions(tables).streamed() if SOURCE_SNAPSHOT_LINEAGE.name in text else ()
     columns, rows = tables.ask(text, seconds, streamed)

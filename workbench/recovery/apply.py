@@ -97,7 +97,7 @@ class PlanApplication:
             self._say(f"step {number}: {note}")
         steps = [(number, step) for number, step in enumerate(self._plan.steps, 1) if number not in finished]
         if not steps:
-            self._say("all of it is done")
+            self._say("all steps are done")
             return "applied"
         if not self._agreed(steps):
             self._say("nothing was done")
@@ -125,12 +125,12 @@ class PlanApplication:
             if step.doubts and step.language and number not in {*self._consent.doubts, *self._consent.done}
         ]
         for number, step in doubtful:
-            self._say(f"step {number} is not sure. {step.title}")
+            self._say(f"step {number} is uncertain. {step.title}")
             for doubt in step.doubts:
                 self._say(f"- {doubt}")
             if self._ask is None:
                 self._say(f"accept it with --accept-doubt {number}, or leave out --yes")
-            elif not self._ask("Do it all the same? [y/N] "):
+            elif not self._ask("Do it anyway? [y/N] "):
                 return False
         return self._ask is not None or not doubtful
 
@@ -234,7 +234,7 @@ class PlanApplication:
         if problems := list(after_problem(step, before, self._session)):
             for problem in problems:
                 self._say(f"step {number} is not as it was then: {problem}")
-            if self._ask is None or not self._ask("Go on all the same? [y/N] "):
+            if self._ask is None or not self._ask("Continue anyway? [y/N] "):
                 return "failed"
         self._record(number, step, before, now)
         self._finish(number, step, now)
@@ -288,7 +288,7 @@ class PlanApplication:
         self._journal.write(JournalEntry(number, 0, "begun", text=step.code[0] if step.code else step.title))
         path = Path(move.path)
         if move.keeps_all and not path.is_dir():
-            self._say(f"  there is no checkpoint at {path}, so the query has been given up")
+            self._say(f"  there is no checkpoint at {path}, so the query was given up")
             self._finish(number, step, {})
             return "applied"
         try:
@@ -319,8 +319,8 @@ class PlanApplication:
             if not before or (now := self._versions(step)) != before:
                 self._finish(number, step, now if before else {})
                 return "applied"
-            self._say("its tables have no new version: it is not done")
-        self._say(f"step {number} is a person's: do it, and go on with --resume")
+            self._say("its tables have no new version, so it is not done")
+        self._say(f"step {number} must be done by hand: do it, then continue with --resume")
         return "waits"
 
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:

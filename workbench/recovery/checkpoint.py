@@ -58,7 +58,7 @@ def put_away(path: Path) -> list[str]:
     """
     kept = kept_place(path)
     if kept.exists():
-        raise CheckpointError(f"{kept} is there already: move it away first")
+        raise CheckpointError(f"{kept} already exists: move it away first")
     path.rename(kept)
     return [f"the old checkpoint is {kept}"]
 
@@ -75,7 +75,7 @@ def problem_of_move(move: CheckpointMove) -> str:
         # A query that nothing repeats may have been given up.
         return "" if move.keeps_all else f"there is no checkpoint at {path}"
     if kept_place(path).exists():
-        return f"{kept_place(path)} is there already: the checkpoint was set back before, or move it away"
+        return f"{kept_place(path)} already exists: the checkpoint was reset before, or move it away"
     if problem := _unknown_batch(path, move.last):
         return problem
     if move.back_to is None:
@@ -114,7 +114,7 @@ def _unknown_batch(path: Path, last: int | None) -> str:
     newest = max(_numbers(path / "commits"), default=-1)
     if last is None or newest <= last or _sources(path, newest) == _sources(path, last):
         return ""
-    return f"{path} has the micro-batch {newest}, and the store knows none after {last}: take its events in"
+    return f"{path} has the micro-batch {newest}, and the store knows none after {last}: ingest its events"
 
 
 def _sources(path: Path, batch: int) -> list[str]:
@@ -154,7 +154,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
         there = f"it has {min(batches)} to {max(batches)}" if batches else "it has none"
         raise CheckpointError(f"{path} has no micro-batch {batch}: {there}")
     if kept.exists():
-        raise CheckpointError(f"{kept} is there already: move it away first")
+        raise CheckpointError(f"{kept} already exists: move it away first")
     lakes = [_iceberg(table) or _delta(table) for table in restored]
     written = _files(path)
     shutil.copytree(path, copy)
@@ -228,7 +228,7 @@ def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[s
         raise CheckpointError(f"{copy} is there, and no {path}: an earlier call was interrupted; look at it")
     else:
         return []
-    return [f"an earlier call had set it back to micro-batch {batch}", f"the old checkpoint is {kept}"]
+    return [f"an earlier call had reset it to micro-batch {batch}", f"the old checkpoint is {kept}"]
 
 
 def _numbers(folder: Path) -> list[int]:
@@ -496,4 +496,4 @@ def _moved(offsets: Path, batch: int, lake: _Delta | _Iceberg) -> str:
     if found is None:
         raise CheckpointError(f"the query does not read the table at {lake.place}")
     version = found.get("reservoirVersion", found.get("snapshot_id"))
-    return f"it goes on {'at version' if isinstance(lake, _Delta) else 'after snapshot'} {version} of {lake.place}"
+    return f"it continues {'at version' if isinstance(lake, _Delta) else 'after snapshot'} {version} of {lake.place}"

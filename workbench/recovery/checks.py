@@ -188,14 +188,14 @@ class _Checking:
         is_copy = step.action in ("copy", "keep") or (step.action == "empty" and table != step.writes[0])
         if is_copy:
             if live is not None and name not in made and number not in self._begun:
-                self._add(number, f"{name} is there already: look at it, and drop or rename it")
+                self._add(number, f"{name} already exists: inspect it, then drop or rename it")
             return
         if live is None:
             if name not in made and step.action != "run":
                 self._add(number, f"there is no table {name}")
             return
         if table.location and live.location and place_of_files(live.location) != place_of_files(table.location):
-            self._add(number, f"{name} is at {live.location}, and the store means the table at {table.location}")
+            self._add(number, f"{name} is at {live.location}, but the store's table is at {table.location}")
         elif not table.location and not live.versions and name not in made:
             self._add(number, f"no event states where {name} is, so it can't be distinguished from another table")
 
@@ -238,7 +238,7 @@ class _Checking:
             self._add(
                 number,
                 f"{name} has versions that the store does not know, and their rows would be lost: {_listed(newer)}. "
-                f"Take their events in, or accept that by --accept-newer {name}",
+                f"Ingest their events, or accept that with --accept-newer {name}",
                 name,
             )
 
@@ -274,7 +274,7 @@ class _Checking:
             self._add(
                 number,
                 f"{name} has versions between others that the store does not know, and that no run here makes again: "
-                f"{_listed(lost)}. Take their events in, or accept that by --accept-newer {name}",
+                f"{_listed(lost)}. Ingest their events, or accept that with --accept-newer {name}",
                 name,
             )
 

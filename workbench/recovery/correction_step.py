@@ -30,7 +30,7 @@ def correcting_steps(decided: Decisions) -> Iterator[RecoveryStep]:
     name = known.label
     if is_copy:
         name = statements.beside_name(known) if known.sql else f"a copy of {known.label}"
-    text = f"Put the right data of version {made.version} into {name}." if made.version else f"Correct {name}."
+    text = f"Put the correct data of version {made.version} into {name}." if made.version else f"Correct {name}."
     yield RecoveryStep(
         "correct",
         text,

@@ -26,13 +26,13 @@ def as_text(plan: RecoveryPlan) -> str:
     lines += _touched(plan)
     for cycle in plan.cycles:
         lines += _folded(_cycle(cycle), "- ")
-    lines += [line for doubt in plan.doubts for line in _folded(f"Not sure: {doubt}", "- ")]
+    lines += [line for doubt in plan.doubts for line in _folded(f"Uncertain: {doubt}", "- ")]
     if plan.cycles or plan.doubts:
         lines.append("")
     for number, step in enumerate(plan.steps, 1):
         lines += _step(number, step)
     if not plan.steps:
-        lines.append("Nothing has to be done.")
+        lines.append("There is nothing to do.")
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -88,7 +88,7 @@ def in_folder(step: RecoveryStep, command: str) -> str:
 def _head(plan: RecoveryPlan, mark: str) -> list[str]:
     head = [f"Recovery of {plan.dataset} from its version {plan.version} ({plan.mode.value})."]
     head += [_cycle(cycle) for cycle in plan.cycles]
-    head += [f"Not sure: {doubt}" for doubt in plan.doubts]
+    head += [f"Uncertain: {doubt}" for doubt in plan.doubts]
     return [line for text in head for line in _marked(text, mark)]
 
 
@@ -100,7 +100,7 @@ def _commented(number: int, step: RecoveryStep, mark: str) -> list[str]:
 def _by_hand(step: RecoveryStep, mark: str) -> list[str]:
     if step.language:
         return [f"{mark}  $ {plain(line)}" for command in step.code for line in in_folder(step, command).splitlines()]
-    return [f"{mark}>>> A person does this. <<<"]
+    return [f"{mark}>>> Do this by hand. <<<"]
 
 
 def _marked(text: str, mark: str) -> list[str]:
@@ -128,7 +128,7 @@ def _about(step: RecoveryStep) -> Iterator[str]:
     if step.settings:
         yield f"It runs under {', '.join(f'{key}={value}' for key, value in step.settings)}."
     yield from step.notes
-    yield from (f"Not sure: {doubt}." for doubt in step.doubts)
+    yield from (f"Uncertain: {doubt}." for doubt in step.doubts)
 
 
 def _batches(batches: tuple[int, ...]) -> str:
@@ -145,7 +145,7 @@ def _pin(pin: Pin) -> str:
 
 
 def _touched(plan: RecoveryPlan) -> list[str]:
-    lines = ["These hold or held its data, the first one first:", ""]
+    lines = ["Affected datasets, in order:", ""]
     for each in plan.datasets:
         what = "version" if len(each.bad) == 1 else "versions"
         text = (
@@ -153,18 +153,18 @@ def _touched(plan: RecoveryPlan) -> list[str]:
         )
         text += f", from {each.because}" if each.because else ""
         text += f"; last good version {each.last_good}" if each.last_good else ""
-        text += "; clean again, nothing to be done" if each.is_clean else ""
+        text += "; clean again, nothing to do" if each.is_clean else ""
         lines += _folded(text, "- ")
     return [*lines, ""]
 
 
 _COUNTED = {
-    "roll back": "roll back",
+    "roll back": "rollback",
     "keep": "copy to keep",
     "copy": "copy",
     "empty": "table to empty",
     "correct": "correction",
-    "checkpoint": "checkpoint to set back",
+    "checkpoint": "checkpoint to reset",
     "run": "run to repeat",
     "switch": "switch",
     "stop": "query to stop",
@@ -180,7 +180,7 @@ def _summary(plan: RecoveryPlan) -> str:
     what = f"{_many(len(plan.steps), 'step')}: {steps}" if plan.steps else "No steps"
     touched = f"{_many(len(plan.datasets), 'dataset')} with {_many(versions, 'bad version')}"
     touched += f" since {plan.since[:19].replace('T', ' ')} UTC" if plan.since else ""
-    sentences = [touched, what, *_last_time(plan), f"By a person: {by_hand}", *_doubtful(plan)]
+    sentences = [touched, what, *_last_time(plan), f"Manual steps: {by_hand}", *_doubtful(plan)]
     return "".join(f"{each}. " for each in sentences).rstrip()
 
 
@@ -203,10 +203,10 @@ def _doubtful(plan: RecoveryPlan) -> Iterator[str]:
     """Yield how many steps are not sure, and which of them are not done before somebody accepts that."""
     doubtful = [number for number, step in enumerate(plan.steps, 1) if step.doubts]
     stopping = [number for number in doubtful if plan.steps[number - 1].language]
-    yield f"With doubts: {len(doubtful)}"
+    yield f"Uncertain steps: {len(doubtful)}"
     if stopping:
         listed = ", ".join(map(str, stopping))
-        yield f"Not done unless their doubts are accepted: {'step' if len(stopping) == 1 else 'steps'} {listed}"
+        yield f"Must be accepted first: {'step' if len(stopping) == 1 else 'steps'} {listed}"
 
 
 def _many(count: int, words: str) -> str:

@@ -73,7 +73,8 @@ def doubts_of_plan(decided: Decisions) -> Iterator[str]:
             "the version only if the branch was published."
         )
     if not decided.bad.run_id:
-        yield f"No run that wrote {facts.label(decided.root)} is recorded: all that read it since counts as bad."
+        label = facts.label(decided.root)
+        yield f"No run that wrote {label} is recorded: everything that has read it since counts as bad."
 
 
 def _doubts_of_overwrites(decided: Decisions) -> Iterator[str]:

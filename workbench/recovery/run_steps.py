@@ -74,7 +74,7 @@ def _statement(decided: Decisions, group: Group) -> RecoveryStep:
     elsewhere = [each for each in writes if not facts.datasets[each].is_of_spark]
     doubts = [*_doubts_of_group(decided, group), *inputs.doubts, *text.doubts]
     changing = sorted({found[1].lower() for found in _CHANGING.finditer(run.sql)})
-    doubts += [f"{name} gives another value when it runs again" for name in changing]
+    doubts += [f"{name} returns a different value when it runs again" for name in changing]
     doubts += [] if text.text else [f"it ran this: {run.sql}"]
     doubts += _doubts_of_session(run, stands_alone=text.stands_alone)
     doubts += [
@@ -204,7 +204,7 @@ def _notes_of_restart(restart: Restart) -> Iterator[str]:
     if restart.after is None:
         yield f"{restart.job} starts from scratch, and reads its sources from the start that its code sets."
         return
-    yield f"{restart.job} goes on after micro-batch {restart.after}."
+    yield f"{restart.job} continues after micro-batch {restart.after}."
     for name, offset in restart.offsets:
         if offset:
             yield f"It reads {name} again after {offset}."
@@ -278,7 +278,8 @@ def _doubts_of_read(decided: Decisions, unit: Unit, placed: PlacedRead) -> Itera
     is_own = known.id in flow.written([unit])
     is_known = is_own or decided.reads.was_empty(placed) or not known.has_versions
     if placed.read.inferred and not is_known:
-        yield f"its event does not state which version of {known.label} it read: the one that was current then is taken"
+        what = f"its event does not state which version of {known.label} it read"
+        yield f"{what}: the one that was current then is assumed"
     if placed.key is None or placed.key not in needed or unit[1] != NO_BATCH:
         return
     made = flow.made(placed.key)

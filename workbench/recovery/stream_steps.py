@@ -43,7 +43,7 @@ def _checkpoint(restart: Restart) -> RecoveryStep:
     parts = urlsplit(restart.checkpoint)
     path = unquote(parts.path) if parts.scheme == "file" else restart.checkpoint
     if not restart.checkpoint:
-        title = f"Set the checkpoint of {restart.job} back" + (
+        title = f"Reset the checkpoint of {restart.job}" + (
             f" to micro-batch {restart.after}." if restart.after is not None else ": start with an empty one."
         )
         return RecoveryStep("checkpoint", title, doubts=("no event states where its checkpoint is",))
@@ -55,9 +55,9 @@ def _checkpoint(restart: Restart) -> RecoveryStep:
         move = CheckpointMove(path, None, last=restart.last) if parts.scheme in _LOCAL else None
         code = (statements.shell(words),)
         return RecoveryStep("checkpoint", title, "shell", code, notes=_fresh_notes(restored), move=move)
-    title = f"Set the checkpoint of {restart.job} back to micro-batch {restart.after}. The old one is kept."
+    title = f"Reset the checkpoint of {restart.job} to micro-batch {restart.after}. The old one is kept."
     if restart.after == restart.last:
-        title = f"Let {restart.job} go on where its sources went back to. The old checkpoint is kept."
+        title = f"Let {restart.job} continue where its sources were rolled back to. The old checkpoint is kept."
     notes = _cut_notes(restart, restored)
     if parts.scheme in _LOCAL:
         words = (PROGRAM, "checkpoint", path, "--back-to", str(restart.after))

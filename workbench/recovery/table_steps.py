@@ -226,9 +226,9 @@ def _expired_note(base: Base, expired: str) -> tuple[str, ...]:
 
 def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
     why = (
-        "It is made again from its first recorded run."
+        "It is rebuilt from its first recorded run."
         if known.has_versions
-        else ("It keeps no versions to which it could be rolled back: it is made again from its first recorded run.")
+        else ("It keeps no versions to roll back to: it is rebuilt from its first recorded run.")
     )
     notes = [why]
     if known.sql and statements.is_overwritten(known):
@@ -250,6 +250,6 @@ def _emptied_by_hand(known: DatasetFacts) -> list[str]:
     ]
     if notes:
         notes.insert(
-            0, "TRUNCATE TABLE refuses an external table: then empty it by hand, and go on with the next step."
+            0, "TRUNCATE TABLE refuses an external table: then empty it by hand, and continue with the next step."
         )
     return notes

@@ -90,7 +90,7 @@ def test_a_table_that_is_as_the_store_knows_it_can_be_rolled_back() -> None:
             back(),
             "is at version 2, and the store knows 3: it was moved",
         ),
-        (attrs.evolve(line("1", "2", "3"), location="/lake/db/u"), back(), "is at /lake/db/u, and the store means"),
+        (attrs.evolve(line("1", "2", "3"), location="/lake/db/u"), back(), "is at /lake/db/u, but the store"),
     ],
 )
 def test_a_table_that_is_otherwise_stops_the_plan(live: LiveTable, step: RecoveryStep, said: str) -> None:
@@ -188,7 +188,7 @@ def test_a_copy_that_is_there_stops_the_plan_unless_the_step_was_begun() -> None
     session = Held({copy: line("1")}, {"CTAS": LiveStatement("CreateTableAsSelect", copy.parts)})
 
     assert [each.message for each in found(session, keep).problems] == [
-        "ice.db.copy is there already: look at it, and drop or rename it"
+        "ice.db.copy already exists: inspect it, then drop or rename it"
     ]
     assert found(session, keep, begun=[1]).problems == ()
 

@@ -121,7 +121,7 @@ def test_the_command_says_what_it_did_and_never_replaces_what_it_kept(
     assert main(["checkpoint", str(path), "--back-to", "2"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "removed 1 offsets, 1 commits and 2 files of newer state"
     assert main(["checkpoint", str(path), "--back-to", "1"]) == 2
-    assert "is there already: move it away first" in capsys.readouterr().err
+    assert "already exists: move it away first" in capsys.readouterr().err
 
 
 def iceberg_of(table: Path, current: int) -> Path:

@@ -402,7 +402,7 @@ def test_a_stream_goes_back_to_the_micro_batch_before_the_first_bad_one(filled: 
     assert (step.language, step.folder, step.notes[:2]) == (
         "shell",
         "/jobs",
-        ("s goes on after micro-batch 0.", f"It reads db.raw again after {_offsets('iceberg', 2)[0]}."),
+        ("s continues after micro-batch 0.", f"It reads db.raw again after {_offsets('iceberg', 2)[0]}."),
     )
     assert [(again.run_id, again.batches) for again in step.again] == [("s-5", (1, 1)), ("s-8", (2, 2))]
 
@@ -503,7 +503,7 @@ def test_a_wrong_version_of_a_table_that_a_stream_joins_is_in_the_micro_batches_
     (step,) = [step for step in found.steps if step.title == "Start app again."]
     assert [(pin.dataset, pin.affected) for pin in step.inputs] == [("db.raw", False), ("db.rates", True)]
     assert step.notes[:2] == (
-        "s goes on after micro-batch 0.",
+        "s continues after micro-batch 0.",
         f"It reads db.raw again after {_offsets(lake, 2)[0]}.",
     )
 
@@ -661,7 +661,7 @@ def test_an_expired_input_is_said_with_the_nearest_version(filled: Fill) -> None
 
     assert doubts_of(found) == [
         "version 91 of db.rates expired: it reads version 90, the nearest",
-        "its event does not state which version of db.files it read: the one that was current then is taken",
+        "its event does not state which version of db.files it read: the one that was current then is assumed",
     ]
     assert code_of(found)[3] == CLEAN_AGAIN.format("").replace("91", "90")
 
@@ -814,7 +814,7 @@ def test_a_table_that_may_be_external_is_truncated_or_emptied_by_hand(filled: Fi
     kept = "CREATE TABLE spark_catalog.db.b_before_recovery AS SELECT * FROM spark_catalog.db.b"
     assert [step.code for step in found.steps[:2]] == [(kept,), ("TRUNCATE TABLE spark_catalog.db.b",)]
     assert found.steps[1].notes[1:] == (
-        "TRUNCATE TABLE refuses an external table: then empty it by hand, and go on with the next step.",
+        "TRUNCATE TABLE refuses an external table: then empty it by hand, and continue with the next step.",
         f"Without partitions: {'; '.join(EMPTY_B)}.",
         f"With partitions: {files}; MSCK REPAIR TABLE spark_catalog.db.b SYNC PARTITIONS.",
     )
@@ -887,7 +887,7 @@ def test_a_dataset_that_no_run_wrote_is_bad_since_the_time_that_is_named(filled:
     )
 
     assert [(each.dataset, each.bad) for each in found.datasets] == [("db.files", ("",)), ("db.a", ("12",))]
-    assert found.doubts == ("No run that wrote db.files is recorded: all that read it since counts as bad.",)
+    assert found.doubts == ("No run that wrote db.files is recorded: everything that has read it since counts as bad.",)
     assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('db.a', 11)"
 
 
@@ -916,7 +916,7 @@ def test_what_is_not_sure_is_said_where_it_matters(filled: Fill) -> None:
     assert by_job["b"].doubts == (
         "its event reports missing lineage: f: a foreign function",
         "news is left as it is: it may be a temporary view",
-        "now gives another value when it runs again",
+        "now returns a different value when it runs again",
     )
     assert by_job["c"].language == by_job["d"].language == ""
     assert by_job["c"].doubts[0].startswith("its statement can't be parsed to pin what it reads (")
@@ -1020,7 +1020,7 @@ def test_side_by_side_works_on_copies_and_switches_at_the_end(filled: Fill) -> N
         *(text for name in ("raw", "clean", "total") for text in (SWITCH.format(name), f"DROP TABLE ice.db.{name}_s1")),
     ]
     assert [step.title for step in found.steps if step.action == "correct"] == [
-        "Put the right data of version 12 into ice.db.raw_s1."
+        "Put the correct data of version 12 into ice.db.raw_s1."
     ]
 
 
@@ -1083,17 +1083,17 @@ def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
     assert shell[:2] == ["#!/usr/bin/env bash", "set -euo pipefail"]
     assert """spark-sql -e 'CALL ice.system.rollback_to_snapshot('"'"'db.raw'"'"', 1)'""" in shell
     assert "(cd /jobs && python app.py --from raw)" in shell
-    assert "read -r -p '3. Put the right data of version 2 into db.raw. Then press Enter. '" in shell
+    assert "read -r -p '3. Put the correct data of version 2 into db.raw. Then press Enter. '" in shell
 
 
 TEXT = """\
 Recovery of db.raw from its version 2 (incremental)
 
-2 datasets with 4 bad versions since 2026-01-01 00:04:30 UTC. 6 steps: 2 roll
-backs, 1 correction, 1 checkpoint to set back, 2 runs to repeat. Last time the
-runs took 30 seconds. By a person: 2. With doubts: 0.
+2 datasets with 4 bad versions since 2026-01-01 00:04:30 UTC. 6 steps: 2
+rollbacks, 1 correction, 1 checkpoint to reset, 2 runs to repeat. Last time the
+runs took 30 seconds. Manual steps: 2. Uncertain steps: 0.
 
-These hold or held its data, the first one first:
+Affected datasets, in order:
 
 - db.raw: versions 2, 3; last good version 1
 - db.clean: versions 52, 53, from db.raw@2; last good version 51
@@ -1123,7 +1123,7 @@ def test_the_text_of_a_plan_has_one_blank_between_words_and_one_full_stop(filled
     text = PLAN_FORMATS["text"](filled(*statement("a", 1, sql, (), table("a", lake="parquet"))).recover("db.a").result)
 
     assert "   - Its statement was: INSERT INTO db.a SELECT * FROM files\n" in text
-    assert "   - Not sure: db.a can't be rolled back: remove the bad data by hand.\n" in text
+    assert "   - Uncertain: db.a can't be rolled back: remove the bad data by hand.\n" in text
 
 
 def test_a_plan_is_the_same_from_its_plain_values(filled: Fill) -> None:
@@ -1378,7 +1378,7 @@ def test_an_application_that_read_clean_data_runs_before_they_are_corrected(fill
     assert runs == [
         "Roll db.raw back to version 1.",
         "Run app1 again.",
-        "Put the right data of version 2 into db.raw.",
+        "Put the correct data of version 2 into db.raw.",
         "Run app2 again.",
         "Run the statement of load again.",
         "Run app3 again.",
@@ -1393,7 +1393,7 @@ def test_an_application_that_read_data_before_those_that_are_clean_is_not_sure(f
     assert [(step.title, step.doubts) for step in found.steps if step.action in ("correct", "run")] == [
         ("Run app1 again.", (f"it reads what db.raw holds then, and read version 1: {older}",)),
         ("Run app2 again.", ()),
-        ("Put the right data of version 3 into db.raw.", ()),
+        ("Put the correct data of version 3 into db.raw.", ()),
         ("Run app3 again.", ()),
     ]
 

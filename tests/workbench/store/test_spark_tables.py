@@ -291,8 +291,8 @@ def test_what_is_neither_a_file_nor_a_schema_is_named(
 
     assert capsys.readouterr().err == (
         "openlineage-pyspark: spark_catalog.nowhere is not an existing file, nor a store in Spark's tables: there is "
-        "no store at spark_catalog.nowhere. `openlineage-pyspark ingest --spark --into spark_catalog.nowhere --from DIR` "
-        "makes one\n"
+        "no store at spark_catalog.nowhere. `openlineage-pyspark ingest --spark --into spark_catalog.nowhere --from "
+        "DIR` makes one\n"
     )
 
 

@@ -48,7 +48,7 @@ def active_or_new_session(conf: Mapping[str, str], *, is_session_catalog: bool =
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError:
-        raise StoreError("a store in Spark's tables needs PySpark, from 3.5 on") from None
+        raise StoreError("a store in Spark's tables needs PySpark 3.5 or newer: pip install pyspark") from None
     active = SparkSession.getActiveSession()
     if active is not None and not conf:
         return active
