@@ -1193,7 +1193,9 @@ def _inner(node: Any) -> Any:
 
 def _holds_joins(inside: Any) -> bool:
     """Return whether what stands in brackets after FROM is no query alone: a table, or what is joined there."""
-    return not isinstance(inside, _QUERIES) or (isinstance(inside, exp.Subquery) and bool(inside.args.get("joins")))
+    if not isinstance(inside, exp.Subquery):
+        return not isinstance(inside, _QUERIES)
+    return bool(inside.args.get("joins")) or _holds_joins(inside.this)
 
 
 def _text(given: list[Any]) -> str | None:

@@ -226,6 +226,10 @@ def test_a_column_that_a_right_join_uses_is_that_of_the_right_table() -> None:
             "SELECT a, count(*) AS n FROM t GROUP BY GROUPING SETS ((a, b), (a)), ROLLUP (c)",
             {"a": ["a IDENTITY"], "n": [], None: ["a GROUP_BY", "b GROUP_BY", "c GROUP_BY"]},
         ),
+        (
+            "SELECT a.x, b.y FROM (((t AS b JOIN t AS a ON b.k = a.k)))",
+            {"x": ["x IDENTITY"], "y": ["y IDENTITY"], None: ["k JOIN"]},
+        ),
         ("SELECT d.t.s.f AS f, d.t.a FROM d.t", {"f": ["s TRANSFORMATION"], "a": ["a IDENTITY"]}),
         ("SELECT a + 1 AS b FROM t ORDER BY b", {"b": ["a TRANSFORMATION"], None: ["a SORT"]}),
         # The table may have a column of that name, which comes first.
