@@ -93,12 +93,19 @@ _LOOK_UP_KEYS = ("dicthas", "dictisin", "dictgethierarchy", "dictgetchildren", "
 
 # Where a SELECT decides about its rows, and how.
 _CLAUSES = {
+    "prewhere": Kind.FILTER,
     "where": Kind.FILTER,
     "group": Kind.GROUP_BY,
     "having": Kind.FILTER,
     "qualify": Kind.FILTER,
     "order": Kind.SORT,
+    "sort": Kind.SORT,
+    "cluster": Kind.SORT,
 }
+# Functions that sqlglot does not know -> which of their arguments decides, and is no value.
+_DECIDING_PLACES = {"iff": 0, "map_filter": 1}
+# The classes of what gives columns of which the names are not those of its arguments.
+_SEVERAL_COLUMNS = frozenset({"Columns", "QueryTransform"})
 _GROUPINGS = ("rollup", "cube", "grouping_sets")
 # Functions whose argument can't be read back.
 _MASKING = frozenset({"md5", "md5digest", "sha", "sha1", "sha2", "crc32", "xxhash64", "hash", "mask"})
@@ -322,13 +329,21 @@ class _NameResolver:
         named = {self._key(name): value for name, value in map(self._projection, select.expressions) if name}
         for key, kind in _CLAUSES.items():
             clause = select.args.get(key)
-            parts = () if clause is None else self._keys(select, clause) if key == "group" else _conditions_of(clause)
+            parts = () if clause is None else self._parts_of(select, key, clause)
             scope.may_be_outer = kind is Kind.FILTER and not self._qualifies(parts, scope)
             scope.decides += [by_rows(self._clause(part, select, named, scope), kind) for part in parts]
             scope.may_be_outer = False
         if select.args.get("distinct") is not None:
             scope.decides += [by_rows(item.kinds, Kind.GROUP_BY) for item in found.items if item.table is None]
         found.rows = self._all(scope.decides)
+
+    def _parts_of(self, select: Any, key: str, clause: Any) -> list[Any]:
+        """Return the expressions of a clause of a SELECT."""
+        if key == "group":
+            return self._keys(select, clause)
+        parts: list[Any] = clause.expressions or [clause.this]
+        is_all = key == "order" and len(parts) == 1 and parts[0].this.sql().upper() == "ALL"
+        return [value for _, value in map(self._projection, select.expressions)] if is_all else parts
 
     def _keys(self, select: Any, group: Any) -> list[Any]:
         """Return the expressions by which a SELECT groups its rows."""
@@ -435,7 +450,19 @@ class _NameResolver:
                 continue
             found = self._united_by_name(found, other) if operation.args.get("by_name") else self._united(found, other)
             found = attrs.evolve(found, rows=rows)
+        order = query.args.get("order")
+        if order is not None:
+            sorts = [self._place_of(part, found) for part in order.expressions]
+            found = attrs.evolve(found, rows=self._all([found.rows, *(by_rows(each, Kind.SORT) for each in sorts)]))
         return found
+
+    def _place_of(self, ordered: Any, rows: Rows) -> SourceKinds | None:
+        """Return the sources of the column of a result that a part of its ORDER BY names, by its name or its place."""
+        value = ordered.this
+        if isinstance(value, exp.Literal) and value.name.isdigit() and 0 < int(value.name) <= len(rows.items):
+            return rows.items[int(value.name) - 1].kinds
+        named = rows.columns(self._key(value.name), self._key) if isinstance(value, exp.Column) else []
+        return named[0].kinds if len(named) == 1 else None
 
     def _rows_of_both(self, operation: Any, left: Rows, right: Rows) -> SourceKinds | None:
         """Return what decides about the rows of UNION, INTERSECT or EXCEPT."""
@@ -469,7 +496,15 @@ class _NameResolver:
         return Rows(made)
 
     def _froms(self, select: Any, scope: _Scope) -> None:
-        """Read FROM, JOIN and ARRAY JOIN."""
+        """Read FROM, JOIN and ARRAY JOIN; what MATCH_RECOGNIZE and CONNECT BY make of the rows is not known."""
+        self._sources(select, scope)
+        if select.args.get("connect") is not None:
+            scope.decides.append(None)
+        if select.args.get("match") is not None:
+            scope.rows, scope.named = [Rows([], None)], {}
+            scope.decides.append(None)
+
+    def _sources(self, select: Any, scope: _Scope) -> None:
         start = _arg(select, "from")
         if start is not None:
             self._from(start.this, scope)
@@ -668,7 +703,7 @@ class _NameResolver:
                 found.items += more.items
                 found.used = {**found.used, **more.used}
                 found.every = more.every if more.every is not ABSENT else found.every
-            elif type(value).__name__ == "Columns" or (not name and self._makes_columns(value)):
+            elif type(value).__name__ in _SEVERAL_COLUMNS or (not name and self._makes_columns(value)):
                 found.every = None
             elif isinstance(value, exp.Aliases):
                 names = [self._spelled(alias) for alias in value.expressions]
@@ -1117,6 +1152,16 @@ def _arguments(node: Any) -> Iterator[tuple[Any, Kind]]:
     """Yield the arguments of an expression whose values get into its own, each with how it is used."""
     if function_name(node) in _OF_GROUPS:
         return
+    if isinstance(node, exp.Anonymous) and function_name(node) in _DECIDING_PLACES:
+        decides = _DECIDING_PLACES[function_name(node)]
+        for at, part in enumerate(node.expressions):
+            yield part, Kind.CONDITIONAL if at == decides else Kind.TRANSFORMATION
+        return
+    if isinstance(node, exp.Order):
+        # Of an aggregate: what is put in order, and by what.
+        yield node.this, Kind.IDENTITY
+        yield node.expressions, Kind.CONDITIONAL
+        return
     if function_name(node) != "decodecase":
         yield from ((part, _use(node, key)) for key, part in node.args.items())
         # Whether it is NULL, or equal to another one, decides too.
@@ -1150,10 +1195,6 @@ def _use(node: Any, key: str) -> Kind:
     if isinstance(node, exp.AggFunc) and name not in _OF_ONE_ROW:
         return Kind.AGGREGATION
     return Kind.MASKED_TRANSFORMATION if name in _MASKING else Kind.TRANSFORMATION
-
-
-def _conditions_of(clause: Any) -> list[Any]:
-    return clause.expressions or [clause.this]
 
 
 def _aggregates(value: Any) -> bool:

@@ -45,6 +45,7 @@ _WRITING = {
 _BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
 _NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
 _ALTERED_VIEW = re.compile(r"^(\s*)ALTER(\s+VIEW\s+(?:`[^`]*`|[\w.])+\s+AS\b)", re.IGNORECASE)
+_EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION\s", re.IGNORECASE)
 _OF_PIPELINES = re.compile(
     r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
 )
@@ -163,6 +164,7 @@ def _for_sqlglot(statement: str) -> str:
     INSERT that it is; the word STREAM before a table of a pipeline is left out.
     """
     statement = as_spark(statement) if statement[:1].isalpha() else statement
+    statement = _EVOLUTION.sub(r"\1 ", statement)
     parts: list[str] = []
     first = before = ""
     streams = _OF_PIPELINES.match(statement) is not None
@@ -396,7 +398,15 @@ def _row_conditions(tree: Any) -> Iterator[tuple[Any, Kind]]:
                 if deletes:
                     yield _selected([condition], both, tree), Kind.FILTER
     elif tree.args.get("where") is not None:
-        yield _selected([tree.args["where"].this], (target,), tree), Kind.FILTER
+        yield _selected([tree.args["where"].this], (target, *_further(tree)), tree), Kind.FILTER
+
+
+def _further(tree: Any) -> list[Any]:
+    """Return what other databases let an UPDATE or a DELETE read beside its target: FROM, USING."""
+    start = tree.args.get("from") or tree.args.get("from_")
+    using = tree.args.get("using") or []
+    found = [start.this] if start is not None else list(using) if isinstance(using, list) else [using]
+    return [*found, *(join.this for each in found for join in each.args.get("joins") or ())]
 
 
 def _whens(merge: Any) -> list[Any]:
@@ -412,7 +422,7 @@ def _assignments(tree: Any) -> Iterator[_Assigned]:
 
     target, source = tree.this, tree.args.get("using")
     if isinstance(tree, exp.Update):
-        yield from _set_to(tree.expressions, (target,), tree, None)
+        yield from _set_to(tree.expressions, (target, *_further(tree)), tree, None)
     for when in _whens(tree) if isinstance(tree, exp.Merge) else ():
         then, condition = when.args["then"], when.args.get("condition")
         decides = None if condition is None else _selected([condition], (target, source), tree)

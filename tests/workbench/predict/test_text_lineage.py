@@ -230,6 +230,23 @@ def test_a_column_that_a_right_join_uses_is_that_of_the_right_table() -> None:
             "SELECT a.x, b.y FROM (((t AS b JOIN t AS a ON b.k = a.k)))",
             {"x": ["x IDENTITY"], "y": ["y IDENTITY"], None: ["k JOIN"]},
         ),
+        ("SELECT a FROM t DISTRIBUTE BY c SORT BY b", {"a": ["a IDENTITY"], None: ["b SORT"]}),
+        ("SELECT a, b FROM t ORDER BY ALL", {"a": ["a IDENTITY"], "b": ["b IDENTITY"], None: ["a SORT", "b SORT"]}),
+        (
+            "SELECT a FROM t UNION ALL SELECT b FROM t ORDER BY 1",
+            {"a": ["a IDENTITY", "b IDENTITY"], None: ["a SORT", "b SORT"]},
+        ),
+        ("SELECT listagg(a) WITHIN GROUP (ORDER BY b) AS l FROM t", {"l": ["a AGGREGATION", "b CONDITIONAL"]}),
+        (
+            "SELECT map_filter(m, (k, v) -> v > x) AS f, iff(x > 1, y, z) AS i FROM t",
+            {
+                "f": ["m TRANSFORMATION", "x CONDITIONAL"],
+                "i": ["x CONDITIONAL", "y TRANSFORMATION", "z TRANSFORMATION"],
+            },
+        ),
+        ("SELECT TRANSFORM(a, b) USING 'cat' AS (c, d) FROM t", {}),
+        ("SELECT n FROM t MATCH_RECOGNIZE (ORDER BY b MEASURES a AS n PATTERN (x+) DEFINE x AS x.v > 1)", {}),
+        ("SELECT a FROM t ARRAY JOIN tags AS tag PREWHERE b > 1", {"a": ["a IDENTITY"], None: ["b FILTER"]}),
         ("SELECT d.t.s.f AS f, d.t.a FROM d.t", {"f": ["s TRANSFORMATION"], "a": ["a IDENTITY"]}),
         ("SELECT a + 1 AS b FROM t ORDER BY b", {"b": ["a TRANSFORMATION"], None: ["a SORT"]}),
         # The table may have a column of that name, which comes first.
@@ -414,6 +431,25 @@ def of_rows(found: Lineage) -> list[tuple[str | None, str, str]]:
                 ("h", "default.t", "a", "IDENTITY"),
                 ("i", "default.u", "a", "AGGREGATION"),
             ],
+        ),
+        (
+            "UPDATE t SET a = u.v FROM u JOIN w ON u.k = w.k WHERE u.id = t.id",
+            [
+                ("a", "default.t", "a", "IDENTITY"),
+                ("a", "default.u", "v", "IDENTITY"),
+                (None, "default.t", "id", "FILTER"),
+                (None, "default.u", "id", "FILTER"),
+                (None, "default.u", "k", "JOIN"),
+                (None, "default.w", "k", "JOIN"),
+            ],
+        ),
+        (
+            "DELETE FROM t USING u WHERE u.id = t.id",
+            [(None, "default.t", "id", "FILTER"), (None, "default.u", "id", "FILTER")],
+        ),
+        (
+            "MERGE WITH SCHEMA EVOLUTION INTO t USING u ON t.k = u.k WHEN NOT MATCHED THEN INSERT (k) VALUES (u.k)",
+            [("k", "default.u", "k", "IDENTITY"), (None, "default.t", "k", "JOIN"), (None, "default.u", "k", "JOIN")],
         ),
         (
             "UPDATE t SET a = (SELECT max(v) FROM u WHERE u.k = t.k)",
