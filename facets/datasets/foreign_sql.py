@@ -25,12 +25,15 @@ from openlineage_pyspark.facets.datasets.sql_from import (
 )
 from openlineage_pyspark.facets.datasets.sql_rows import (
     ABSENT,
+    GENERATED,
     SAME,
     ResultColumn,
     Rows,
     SourceColumn,
     SourceKinds,
+    all_of,
     by_rows,
+    real_sources,
 )
 from openlineage_pyspark.facets.datasets.sql_tables import NO_TABLES
 from openlineage_pyspark.facets.model.lineage import Kind, compose
@@ -234,25 +237,7 @@ def read_parsed(
         result = reader.query(query, None, {})
     except (SqlglotError, RecursionError) as problem:
         raise UnreadableError from problem
-    known = result.rows is not None and not reader.loses_rows
-    rows = _without_generated(result)
-    proven = frozenset(reader.proven)
-    return Query(tuple(reader.tables), tuple(result.items), result.every is ABSENT, rows, known, proven)
-
-
-def _without_generated(result: Rows) -> SourceKinds:
-    """Return what decides about rows but for what only decides how many there are of what all columns are made of."""
-    made = [
-        {source for source, kinds in (each.kinds or {}).items() if any(kind.direct for kind in kinds)}
-        for each in result.items
-    ]
-    told = set.intersection(*made) if made else set()
-    found = {}
-    for source, kinds in (result.rows or {}).items():
-        left = kinds - {Kind.GENERATE} if source in told else kinds
-        if left:
-            found[source] = left
-    return found
+    return reader.result(result)
 
 
 @attrs.frozen
@@ -281,7 +266,6 @@ class _Scope:
     merged: dict[str, list[Rows]] = attrs.Factory(dict)
     is_natural: bool = False
     decides: list[SourceKinds | None] = attrs.Factory(list)
-    multiplied: list[tuple[Any, SourceKinds | None]] = attrs.Factory(list)
     solving: set[str] = attrs.Factory(set)
     may_be_outer: bool = False
     solved: dict[str, SourceKinds | None] = attrs.Factory(dict)
@@ -297,7 +281,8 @@ class _NameResolver:
         self._used = used
         self._dialect = dialect
         self._steps = 0
-        self.loses_rows = False
+        self._loses_rows = False
+        self._generators: list[SourceKinds | None] = []
         self._queries: dict[int, Rows] = {}
 
     def query(self, query: Any, outer: _Scope | None, ctes: dict[str, Rows | _Pending]) -> Rows:
@@ -393,7 +378,7 @@ class _NameResolver:
 
     def _single(self, sources: SourceKinds | None) -> SourceKinds | None:
         """Return the sources of a part of a value: not known if there are several, as each may be in another part."""
-        return sources if sources is not None and len(sources) <= 1 else None
+        return sources if sources is not None and len(real_sources(sources)) <= 1 else None
 
     def _conditions(self, values: Iterable[Any], scope: _Scope) -> None:
         """Read the queries in conditions: what they read is no source of a column, but their tables are inputs."""
@@ -595,7 +580,8 @@ class _NameResolver:
                 star = attrs.evolve(self._star(inner, None, node), rows=self._all(inner.decides))
                 self._name(node, self._pivoted(star, node, scope), scope)
             return
-        rows = self._renamed(self._rows(node, scope), node)
+        # Each has an own one, also of a CTE that is read twice.
+        rows = attrs.evolve(self._renamed(self._rows(node, scope), node))
         self._name(node, self._pivoted(rows, node, scope), scope)
         self._joins(node, scope)
 
@@ -655,14 +641,14 @@ class _NameResolver:
 
     def _generated(self, lateral: Any, scope: _Scope) -> Rows:
         """Return what a function such as explode gives behind LATERAL VIEW, or in a FROM."""
-        alias, function, arguments = lateral.args.get("alias"), _plain_name(lateral.this), arguments_of(lateral.this)
-        names = [self._spelled(each) for each in getattr(alias, "columns", ())]
-        sources = self._value(lateral, scope)
-        made = Rows(generated(function, arguments, names, partial(self._value, scope=scope)))
-        made = made if names else Rows([], sources)
-        if multiplies(function, arguments):
-            scope.multiplied.append((made, sources))
-        return made
+        names = [self._spelled(each) for each in getattr(lateral.args.get("alias"), "columns", ())]
+        sources, mark = self._call(lateral.this, scope)
+        return Rows(self._made(lateral.this, names, mark, scope)) if names else Rows([], all_of(sources, mark))
+
+    def _made(self, function: Any, names: list[str], mark: SourceKinds, scope: _Scope) -> list[ResultColumn]:
+        """Return the columns that a function such as explode makes."""
+        made = generated(_plain_name(function), arguments_of(function), names, partial(self._value, scope=scope))
+        return [attrs.evolve(each, kinds=all_of(each.kinds, mark)) for each in made]
 
     def _renamed(self, rows: Rows, node: Any) -> Rows:
         """Return a result with the names of an alias: `q(a, b)`."""
@@ -707,18 +693,20 @@ class _NameResolver:
                 found.every = None
             elif isinstance(value, exp.Aliases):
                 names = [self._spelled(alias) for alias in value.expressions]
-                function, arguments = _plain_name(value.this), arguments_of(value.this)
-                found.items += generated(function, arguments, names, partial(self._value, scope=scope))
+                _, mark = self._call(value.this, scope) if self._makes_columns(value.this) else (None, {})
+                found.items += self._made(value.this, names, mark, scope)
             else:
                 scope.may_be_outer = self._is_value(select, scope) and not _aggregates(value)
-                made, told = self._value(value, scope), self._text(value, scope)
+                made, told = self._projected(value, scope), self._text(value, scope)
                 scope.may_be_outer = False
                 found.items.append(ResultColumn(name or "", made, text=told, fields=self._built(value, scope)))
             if is_spark and name and not self._reads(value, name, scope):
                 scope.earlier[self._key(name)] = value
-            self._multiplied(value, scope)
-        scope.decides += self._repeated([value for _, value in projections], scope)
         return found
+
+    def _projected(self, value: Any, scope: _Scope) -> SourceKinds | None:
+        """Return the sources of a column of a SELECT, which a function such as explode may make."""
+        return all_of(*self._call(value, scope)) if self._makes_columns(value) else self._value(value, scope)
 
     def _is_value(self, select: Any, scope: _Scope) -> bool:
         """Return whether a SELECT stands in an expression or behind LATERAL, so that it may give what is around it."""
@@ -732,30 +720,51 @@ class _NameResolver:
             and not self._qualifies(select.expressions, scope)
         )
 
-    def _multiplied(self, value: Any, scope: _Scope) -> None:
-        """Note what decides how many rows a function such as explode makes in a SELECT."""
-        function = value.this if isinstance(value, exp.Aliases) else value
-        if self._makes_columns(function) and multiplies(_plain_name(function), arguments_of(function)):
-            scope.multiplied.append((function, self._value(function, scope)))
+    def _call(self, function: Any, scope: _Scope) -> tuple[SourceKinds | None, SourceKinds]:
+        """
+        Return the sources of a function such as explode, and a mark for the columns that it makes.
 
-    def _repeated(self, projections: Sequence[Any], scope: _Scope) -> Iterator[SourceKinds | None]:
-        """Yield what decides how many rows functions such as explode make, for those that do it in a SELECT."""
-        for made, sources in scope.multiplied:
-            is_whole = all(self._is_of(value, made, scope) for value in projections)
-            # If all columns are what it makes, their own edges tell it.
-            yield by_rows(sources, Kind.GENERATE if is_whole else Kind.JOIN)
+        The mark goes the way of a source, so that it is known in the end whether each column comes from the function.
+        """
+        sources = self._value(function, scope)
+        if not multiplies(_plain_name(function), arguments_of(function)):
+            return sources, {}
+        mark = (GENERATED, str(len(self._generators)))
+        self._generators.append(sources)
+        scope.decides.append(None if sources is None else {mark: frozenset((Kind.GENERATE,))})
+        return sources, {mark: _MADE}
 
-    def _is_of(self, value: Any, made: Any, scope: _Scope) -> bool:
-        """Return whether an expression of a SELECT is what a function makes, or reads it."""
-        if value is made or (isinstance(value, exp.Aliases) and value.this is made):
-            return True
-        columns = (node for node in self._walk([value]) if isinstance(node, exp.Column))
-        return any(
-            scope.named.get(self._key(each.table)) is made
-            if each.table
-            else isinstance(made, Rows) and made.has(self._key(each.name), self._key)
-            for each in columns
-        )
+    def result(self, found: Rows) -> Query:
+        """Return what a query gives, without marks."""
+        made = [_marks(each.kinds or {}, direct=True) for each in found.items]
+        whole = set.intersection(*made) if made else set()
+        rows = dict(self._unmarked(found.rows or {}, whole))
+        items = [
+            attrs.evolve(each, kinds=None if each.kinds is None else self._unmarked(each.kinds, set()))
+            for each in found.items
+        ]
+        known = found.rows is not None and not self._loses_rows
+        proven = frozenset(self.proven)
+        return Query(tuple(self.tables), tuple(items), found.every is ABSENT, rows, known, proven)
+
+    def _unmarked(self, kinds: SourceKinds, whole: Collection[SourceColumn]) -> SourceKinds:
+        """
+        Return sources with what decides how many rows there are in the place of marks.
+
+        Args:
+            kinds: the sources.
+            whole: the marks of functions that make a part of each column: their own edges tell it.
+        """
+        marks = _marks(kinds)
+        decides = []
+        for mark in marks:
+            sources = self._generators[int(mark[1])]
+            # What a function makes has its sources already; what is only behind it, as a condition is, gets them here.
+            found = [
+                each for each in kinds[mark] if not each.direct and (each is not Kind.GENERATE or mark not in whole)
+            ]
+            decides += [by_rows(sources, Kind.JOIN if each is Kind.GENERATE else each) or {} for each in found]
+        return real_sources(all_of(kinds, *decides) or {}) if marks else kinds
 
     def _text(self, value: Any, scope: _Scope) -> str:
         """
@@ -866,7 +875,10 @@ class _NameResolver:
     def _shared(self, scope: _Scope, key: str) -> SourceKinds | None:
         """Return the sources of a column that joined tables have in common."""
         sides = [self._named(rows, key) for rows in scope.using[key]]
-        return self._joined(sides, Kind.IDENTITY if len(sides) == 1 else Kind.TRANSFORMATION)
+        if len(sides) == 1:
+            return sides[0]  # type: ignore[no-any-return]
+        # The first of them that is not NULL.
+        return all_of(self._joined(sides, Kind.TRANSFORMATION), self._joined(sides, Kind.CONDITIONAL))
 
     def _in_scopes(self, scope: _Scope | None, key: str) -> Rows | None:
         while scope is not None:
@@ -904,7 +916,7 @@ class _NameResolver:
         yield from (self._as(item.kinds, kind) for item in rows.items)
         if rows.tables or rows.every is None:
             yield None
-        self.loses_rows = self.loses_rows or rows.rows is None
+        self._loses_rows = self._loses_rows or rows.rows is None
         yield self._as(rows.rows or {}, kind)
 
     def _dotted(self, dot: Any, scope: _Scope) -> SourceKinds | None:
@@ -1212,6 +1224,11 @@ def _grouped_by(node: Any) -> Iterator[Any]:
         return
     for each in node.expressions or ([node.this] if node.this is not None else []):
         yield from _grouped_by(each)
+
+
+def _marks(kinds: SourceKinds, *, direct: bool = False) -> set[SourceColumn]:
+    """Return the marks of functions such as explode among sources; `direct` asks for those that make a value."""
+    return {each for each in kinds if each[0] == GENERATED and (not direct or any(kind.direct for kind in kinds[each]))}
 
 
 def _plain_name(node: Any) -> str:

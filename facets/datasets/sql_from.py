@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, ResultColumn, Rows, all_of, by_rows
+from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, ResultColumn, Rows, all_of, by_rows, real_sources
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from sqlglot import exp
 
@@ -119,7 +119,7 @@ def generated(function: str, arguments: Sequence[Any], names: Sequence[str], val
         return _stacked(int(arguments[0].name), arguments[1:], names, value)
     made = _composed(all_of(*map(value, arguments)), Kind.TRANSFORMATION)
     is_mixed = any(_is_builder(node) for each in arguments for node in each.walk())
-    if len(names) > 1 and (is_mixed or (made is not None and len(made) > 1)):
+    if len(names) > 1 and (is_mixed or (made is not None and len(real_sources(made)) > 1)):
         # Which of them gets into which column, the names alone do not tell.
         made = None
     return [ResultColumn(name, made) for name in names]

@@ -47,6 +47,8 @@ class ResultColumn:
         return {source: Kind.IDENTITY in kinds for source, kinds in self.kinds.items() if kinds - OF_ROWS}
 
 
+GENERATED = "\0generated"
+"""The table in the marks of what functions such as explode make; no real one has this name."""
 ABSENT: Any = object()
 """The sources of a name that is not there."""
 
@@ -97,3 +99,8 @@ def all_of(*parts: SourceKinds | None) -> SourceKinds | None:
         for source, kinds in part.items():
             found[source] = found.get(source, frozenset()) | kinds
     return found
+
+
+def real_sources(kinds: SourceKinds) -> SourceKinds:
+    """Return sources without the marks of functions such as explode."""
+    return {source: each for source, each in kinds.items() if source[0] != GENERATED}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.predict.text import NAMES_OF_QUERY, ROWS_UNKNOWN
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -12,8 +14,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField
     from openlineage_pyspark.workbench.report import Lineage
 
-_NO_ROWS = "it does not state all that decides about the rows"
-_OTHER_NAMES = "their names are the query's"
 _OF_ROWS = ("FILTER", "JOIN", "GROUP_BY", "SORT")
 
 Edges = set[tuple[str, str, str]]
@@ -75,7 +75,7 @@ def _edges(found: Iterable[InputField]) -> Edges:
 
 
 def _column_faults(text: ColumnLineage, spark: ColumnLineage, said: str) -> Iterator[str]:
-    if _OTHER_NAMES in said:
+    if NAMES_OF_QUERY in said:
         return
     names = Counter(column.name.lower() for column in spark.columns)
     expected = {column.name.lower(): _edges(column.edges) for column in spark.columns}
@@ -86,14 +86,14 @@ def _column_faults(text: ColumnLineage, spark: ColumnLineage, said: str) -> Iter
         if key not in expected:
             yield f"has the column {key}, which Spark does not have"
             continue
-        yield from _differences(key, _edges(column.edges), expected[key], lacks_rows=_NO_ROWS in said)
+        yield from _differences(key, _edges(column.edges), expected[key], lacks_rows=ROWS_UNKNOWN in said)
 
 
 def _row_faults(text: ColumnLineage, spark: ColumnLineage, said: str) -> Iterator[str]:
     ours, theirs = _edges(text.dataset), _edges(spark.dataset)
     for each in sorted(ours - theirs):
         yield f"rows <- {each}: Spark does not have it"
-    if _NO_ROWS not in said:
+    if ROWS_UNKNOWN not in said:
         for each in sorted(theirs - ours):
             yield f"rows: lacks {each}"
 

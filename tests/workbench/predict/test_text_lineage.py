@@ -133,7 +133,9 @@ def test_a_column_that_a_right_join_uses_is_that_of_the_right_table() -> None:
     assert of_columns(found) == [("id", "default.more", "id", "IDENTITY")]
     assert of_columns(told("SELECT id FROM nope JOIN more USING (id)")) == [("id", "default.nope", "id", "IDENTITY")]
     both = told("SELECT id FROM nope FULL JOIN more USING (id)")
-    assert [source[1] for source in of_columns(both)] == ["default.more", "default.nope"]
+    assert [source[1:] for source in of_columns(both)] == [
+        (table, "id", kind) for table in ("default.more", "default.nope") for kind in ("TRANSFORMATION", "CONDITIONAL")
+    ]
     assert of_rows(both) == [("default.more", "id", "JOIN"), ("default.nope", "id", "JOIN")]
 
 
