@@ -1,9 +1,9 @@
 """
 Column-level lineage of PySpark jobs as OpenLineage events.
 
-`register` attaches the listener to a running session; `lineage` returns where the columns of a DataFrame or of an SQL
-statement come from, without running it. Registration by configuration needs neither. The other names are for authors
-of facets and of transports.
+`register` attaches the listener to a running session. `lineage` returns the sources of each column of a DataFrame or an
+SQL statement, without running it. With configuration keys the listener needs neither. `Store` answers questions about
+recorded lineage. The other names are for authors of facets, transports and sources.
 """
 
 from __future__ import annotations
@@ -196,7 +196,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.report import (
         Lineage,
         LineageEdge,
-        LineageStep,
     )
     from openlineage_pyspark.workbench.store_api import (
         Store,
@@ -255,7 +254,6 @@ __all__ = [
     "Lineage",
     "LineageEdge",
     "LineageError",
-    "LineageStep",
     "LinkedNodes",
     "Metrics",
     "MicroBatch",
@@ -373,7 +371,7 @@ _NAMES = {
     "workbench.recovery.plan": (
         "CheckpointMove Mode Pin RecoveryPlan RecoveryStep RepeatedRun TableCheck TableId TouchedDataset"
     ),
-    "workbench.report": "Lineage LineageEdge LineageStep",
+    "workbench.report": "Lineage LineageEdge",
     "workbench.store_api": "Store",
 }
 """The public names of each module."""

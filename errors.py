@@ -133,7 +133,7 @@ class StepFailedError(RecoveryError):
 
 
 class CheckpointError(RecoveryError):
-    """A checkpoint can't be set back."""
+    """A checkpoint can't be reset."""
 
 
 class EventError(Error):
@@ -182,7 +182,7 @@ class TransportError(DeliveryError):
         status: the HTTP status of the answer; None if there was no answer.
         answer: the text of the answer; it is cut to 300 characters.
         lasting: whether the cause is the client, the address or the installation, and not the event: a refused key, a
-            wrong path, a missing jar. It stays until somebody repairs it, so the event is kept and tried again slowly.
+            wrong path, a missing jar. It stays until somebody fixes it, so the event is kept and retried slowly.
         retry_after: the seconds that the receiver asks to wait before the next attempt (`Retry-After` of HTTP),
             uncapped; None if it does not ask.
     """

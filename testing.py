@@ -1,11 +1,11 @@
 """
-Assertions about lineage, for tests of your own.
+Assertions about lineage, for your own tests.
 
-`assert_lineage` compares the lineage of a DataFrame or of a statement with what a test expects, and
-`assert_golden_lineage` with a file that is kept beside the tests. Both ask Spark's analyzer alone: nothing is run.
+`assert_lineage` compares the lineage of a DataFrame or a statement with the expected edges, and `assert_golden_lineage`
+with a file beside the tests. Spark analyzes the query and executes nothing.
 
-Nothing in here is a plugin of pytest: such a plugin would be imported by each test run in the environment. What
-rewrites golden files is the environment variable OPENLINEAGE_PYSPARK_REGOLD, which works with any runner.
+This module is not a pytest plugin, because every test run in the environment would import a plugin. The environment
+variable OPENLINEAGE_PYSPARK_REGOLD rewrites golden files; it works with any runner.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ def assert_lineage(
     spark: SparkSession | None = None,
 ) -> None:
     """
-    Assert where each column of a query comes from.
+    Assert the sources of each column of a query.
 
     Args:
-        query: a DataFrame, the text of one statement, or what `lineage()` has returned.
-        columns: all columns of the output, each with all of its sources, as `table.column`. Without a kind, only the
-            columns that go into its value count. If one source of a column has a kind, as in
-            `"default.orders.amount AGGREGATION"`, all sources of the column need one, and what decides about the value
-            counts too; `(masked)` follows the kind of what can't be read back. Columns of one name count as one.
-        rows: the columns that decide about all rows, each with or without its kind; None to leave them out.
-        sources: the DataFrames that a test gives to the function under test, each with the name of its columns' table:
-            `sources={"orders": orders}` makes `orders.amount` a source, whatever the DataFrame was made of.
+        query: a DataFrame, the text of one statement, or the result of `lineage()`.
+        columns: every column of the output, each with all of its sources, as `table.column`. Without kinds, only the
+            sources of the value count. If one source of a column has a kind, as in
+            `"default.orders.amount AGGREGATION"`, all its sources need one, and those that decide about the value count
+            too. Write `(masked)` after the kind of a masked source. Columns of the same name count as one.
+        rows: the columns that decide about all rows, each with or without its kind; None not to compare them.
+        sources: the DataFrames that the test passes to the function under test, by the name of their table:
+            `sources={"orders": orders}` makes `orders.amount` a source, whatever the DataFrame was made from.
         spark: the session of a statement; by default the active one.
 
     Raises:
-        AssertionError: the lineage is another one. The message shows the difference, line by line.
-        TypeError: the sources of a column are one text, and no list; or `sources` is given with a finished lineage.
-        ValueError: the query does not read one of `sources`, or two of them can't be told apart.
+        AssertionError: the lineage is different. The message shows the difference, line by line.
+        TypeError: the sources of a column are a string, not a list; or `sources` is given with a finished lineage.
+        ValueError: the query does not read one of `sources`, or two of them can't be distinguished.
     """
     # A failing test shows the lines of the test, not those of this function.
     __tracebackhide__ = True
@@ -107,21 +107,21 @@ def assert_golden_lineage(
     spark: SparkSession | None = None,
 ) -> None:
     """
-    Assert that the lineage of a query is the one in a file, which is the table that `print(lineage(...))` shows.
+    Assert that the lineage of a query is the one in a file: the table that `print(lineage(...))` shows.
 
-    With the environment variable OPENLINEAGE_PYSPARK_REGOLD=1, the file is written anew instead: read its difference
+    With the environment variable OPENLINEAGE_PYSPARK_REGOLD=1, the file is rewritten instead: review the diff
     before you commit it.
 
     Args:
         query: as in `assert_lineage`.
-        path: the file. Tables of the catalog stand in it by their names, so it does not depend on where they are.
-        sources: as there.
-        spark: as there.
+        path: the file. It names tables as the catalog does, so it does not depend on their locations.
+        sources: as in `assert_lineage`.
+        spark: as in `assert_lineage`.
 
     Raises:
-        AssertionError: the lineage is another one, or the file is not there.
+        AssertionError: the lineage is different, or the file does not exist.
         TypeError: `sources` is given with a finished lineage.
-        ValueError: the query does not read one of `sources`, or two of them can't be told apart.
+        ValueError: the query does not read one of `sources`, or two of them can't be distinguished.
     """
     __tracebackhide__ = True
     file = Path(path)
@@ -132,7 +132,7 @@ def assert_golden_lineage(
         file.write_text(text, encoding="utf-8")
         return
     if not file.exists():
-        raise AssertionError(f"{file} is not there: run the test once with {REGOLD}=1, and read what it writes")
+        raise AssertionError(f"{file} does not exist: run the test once with {REGOLD}=1, and review the file")
     kept = file.read_text(encoding="utf-8")
     if kept != text:
         difference = difflib.unified_diff(kept.splitlines(), text.splitlines(), str(file), "found", lineterm="")
@@ -145,7 +145,7 @@ def _lineage(
 ) -> Lineage:
     if isinstance(query, Lineage):
         if sources:
-            raise TypeError("give sources to lineage(): what it has returned can't be changed")
+            raise TypeError("pass sources to lineage(): its result can't be changed")
         return query
     session = spark or getattr(query, "sparkSession", None) or _active_session()
     return lineage(session, query, from_text=False, sources=sources)
@@ -156,7 +156,7 @@ def _active_session() -> SparkSession:
 
     session = SparkSession.getActiveSession()
     if session is None:
-        raise ValueError("name the session of the statement: assert_lineage(..., spark=session)")
+        raise ValueError("pass the session of the statement: assert_lineage(..., spark=session)")
     return session
 
 
@@ -173,7 +173,7 @@ def _sources(edges: Iterable[InputField], names: ShortNames, *, kinds: bool, all
 def _wanted(sources: Iterable[str]) -> list[str]:
     """Return the sources that a test expects, sorted. A single text would be taken for its letters."""
     if isinstance(sources, str):
-        raise TypeError(f"the sources of a column are a list: [{sources!r}]")
+        raise TypeError(f"the sources of a column must be a list: [{sources!r}]")
     return sorted(sources)
 
 

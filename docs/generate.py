@@ -43,8 +43,9 @@ _SUPPORTED = """\
 
 <!-- Made by `{command}`. -->
 
-A plan is a tree of operators, which hold expressions, often below a command that writes. This page lists all that are
-supported. [lineage.md](lineage.md) says which edges they give.
+Which parts of a query does the listener understand? A plan is a tree of operators with expressions, often below a
+command that writes. This page lists all that are
+supported. [lineage.md](lineage.md) describes their edges.
 """
 _OPERATORS = """
 ## Operators
@@ -62,14 +63,14 @@ no run, unless `spark.openlineage.reads.enabled` is true.
 _EXPRESSIONS = """
 ## Expressions
 
-An expression without a rule here transforms all that it reads. So do Python, pandas and Arrow functions.
+An expression without a rule transforms everything that it reads. So do Python, pandas and Arrow functions.
 """
 
 _ELSEWHERE = """
 ## Keys without effect here
 
-These keys of the integration for Spark in Java and of openlineage-python do nothing here. The log and `doctor` name
-each one that is set, and what to use instead:
+These keys of the Java integration and of openlineage-python have no effect here. The log and `doctor` report each one
+that is set, and what to use instead:
 """
 _ACTIVE = {"transport.type": "file", "transport.location": "lineage.ndjson", "namespace": "my_team"}
 _MADE = f"Made by `{COMMAND}`."
@@ -78,10 +79,10 @@ _INTRODUCTION = """\
 
 <!-- {made} -->
 
-A key that the OpenLineage integration for Spark in Java (openlineage-spark) has too has the same name and meaning here.
-The last column names the project that a key comes from; openlineage-pyspark is this one. Unknown and unsupported keys
-are ignored, with a warning that names the closest known key. Invalid values fall back to the default, also with a
-warning.
+Which keys are there, and where can I set them? Keys that OpenLineage's Java integration for Spark (openlineage-spark)
+also has mean the same here. The last column names the project that a key comes from; openlineage-pyspark is this one.
+Unknown and unsupported keys are ignored, with a warning that names the closest known key. An invalid value is replaced
+by the default, also with a warning.
 
 A key can be set in three places. The first place that sets it wins:
 
@@ -89,17 +90,16 @@ A key can be set in three places. The first place that sets it wins:
    ([sample](../conf/spark-defaults.conf)).
 2. YAML: `namespace: my_team`, with a level for each dot ([sample](../conf/openlineage.yml)). The file is the
    first that can be read of `$OPENLINEAGE_CONFIG`, `./openlineage.yml` and `~/.openlineage/openlineage.yml`.
-   The last two are only found, and nobody names them. So one of them is left out, with a warning that says why, if
-   it belongs to another user than this one and root, if others can write it or the folder that holds it, or if
-   others can replace a folder or link on its path ([safety.md](safety.md#files-of-other-users)). At INFO, the log says
-   which places the configuration comes from.
-   Its layout is the same as in openlineage-python.
+   Because nobody names the last two explicitly, each is ignored, with a warning that gives the reason, if it belongs to
+   a user other than this one and root, if others can write to it or its folder, or if others can replace a folder or
+   link on its path ([safety.md](safety.md#files-of-other-users)). At INFO, the log lists the places that the
+   configuration comes from. The layout is the same as in openlineage-python.
 3. Environment: `OPENLINEAGE__NAMESPACE=my_team`, with two underscores for each dot, in any case, and with or
    without underscores between words (`OPENLINEAGE__COLUMN_LINEAGE__SCHEMA_SIZE_LIMIT`). A value may be a JSON
    object that holds the keys below it. `OPENLINEAGE_URL`, `OPENLINEAGE_API_KEY`, `OPENLINEAGE_ENDPOINT`,
    `OPENLINEAGE_NAMESPACE` and `OPENLINEAGE_DISABLED` are read too.
 
-If a place sets another `transport.type` than a weaker place, the transport options of the weaker place are ignored.
+If a place sets another `transport.type` than a later place, the transport options of the later place are ignored.
 
 A list is written `[a;b]` or `a,b`. In a tag, write `\\:` and `\\;` for a colon and a semicolon.
 """
@@ -210,14 +210,14 @@ def _reference() -> str:
             _EXPRESSIONS,
             _table(("Expression", "Spark's classes"), _by_rule(expressions.RULES)),
             "\n## Expressions that pass on their argument's value\n",
-            _code(sorted(expressions.UNCHANGED)) + ", and casts to the type that the argument has.",
+            _code(sorted(expressions.UNCHANGED)) + ", and casts to the argument's own type.",
             "\n## Masking\n",
-            "The argument can't be read back from the value, and the edge has `masking: true`:",
+            "The argument can't be recovered from the value, and the edge has `masking: true`:",
             _code(sorted(expressions.MASKING)) + ".",
-            "\n## Window functions that read only the columns of the order\n",
+            "\n## Window functions that only read the columns of the order\n",
             _code(sorted(expressions.RANKING)) + ".",
             "\n## Commands that write no dataset\n",
-            "They make no event:",
+            "These commands make no event:",
             _code(sorted(registry.QUIET.simple_names())) + ".",
             "",
         ]

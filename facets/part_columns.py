@@ -43,7 +43,7 @@ _Following = dict[tuple["_State | None", Kind], "Paths"]
 
 class PassingEdge(NamedTuple):
     """
-    An edge, as far as the way through a plan tells it from others.
+    An edge, as far as its path through a plan distinguishes it from others.
 
     Args:
         leaf: the leaf operator from which it comes, such as `LogicalRelation#9`.
@@ -247,15 +247,15 @@ class PartColumns:
         """Return a column of a CTE, a view or a subquery; None for one of a leaf."""
         if origin.operator not in self._parts:
             return None
-        return self._trace.label(origin.operator), self._name(origin.column)
+        return self._trace.scopes.label(origin.operator), self._name(origin.column)
 
     def _passing(self, origin: Origin, last: Step | None, target: Place | None) -> tuple[str, ...]:
         """Return the CTEs, views and subqueries between a column and the next one, or the top of the plan."""
         key = (origin.operator, last.jumps if last is not None else ())
         known = self._above.get(key)
         if known is None:
-            labels = {self._trace.label(part) for part in self._parts - {origin.operator}}
-            found = (each for each in self._trace.path(origin, last) if each in labels)
+            labels = {self._trace.scopes.label(part) for part in self._parts - {origin.operator}}
+            found = (each for each in self._trace.scopes.path(origin, last) if each in labels)
             known = self._above[key] = tuple(dict.fromkeys(found))
         if target is None:
             return known
@@ -265,7 +265,7 @@ class PartColumns:
         kind = leaf.kind
         of_values = "DIRECT" if kind.direct else "INDIRECT"
         name = self._name(leaf.origin)
-        return PassingEdge(self._trace.label(leaf.origin.operator), name, of_values, kind.subtype, kind.masking)
+        return PassingEdge(self._trace.scopes.label(leaf.origin.operator), name, of_values, kind.subtype, kind.masking)
 
     def _name(self, origin: Origin) -> str:
         known = self._plan.attributes.get(origin.id)

@@ -56,7 +56,7 @@ SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
 
 SourceKinds = dict[SourceField, dict[Kind, list[Way]]]
-"""Source column -> kind of its influence -> its ways, no two of them equal, at most `MOST_PATHS`."""
+"""Source column -> kind of its influence -> its paths, no two of them equal, at most `MOST_PATHS`."""
 
 RememberedKinds = Mapping[SourceField, Mapping[Kind, Sequence[Way]]]
 """The same of an earlier plan."""
@@ -183,7 +183,7 @@ def lineage_of_plan(
         session: the session's settings.
         memory: the results of earlier plans of the application.
         is_command: whether Spark reports the plan's top as a command; it may be one without a rule.
-        paths: whether each influence says which operators it passes (`Way.operators`), and not only those that are not
+        paths: whether each influence has the operators on its path (`Way.operators`), and not only those that are not
             certain.
         composed: whether descriptions are in terms of the columns of sources, and not of the last step.
         fields: whether a field of a stored struct is a source of its own, as `address.city`, and not its column.
@@ -233,8 +233,8 @@ class _Leaves:
                 what = _namesake("a source", SOURCES.namesake(operator.class_name)) or "a source without a resolver"
                 self.remark(operator, f"{what}: what it reads is not known")
                 for name, error in plugins.BROKEN.items():
-                    said = f"an entry point of {plugins.SOURCES_GROUP} that could not be loaded ({error}, see the log)"
-                    self.remarks[Gap(name, f"{said}: what its sources read is not known")] = None
+                    why = f"an entry point of {plugins.SOURCES_GROUP} that could not be loaded ({error}, see the log)"
+                    self.remarks[Gap(name, f"{why}: what its sources read is not known")] = None
             found = NO_DATASETS
         if found.opaque:
             self.unread.add(at)
@@ -251,7 +251,7 @@ class _Leaves:
         """
         Return the name of a source, and how it is taken from what a leaf reads there.
 
-        A field is told apart from its column only if its name can't be that of another column of the table.
+        A field is distinguished from its column only if its name can't be that of another column of the table.
 
         Args:
             column: the column of a dataset that a leaf's attribute is read from.
@@ -400,8 +400,8 @@ class _Analysis:
         tops |= self._held(sinks, writes) if writes else set()
         variables = variable_writes(plan)
         holding = {each.query for each in variables if each.query is not None}
-        holding.update(self.trace.subqueries_in(each.value for each in variables))
-        reached = sorted({at for top in (*tops, *holding) for at in self.trace.reachable(top)})
+        holding.update(self.trace.scopes.subqueries_in(each.value for each in variables))
+        reached = sorted({at for top in (*tops, *holding) for at in self.trace.scopes.reachable(top)})
         self._read(reached)
         outputs = tuple(self._written(write, at) for at, write in written)
         self._remark_missing()
@@ -443,11 +443,11 @@ class _Analysis:
 
     def _held(self, sinks: Sequence[int], writes: Sequence[Write]) -> set[int]:
         """Return the tops of the queries that commands hold in their own expressions."""
-        tops = {top for at in sinks for top in self.trace.subqueries(at)}
+        tops = {top for at in sinks for top in self.trace.scopes.subqueries(at)}
         # The values of an UPDATE that Spark has rewritten may be anywhere in the query.
         parts = [part for write in writes for column in write.columns for part in column.values]
         tops.update(at for part in parts for at in part.scope)
-        tops.update(self.trace.subqueries_in(part.value for part in parts))
+        tops.update(self.trace.scopes.subqueries_in(part.value for part in parts))
         return tops
 
     def _remark_missing(self) -> None:
@@ -456,8 +456,8 @@ class _Analysis:
             self.leaves.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
         for broken in self.plan.broken:
             name, _, problem = broken.partition(": ")
-            said = f"could not be read ({problem}): what comes through it is not known"
-            self.leaves.remarks[Gap(name, said)] = None
+            message = f"could not be read ({problem}): what comes through it is not known"
+            self.leaves.remarks[Gap(name, message)] = None
 
     def _variable(self, write: VariableWrite) -> VariableValue:
         """Return what a variable holds after a statement: a column of one row, or what an expression computes."""
@@ -475,7 +475,7 @@ class _Analysis:
         """Return how often the plan has each kind of code that can't be read, as metrics name the kinds."""
         found = called_codes(self.plan)
         for at in reached:
-            kind = self.trace.lineage_of(at).code
+            kind = self.trace.scopes.lineages[at].code
             if kind is None and at in self.leaves.unread:
                 kind = (
                     OpaqueCode.RDD
@@ -526,7 +526,7 @@ class _Analysis:
             # A column that the MERGE itself adds to the table has no value to keep.
             if write.keeps_rows and column.name.casefold() in changed:
                 origin = next(iter(before), None)
-                kept = Way(self.trace.path(origin, None) if self.paths and origin is not None else ())
+                kept = Way(self.trace.scopes.path(origin, None) if self.paths and origin is not None else ())
                 self._add(found, (write.dataset.identifier, column.name), Kind.IDENTITY, (kept,))
             columns.append(OutputColumn(column.name, _edges(found)))
             sources.append(found)
@@ -567,7 +567,7 @@ class _Analysis:
         return rows
 
     def _nested(self, name: str, values: tuple[Scoped, ...], command: int) -> list[OutputColumn]:
-        """Return an output column for each field of a struct: one that the plan builds, or any if all are told."""
+        """Return an output column for each field of a struct: one that the plan builds, or any if all are known."""
         if len(values) != 1 or len(values[0].scope) != 1:
             return []
         type_ = known_type(self.plan, values[0].value)
@@ -588,7 +588,7 @@ class _Analysis:
             at: the struct, unless it is the column itself.
         """
         at = column if at is None else at
-        # Without sources of fields, those of structs in an array are not told apart either.
+        # Without sources of fields, those of structs in an array are not distinguished either.
         fields = inner_fields(at) if self._tells_fields or at.type == "struct" else ()
         parts = [found_in((*path, each.name)) for each in fields]
         if not self._tells_fields and _is_stored(found_in(path), parts):
@@ -635,14 +635,14 @@ class _Analysis:
     @functools.cached_property
     def _wording(self) -> Wording:
         """What all expressions of the plan say; nobody asks before it is known which earlier plans it reads."""
-        said = [each for each in self.plan.expressions if each.sql is not None or each.column is not None]
-        said = [each for each in said if not self._is_copy(each)]
-        names = [each.column for each in said if each.column is not None]
+        written = [each for each in self.plan.expressions if each.sql is not None or each.column is not None]
+        written = [each for each in written if not self._is_copy(each)]
+        names = [each.column for each in written if each.column is not None]
         for operator in self.plan.operators:
             made = operator.sequence("generatorOutput") if operator.name == "Generate" else ()
             ids = [each.id for each in made if isinstance(each, AttributeRef)]
             names += [self.plan.attributes[id_].name for id_ in ids if id_ in self.plan.attributes]
-        texts = dict.fromkeys(whole_text(each.sql) for each in said if each.sql is not None)
+        texts = dict.fromkeys(whole_text(each.sql) for each in written if each.sql is not None)
         return Wording(frozenset(names), tuple(texts)).joined(self.leaves.remembered_wording)
 
     def _is_copy(self, expression: Expression) -> bool:
@@ -661,7 +661,7 @@ class _Analysis:
         broken = {name.partition(": ")[0] for name in self.plan.broken}
         for at in reached:
             operator = self.plan.operators[at]
-            here = self.trace.lineage_of(at)
+            here = self.trace.scopes.lineages[at]
             if not here.known and operator.class_name not in broken and not is_command(operator):
                 known = RULES.namesake(operator.class_name)
                 what = _namesake("an operator", known) or "an operator without a rule"
@@ -697,7 +697,7 @@ class _Analysis:
                     self._left_out |= dict.fromkeys(remembered)
 
     def _ways(self, kind: Kind, paths: Paths, origin: Origin, relation: Relation) -> list[Way]:
-        """Return the ways of some paths from a column of a relation, as far as they are kept."""
+        """Return the paths from a column of a relation, as far as they are kept."""
         found = []
         least = min(relation.certainty, Certainty.OPAQUE) if relation.opaque else relation.certainty
         for last in paths[:MOST_PATHS]:
@@ -706,12 +706,12 @@ class _Analysis:
             text = self._text(kind, last, origin)
             if text == "":
                 text = relation.texts.get(origin.id, "")
-            operators = self.trace.path(origin, last) if wanted else ()
+            operators = self.trace.scopes.path(origin, last) if wanted else ()
             found.append(Way(operators, last, certainty, text))
         return found
 
     def _add(self, found: SourceKinds, field: SourceField, kind: Kind, ways: Iterable[Way]) -> None:
-        """Add the ways of a source in one kind: each that differs in what is shown of it, as many as are kept."""
+        """Add the paths of a source in one kind: each that differs in what is shown of it, as many as are kept."""
         there = found.setdefault(field, {}).setdefault(kind, [])
         for way in ways:
             if there and any(_is_shown_alike(way, each) for each in there):
@@ -797,7 +797,7 @@ def _is_made_by(generator: Step | None, kinds: Mapping[Kind, Sequence[Way]]) -> 
 
 
 def _is_shown_alike(one: Way, other: Way) -> bool:
-    """Return whether nothing that is shown of two ways differs. Of one without operators, its steps are not shown."""
+    """Return whether nothing that is shown of two paths differs. Of one without operators, its steps are not shown."""
     if one.operators or other.operators:
         return one == other
     texts = [way.shown if way.composed is None else way.composed for way in (one, other)]

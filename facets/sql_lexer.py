@@ -101,7 +101,7 @@ def unquoted(token: Token) -> str:
 
 
 def dotted(text: str, begin: int = 0) -> tuple[str, ...]:
-    """Return the parts of a dotted name, in which each may stand in backticks; none if no name stands there."""
+    """Return the parts of a dotted name, each of which may be in backticks; none if there is no name."""
     parts: list[str] = []
     wanted = True
     for token in tokens(text[begin:]):

@@ -14,7 +14,7 @@ def name_parts(name: str) -> tuple[str, ...]:
     parts, quoted = [""], False
     for place, sign in enumerate(name):
         if sign == "`":
-            # In backquotes, two of them stand for one.
+            # Within backquotes, a backquote is doubled.
             if not quoted and place and name[place - 1] == "`":
                 parts[-1] += sign
             quoted = not quoted

@@ -13,7 +13,7 @@ _parsing = threading.local()
 
 
 class UnparsableError(ValueError):
-    """A text that can't be parsed; its message says why, on one line."""
+    """A text that can't be parsed; its message has the reason, on one line."""
 
 
 def parsed(text: str, dialect: Any = None) -> list[Any]:

@@ -77,7 +77,7 @@ class Analyses:
             guard: catches faults in the analysis of a plan.
             trimming: what is left out of the names of datasets.
             views: whether permanent views that are read count as inputs.
-            paths: whether each influence says which operators it passes.
+            paths: whether each influence has the operators that it passes.
             place: shortens the line of Python that made an expression; by default it is left out.
             composed: whether descriptions are in terms of the columns of sources.
             fields: whether fields of stored structs are sources of their own.

@@ -41,7 +41,7 @@ class CallSites:
         Start with nothing found.
 
         Args:
-            is_running: says whether an execution has not ended yet.
+            is_running: returns whether an execution has not ended yet.
         """
         self._is_running = is_running
         self._found: dict[int, CallSite] = {}

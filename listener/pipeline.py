@@ -77,7 +77,7 @@ class Pipeline:
             providers: the providers of the user's own facets.
             delivery: ships the events.
             guard: catches faults in a plan or a provider.
-            entrust: is told the STARTs of all open runs whenever they change, so that the runs can be ended by somebody
+            entrust: gets the STARTs of all open runs whenever they change, so that the runs can be ended by somebody
                 else, should this process be killed.
             call_site_of: returns the line of Python that runs an execution; None if it is not known.
         """
@@ -132,7 +132,7 @@ class Pipeline:
 
     def due(self, now: datetime.datetime) -> list[RunState]:
         """
-        Return the states that are to be told by now although no record asks for them: micro-batches of streams.
+        Return the states that are to be reported by now although no record asks for them: micro-batches of streams.
 
         Args:
             now: the time (timezone-aware).

@@ -270,8 +270,8 @@ class Worker:
         gaps = [Gap(kind, f"{count} times") for kind, count in sorted(self._guard.caught.items())]
         dropped = self._pipeline.dropped
         if dropped:
-            said = f"Spark dropped {dropped} events because the listener's queue was full: raise {_CAPACITY}"
-            gaps.append(Gap("events", said))
+            message = f"Spark dropped {dropped} events because the listener's queue was full: raise {_CAPACITY}"
+            gaps.append(Gap("events", message))
         if self._lost:
             gaps.append(Gap("records", f"{self._lost} records of the probe were dropped: nobody took them in time"))
         shipped = self._delivery.counts()

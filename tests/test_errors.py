@@ -45,7 +45,7 @@ EXAMPLES = [
     errors.QueryError("the query can't be answered: no such table", query="SELECT 1 FROM x"),
     errors.StepFailedError("step 2 was begun", step=2, statement="DELETE FROM x"),
     errors.EventError("x.ndjson can't be read", place="x.ndjson"),
-    errors.InvalidEventError("`eventTime` is missing or no text", place="eventTime"),
+    errors.InvalidEventError("`eventTime` is missing or not a string", place="eventTime"),
     errors.TransportError("no answer", retryable=True, status=503, answer="busy", retry_after=2.0, lasting=True),
     errors.TransportConfigError("url", "is not set", "Set it."),
     errors.SpoolError("x can't be read", damaged=True),

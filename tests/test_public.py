@@ -67,7 +67,6 @@ NAMES = [
     "Lineage",
     "LineageEdge",
     "LineageError",
-    "LineageStep",
     "LinkedNodes",
     "Metrics",
     "MicroBatch",
@@ -250,7 +249,6 @@ def test_the_values_have_these_fields() -> None:
             openlineage_pyspark.Identifier,
             openlineage_pyspark.Lineage,
             openlineage_pyspark.LineageEdge,
-            openlineage_pyspark.LineageStep,
             openlineage_pyspark.Metrics,
             openlineage_pyspark.ReceiverMetrics,
         )
@@ -278,7 +276,6 @@ def test_the_values_have_these_fields() -> None:
             "operators",
             "steps",
         ],
-        "LineageStep": ["operator", "expression", "certainty"],
         "Metrics": [
             "events",
             "runs",

@@ -72,8 +72,8 @@ class Transport(abc.ABC):
         """
         Return the identity of this sender at its destination, made from its key, headers and parameters.
 
-        Spooled events are sent only by the sender that they were spooled by: the destination alone does not show whose
-        they are. The text may hold secrets; the spool stores a salted hash of it. It must be the same for each
+        Spooled events are sent only by the sender that spooled them, because the destination does not identify their
+        owner. The text may hold secrets; the spool stores a salted hash of it. It must be the same for each
         application with the same configuration.
         """
         return ""

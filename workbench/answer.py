@@ -1,4 +1,4 @@
-"""Answers: one envelope around the result of every question, and its JSON, with its JSON Schema."""
+"""Answers: one envelope around the result of every question, with its JSON and the JSON Schema."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Result(Protocol):
     """The content of an answer."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, with its `type`."""
+        """Return the result as plain values, with its `type`."""
 
 
 R = TypeVar("R", bound=Result)
@@ -53,12 +53,12 @@ T = TypeVar("T")
 @attrs.frozen
 class Reach:
     """
-    The nodes and links upstream, downstream or between.
+    The nodes and links upstream of, downstream of or between nodes.
 
     Args:
-        graph: it as a graph.
-        start: the ids of the nodes that were asked for.
-        depths: the id of a node -> how many jobs lie between it and the start.
+        graph: the nodes and links as a graph.
+        start: the ids of the requested nodes.
+        depths: the id of a node -> the number of jobs between it and the start.
     """
 
     graph: Graph
@@ -66,13 +66,13 @@ class Reach:
     depths: Mapping[NodeId, int] = attrs.field(converter=_frozen, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the result as plain values."""
         own = {"type": "reach", "start": list(self.start), "depths": dict(self.depths)}
         return {**self.graph.to_dict(), **own}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Reach:
-        """Return what `to_dict` wrote."""
+        """Return the result that `to_dict` wrote."""
         return cls(Graph.from_dict(document), tuple(document["start"]), document["depths"])
 
 
@@ -82,7 +82,7 @@ class Rows(Generic[T]):
     Rows of one kind.
 
     Args:
-        of: what a row is, such as `job` or `run`.
+        of: the kind of the rows, such as `job` or `run`.
         rows: the rows: frozen values of one class, or mappings of plain values.
     """
 
@@ -102,18 +102,18 @@ class Rows(Generic[T]):
         return self.rows[place]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return them as plain values."""
+        """Return the rows as plain values."""
         return {"type": "rows", "of": self.of, "rows": [_plain(row) for row in self.rows]}
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """Return them as a table of plain values: the names of its columns, and its rows."""
+        """Return the rows as a table of plain values: the names of the columns, and the rows."""
         found = [_fields(row) for row in self.rows]
         names = tuple(dict.fromkeys(name for row in found for name in row))
         return names, [tuple(_cell(row.get(name)) for name in names) for row in found]
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Rows[Any]:
-        """Return what `to_dict` wrote."""
+        """Return the result that `to_dict` wrote."""
         return Rows(document["of"], document["rows"])
 
 
@@ -145,23 +145,23 @@ def _cell(value: Any) -> Any:
 @attrs.frozen
 class Values:
     """
-    A result with its own shape.
+    A result of its own shape.
 
     Args:
         type: `diff`, `plan`, `statements`, `events`, `findings`, `checks`, `spool` or `expiry`.
-        values: it as plain values.
+        values: the result as plain values.
     """
 
     type: str
     values: Mapping[str, Any] = attrs.field(converter=_frozen, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the result as plain values."""
         return {"type": self.type, **self.values}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Values:
-        """Return what `to_dict` wrote."""
+        """Return the result that `to_dict` wrote."""
         return cls(document["type"], {key: value for key, value in document.items() if key != "type"})
 
 
@@ -176,12 +176,12 @@ class Answer(Generic[R_co]):
 
     Args:
         question: the question, such as `upstream`.
-        arguments: what was asked for; arguments that were left out are not among them.
+        arguments: the arguments of the request, without those that were left out.
         result: the result.
-        as_of: the time that was asked for, ISO 8601; empty for now.
-        last_seen: the newest time that the store knows of, ISO 8601; empty if there is no store.
-        diagnostics: the diagnostics about it.
-        writers: the formats that it can be written in beside JSON -> what writes it.
+        as_of: the requested time, ISO 8601; empty for now.
+        last_seen: the newest time in the store, ISO 8601; empty if there is no store.
+        diagnostics: the diagnostics about the answer.
+        writers: each format besides JSON -> the function that writes it.
     """
 
     question: str
@@ -198,7 +198,7 @@ class Answer(Generic[R_co]):
         return not any(each.missing for each in self.diagnostics)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, as the JSON Schema describes them."""
+        """Return the answer as plain values, as the JSON Schema describes them."""
         times = {"asOf": self.as_of, "lastSeen": self.last_seen}
         return {
             "schema": ANSWER_VERSION,
@@ -211,20 +211,20 @@ class Answer(Generic[R_co]):
         }
 
     def to_json(self) -> str:
-        """Return its JSON on one line."""
+        """Return the answer as JSON on one line."""
         return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """Return the formats that it can be written in."""
+        """Return the formats of `to_text`."""
         return tuple(dict.fromkeys((*self.writers, "json")))
 
     def to_text(self, format: str = "") -> str:  # noqa: A002 (the word of the command line)
         """
-        Return it as text.
+        Return the answer as text.
 
         Args:
-            format: one of `formats`, such as `text` or `json`; empty for the first of them.
+            format: one of `formats`, such as `text` or `json`; empty for the first one.
 
         Raises:
             ValueError: there is no such format.
@@ -237,10 +237,10 @@ class Answer(Generic[R_co]):
 
     def last_line(self, found: TextTable | Tree) -> str:
         """
-        Return the last line of the answer as text: how much there is, whether that is all, and when it was last seen.
+        Return the last line of the answer as text: its size, whether it is complete, and when it was last seen.
 
         Args:
-            found: the answer as `written` gives it.
+            found: the answer as `written` returns it.
         """
         if not isinstance(found, TextTable):
             count = found.count
@@ -257,7 +257,7 @@ class Answer(Generic[R_co]):
 
     def written(self, format: str) -> str | TextTable | Tree:  # noqa: A002 (the word of the command line)
         """
-        Return it as `to_text` does, or as a table or a tree that is not a text yet.
+        Return the answer as `to_text` does, or as a table or a tree that is not yet text.
 
         Args:
             format: one of `formats`.
@@ -266,31 +266,31 @@ class Answer(Generic[R_co]):
             ValueError: there is no such format.
         """
         if format not in self.formats:
-            raise ValueError(f"there is no format {format!r}; the formats are {', '.join(self.formats)}")
+            raise ValueError(f"unknown format {format!r}; the formats are {', '.join(self.formats)}")
         if format in self.writers:
             return self.writers[format](self)
         return f"{json.dumps(self.to_dict(), indent=2)}\n"
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """
-        Return the result as a table of plain values: the names of its columns, and its rows.
+        Return the result as a table of plain values: the names of the columns, and the rows.
 
         Raises:
-            TypeError: it is none, such as a plan.
+            TypeError: the result is not a table, such as a plan.
         """
         table = getattr(self.result, "table", None)
         if table is None:
-            raise TypeError(f"the answer of {self.question} is no table: `to_dict()` has its values")
+            raise TypeError(f"the answer of {self.question} is not a table: use `to_dict()` for its values")
         found: tuple[tuple[str, ...], list[tuple[Any, ...]]] = table()
         return found
 
     def to_pandas(self) -> Any:
         """
-        Return the table as a DataFrame of pandas.
+        Return the table as a pandas DataFrame.
 
         Raises:
             StoreError: pandas is not installed.
-            TypeError: the result is no table.
+            TypeError: the result is not a table.
         """
         columns, rows = self.table()
         try:
@@ -301,13 +301,13 @@ class Answer(Generic[R_co]):
 
     def to_spark(self, spark: Any) -> Any:
         """
-        Return the table as a DataFrame of Spark.
+        Return the table as a Spark DataFrame.
 
         Args:
-            spark: the session that makes it.
+            spark: the session to use.
 
         Raises:
-            TypeError: the result is no table.
+            TypeError: the result is not a table.
         """
         columns, rows = self.table()
         types = [_spark_type(row[at] for row in rows) for at in range(len(columns))]
@@ -329,14 +329,14 @@ class Answer(Generic[R_co]):
         Return the answer that `to_dict` wrote.
 
         Args:
-            document: what it wrote.
+            document: the result of `to_dict`.
 
         Raises:
             ValueError: the document is of another version.
         """
         version = str(document.get("schema", ""))
         if version.partition("-")[0] != ANSWER_VERSION.partition("-")[0]:
-            raise ValueError(f"this is no answer of version {ANSWER_VERSION}, but of {version or 'none'}")
+            raise ValueError(f"the answer must have version {ANSWER_VERSION}, not {version or 'none'}")
         result = document["result"]
         return Answer(
             document["question"],
@@ -371,12 +371,12 @@ def answer_of_graph(
     graph: Graph, question: str = "graph", arguments: Mapping[str, Any] | None = None, last_seen: str = ""
 ) -> Answer[Graph]:
     """
-    Return a graph as an answer, which has its diagnostics.
+    Return a graph as an answer, with the graph's diagnostics.
 
     Args:
         graph: the graph.
         question: the question.
-        arguments: what was asked for; None for nothing.
+        arguments: the arguments of the request; None if there are none.
         last_seen: as in `Answer`.
     """
     bare = Graph(graph.nodes, graph.edges, time=graph.time)
@@ -391,6 +391,6 @@ def schema() -> dict[str, Any]:
 
 
 def camel_case(name: str) -> str:
-    """Return a name such as `run_id` as JSON has it, `runId`."""
+    """Return a name such as `run_id` as it is in JSON, `runId`."""
     first, *others = name.split("_")
     return first + "".join(each.capitalize() for each in others)

@@ -115,11 +115,11 @@ def finished_run(state: RunState) -> FinishedRun:
 
 def last_run(spark: SparkSession, timeout_seconds: float = 10.0) -> FinishedRun | None:
     """
-    Return the run of a session's application that has ended last, with its lineage; a notebook shows it as a graph.
+    Return the last finished run of a session's application, with its lineage; a notebook shows it as a graph.
 
     Args:
         spark: a session to whose application the listener is attached.
-        timeout_seconds: the longest time to wait for what Spark has not told yet.
+        timeout_seconds: the longest time to wait for events that Spark has not reported yet.
 
     Returns:
         The run; None if none has ended, and in a forked process.

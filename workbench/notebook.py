@@ -137,9 +137,9 @@ def _last_run() -> FinishedRun:
     try:
         run = last_run(session)
     except RegistrationError:
-        _refuse(f"no listener is attached to this session, so that no run is known: {_USAGE}")
+        _refuse(f"no listener is attached to this session, so no run is known: {_USAGE}")
     if run is None:
-        _refuse("no run has ended yet that writes something")
+        _refuse("no run that writes something has ended yet")
     return run
 
 

@@ -17,8 +17,8 @@ from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.part_columns import PartColumns, Passages
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.workbench.from_plan import graph_of_plan, operators_of_plan
-from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode
-from openlineage_pyspark.workbench.model.kinds import Kind
+from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode, Step
+from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
 from openlineage_pyspark.workbench.pictures.unfolded import unfolded
 from openlineage_pyspark.workbench.pictures.words import together
@@ -43,22 +43,6 @@ _IDENTITY = "IDENTITY"
 _NOTHING = "no lineage: this statement writes no dataset"
 _NO_COLUMNS = "no column lineage"
 _DEEPEST_INDENT = 40
-
-
-@attrs.frozen
-class LineageStep:
-    """
-    What one operator of the plan does to a value on its way.
-
-    Args:
-        operator: its class and its index in the plan, such as `Aggregate#1`.
-        expression: the SQL text of the expression there; empty if there is none.
-        certainty: `exact`; `opaque` if the code can't be read; `guessed` if no rule covers the operator.
-    """
-
-    operator: str
-    expression: str
-    certainty: str
 
 
 @attrs.frozen
@@ -97,14 +81,17 @@ class LineageEdge:
     output_table: str | None = None
     certainty: str = "exact"
     operators: tuple[str, ...] = ()
-    steps: tuple[LineageStep, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the edge as plain dicts and lists, ready for JSON."""
         return {
             **attrs.asdict(self, recurse=False),
             "operators": list(self.operators),
-            "steps": [attrs.asdict(step) for step in self.steps],
+            "steps": [
+                {"operator": step.operator, "expression": step.expression, "certainty": step.certainty}
+                for step in self.steps
+            ],
         }
 
 
@@ -491,7 +478,10 @@ def _edges(
             output_table=table_of(output) if output is not None else None,
             certainty=t.way.certainty.word,
             operators=t.way.operators,
-            steps=tuple(LineageStep(step.operator, step.expression, step.certainty.word) for step in t.way.steps),
+            steps=tuple(
+                Step(step.operator, step.expression, certainty=certainty_of(step.certainty.word))
+                for step in t.way.steps
+            ),
         )
         for edge in edges
         for t in edge.transformations

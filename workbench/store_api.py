@@ -1,4 +1,4 @@
-"""The questions that people ask of a store."""
+"""Questions about a lineage store."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Store:
     A lineage store, open for reading.
 
     Args:
-        tables: the engine. `Store.open` makes one of a file.
+        tables: the engine. Use `Store.open` to open a file.
     """
 
     def __init__(self, tables: QueriedTables) -> None:
@@ -46,10 +46,10 @@ class Store:
         Open a store read-only.
 
         Args:
-            path: its file; or its schema in a catalog of the active Spark session, such as `lake.lineage`.
+            path: the store's file, or its schema in a catalog of the active Spark session, such as `lake.lineage`.
 
         Raises:
-            StoreError: there is none, or it can't be read.
+            StoreError: the store does not exist, or can't be read.
             MissingExtraError: the extra `workbench` is not installed.
         """
         require(WORKBENCH)
@@ -67,10 +67,10 @@ class Store:
 
         Args:
             session: the Spark session.
-            schema_name: the schema with its catalog, such as `lake.lineage`; without one, in Spark's own.
+            schema_name: the schema with its catalog, such as `lake.lineage`; without a catalog, in Spark's own.
 
         Raises:
-            StoreError: there is none, or it can't be read.
+            StoreError: the store does not exist, or can't be read.
             MissingExtraError: the extra `workbench` is not installed.
         """
         require(WORKBENCH)
@@ -93,7 +93,7 @@ class Store:
             self.tables.__exit__(kind, problem, traceback)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the store."""
         if isinstance(self.tables, Database):
             self.tables.close()
 

@@ -161,6 +161,8 @@ def _apply(options: argparse.Namespace) -> int:
             raise RecoveryError(f"the plan was already started ({journal.path}): continue it with --resume")
         if options.resume and not journal.entries:
             raise RecoveryError("the plan was not started: leave --resume out")
+        if beyond := [each for each in (*options.accept_doubt, *options.done) if each > len(plan.steps)]:
+            raise RecoveryError(f"there is no step {beyond[0]}: the plan has {len(plan.steps)}")
         if not plan.steps:
             Screen().line("Nothing has to be done.")
             return 0

@@ -92,7 +92,7 @@ def _arguments(plan: Plan, operator: Operator, procedure: Described) -> dict[str
 
 
 def _text(sql: str | Sql | None) -> str | None:
-    """Return the text that a literal in SQL stands for; None for any other literal."""
+    """Return the value of a string literal in SQL; None for any other literal."""
     parts = (sql,) if isinstance(sql, str) else sql or ()
     whole = "".join(part for part in parts if isinstance(part, str))
     if len(whole) < 2 or not (whole.startswith("'") and whole.endswith("'")):
@@ -106,7 +106,7 @@ def _table(name: str, catalog: str, session: Session, location: str | None = Non
 
     Args:
         name: its name, perhaps with that of its catalog.
-        catalog: the catalog in which it is, unless its name says another.
+        catalog: the catalog in which it is, unless its name has another.
         session: the session's settings.
         location: where it is, if that is known.
     """

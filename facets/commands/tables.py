@@ -137,8 +137,8 @@ def _retyped(type_: Value, comment: Value) -> _Change:
     def change(old: Field | None) -> Field | None:
         if old is None:
             return None
-        said = comment if isinstance(comment, str) else old.description
-        return field(old.name, type_, said) if isinstance(type_, str) else attrs.evolve(old, description=said)
+        new = comment if isinstance(comment, str) else old.description
+        return field(old.name, type_, new) if isinstance(type_, str) else attrs.evolve(old, description=new)
 
     return change
 
@@ -232,7 +232,7 @@ def _named(operator: Operator, session: Session, lifecycle: Lifecycle, *, view: 
     Return the write of a command on an existing table or view.
 
     The catalog is asked after the command has begun, and may have forgotten the table or know a newer one of the same
-    name. What the application's earlier statements have told of it comes in order.
+    name. What the application's earlier statements had comes in order.
     """
     known = known_table(session, operator.described("tableIdentifier"))
     if operator.described("tableMetadata") is None:
@@ -551,7 +551,7 @@ def _in_session_catalog(
 
 def _v2_drop(dataset: Dataset, session: Session, *, certain: bool) -> Target:
     """
-    Return the write of a DROP in another catalog, which no longer tells where the table was.
+    Return the write of a DROP in another catalog, which no longer knows where the table was.
 
     Args:
         dataset: what is dropped, named by its catalog.
@@ -601,7 +601,7 @@ def resolved_table(
         operator: the ResolvedIdentifier or ResolvedTable.
         session: the session's settings.
         fields: its schema; empty to use that of the operator.
-        location: where it will be, if a command says so.
+        location: where it will be, if a command names it.
 
     Returns:
         None if it has no name.

@@ -3,7 +3,7 @@ Tables of other databases, through JDBC, and the queries that a JDBC source was 
 
 Its tables are the inputs. Its columns have sources where sqlglot is installed, which parses it (`foreign_sql`); it is
 large, and therefore imported only for a query. Elsewhere, and for a query that it can't parse, the tables alone are
-found (`sql_tables`). A result column has no sources if they are not known, and the relation says so.
+found (`sql_tables`). A result column has no sources if they are not known; the relation then has a gap.
 """
 
 from __future__ import annotations
@@ -180,10 +180,10 @@ def _parsed(statement: str, dialect: str | None) -> Query | _Opaque:
 
 def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, ...]) -> Relation:
     """Return the relation of a query that was parsed."""
-    told = query.sources(tuple(output.name for output in operator.output))
-    columns = {output.id: _columns(url, sources or {}) for output, sources in zip(operator.output, told, strict=True)}
+    found = query.sources(tuple(output.name for output in operator.output))
+    columns = {output.id: _columns(url, sources or {}) for output, sources in zip(operator.output, found, strict=True)}
     typed = tuple(_with_fields(dataset, columns, operator, fields) for dataset in _datasets(url, query.tables))
-    unknown = sorted(output.name for output, sources in zip(operator.output, told, strict=True) if sources is None)
+    unknown = sorted(output.name for output, sources in zip(operator.output, found, strict=True) if sources is None)
     opaque = f"the SQL text of the JDBC source does not name the columns of {_listed(unknown)}" if unknown else None
     if opaque is None and not query.rows_known:
         opaque = "the SQL text of the JDBC source does not name all columns that decide about its rows"
@@ -194,7 +194,7 @@ def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, .
         opaque,
         _columns(url, query.rows),
         {output.id: text for output, text in texts if text},
-        # What its names stand for follows from the text alone.
+        # What its names mean follows from the text alone.
         Certainty.TEXT,
     )
 

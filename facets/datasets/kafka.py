@@ -44,7 +44,7 @@ def topic_dataset(servers: str, topic: str, fields: tuple[Field, ...] = ()) -> D
 
 @source({_KAFKA: "KafkaRelation"}, reads=_source_readings("@sourceOptions"))
 def kafka_relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
-    """Resolve a batch read of topics, or a table of the session catalog that stands for topics."""
+    """Resolve a batch read of topics, or a table of the session catalog whose data is in topics."""
     relation = operator.described("relation")
     found = None if relation is None else _topics(plan, operator, relation.text, None)
     table = operator.described("catalogTable")

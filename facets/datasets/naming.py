@@ -53,7 +53,7 @@ _FOLDED: dict[str, Callable[[str], str]] = {
 _NAME_PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^.]*)')
 
 
-# An application reads the same tables again and again, and the warehouse of the session stands in each of them.
+# An application reads the same tables again and again, and each of them has the warehouse of the session.
 @functools.lru_cache(maxsize=1024)
 def location(path: str) -> Identifier:
     """

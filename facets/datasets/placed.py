@@ -3,7 +3,7 @@ Sources that this package has no resolver for: one dataset for each place that t
 
 Which options name a place is an allow-list, so that a password never becomes part of a name. The same options name the
 same dataset when it is read, written and streamed. A rule (`SourceRule`) gives a proper name; without one the name is
-guessed from the class and the options, and `Dataset.guessed` says so.
+guessed from the class and the options, and `Dataset.guessed` is set.
 """
 
 from __future__ import annotations

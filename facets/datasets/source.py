@@ -4,22 +4,7 @@ Sources: the values that a resolver returns, and the registration of resolvers.
 A source has one file, with its resolver and what the probe reads for it. A resolver is registered under the class of a
 leaf operator, or of a value in one: the `BaseRelation` of a `LogicalRelation`, the `Table` of a `DataSourceV2Relation`.
 Another distribution adds its own file by naming the module in an entry point of the group
-`openlineage_pyspark.sources`:
-
-    from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, source
-    from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-    from openlineage_pyspark.facets.model.plan import Operator, Plan
-    from openlineage_pyspark.facets.model.dataset import fields_of
-
-
-    @source({"com.example.orders": "OrdersRelation"}, reads={"server": "options.server", "table": "tableName"})
-    def orders(plan: Plan, operator: Operator, session: Session) -> Relation | None:
-        '''Resolve a read of our orders server.'''
-        relation = operator.described("relation")
-        if relation is None or relation.text("server") is None:
-            return None
-        identifier = Identifier(f"orders://{relation.text('server')}", relation.text("table") or "")
-        return by_name(operator, Dataset(identifier, fields_of(plan, operator), type="TABLE"))
+`openlineage_pyspark.sources`; docs/extending.md has an example.
 
 A plan may pin the version of a table: a snapshot of Iceberg, or a version of Delta Lake.
 """

@@ -20,7 +20,7 @@ NO_TABLES = frozenset({"dual", "sysdummy1", "system.one"})
 
 
 def _quoted(quote: str, *, backslash: bool) -> str:
-    """Return the pattern of a text in quotes, up to but without its end; two quotes stand for one in it."""
+    """Return the pattern of a text in quotes, up to but without its end; two quotes in it mean one."""
     free = rf"[^{quote}\\]" if backslash else f"[^{quote}]"
     pairs = rf"{quote * 2}|\\.|\\\Z" if backslash else quote * 2
     return f"{quote}{free}*(?:(?:{pairs}){free}*)*"
@@ -34,7 +34,7 @@ _NAME = re.compile(rf"\s*{_ANY_PART}(?:\s*\.+\s*{_ANY_PART})*\s*")
 _PART = re.compile(_ANY_PART)
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
-# What differs between the databases' ways to write SQL; the empty name is a database that is not known.
+# What differs between the SQL of databases; the empty name is a database that is not known.
 _BACKSLASHES = frozenset({"clickhouse", "databricks", "hive", "mysql", "redshift", "snowflake", "spark"})
 _DOUBLE_QUOTED_STRINGS = frozenset({"databricks", "hive", "mysql", "spark"})
 _SQUARE_NAMES = frozenset({"sqlite", "tsql"})
@@ -45,7 +45,7 @@ _FLAT_COMMENTS = frozenset({"mysql", "oracle", "snowflake", "sqlite", "trino"})
 _DOLLAR_STRINGS = frozenset({"", "h2", "postgres", "redshift", "snowflake", "spark"})
 # Where a common table expression reads itself only with the word RECURSIVE.
 _SAYS_RECURSIVE = frozenset({"clickhouse", "h2", "hsqldb", "mysql", "postgres", "redshift", "spark", "trino"})
-# Where the columns of a table that stands before it in FROM may stand there too.
+# Where the columns of a table that comes before it in FROM may be named too.
 _HAS_FIELDS_IN_FROM = frozenset({"redshift"})
 
 # Words that end the list of tables after FROM, and those that do where they are not a table's name.
@@ -87,7 +87,7 @@ def named_tables(text: str, dialect: str | None = None, *, cut: bool = False) ->
     scan = _Scan(dialect or "")
     at = 0
     while at < len(text):
-        # In a database that is not known, what stands in square brackets may be a name or a list.
+        # In a database that is not known, square brackets may hold a name or a list.
         squares = scan.dialect in _SQUARE_NAMES or (not scan.dialect and scan.expected)
         found = _pieces(scan.dialect, squares=squares).match(text, at)
         # The last alternative matches any character.
@@ -160,9 +160,9 @@ class _Bracket:
     Args:
         query: whether FROM begins a clause in it; None before its first word.
         tables: whether a comma in it separates tables.
-        in_from: whether it is past FROM, or all of it stands after FROM.
+        in_from: whether it is past FROM, or all of it comes after FROM.
         owner: the name before it.
-        function: the name before it where a table could stand, so that it is a function's, or has a hint.
+        function: the name before it where a table could be, so that it is a function's, or has a hint.
         defines: the common table expression whose query it is.
         has_ctes: whether it is at common table expressions.
         recursive: whether these may read themselves and those after them.

@@ -19,22 +19,22 @@ def version_read(offset: str | None) -> str | None:
     Returns:
         The version as text; None if the offset does not say it, as that of any other source.
     """
-    said = _mapping(offset)
-    snapshot, position = said.get("snapshot_id"), said.get("position")
+    fields = _mapping(offset)
+    snapshot, position = fields.get("snapshot_id"), fields.get("position")
     if _is_number(snapshot) and _is_number(position):
         return str(snapshot) if snapshot >= 0 and position > 0 else None
-    version, index = said.get("reservoirVersion"), said.get("index")
+    version, index = fields.get("reservoirVersion"), fields.get("index")
     if not _is_number(version) or not _is_number(index):
         return None
     if index >= 0:
         return str(version)
-    begins = said.get("isStartingVersion") is True
+    begins = fields.get("isStartingVersion") is True
     return None if begins or version < 1 else str(version - 1)
 
 
 def by_topic(offset: str | None) -> Mapping[str, Mapping[str, int]] | None:
     """
-    Return what a Kafka source's offset says: topic -> partition -> offset.
+    Return the content of a Kafka source's offset: topic -> partition -> offset.
 
     Args:
         offset: the offset as JSON (`KafkaSourceOffset`).
@@ -42,9 +42,9 @@ def by_topic(offset: str | None) -> Mapping[str, Mapping[str, int]] | None:
     Returns:
         None if it is no such offset.
     """
-    said = _mapping(offset)
-    topics = {topic: each for topic, each in said.items() if isinstance(each, dict)}
-    whole = len(topics) == len(said) and all(_is_number(n) for each in topics.values() for n in each.values())
+    fields = _mapping(offset)
+    topics = {topic: each for topic, each in fields.items() if isinstance(each, dict)}
+    whole = len(topics) == len(fields) and all(_is_number(n) for each in topics.values() for n in each.values())
     return topics if topics and whole else None
 
 
@@ -69,10 +69,10 @@ def messages_between(start: str | None, end: str | None, topic: str) -> int | No
 
 def _mapping(offset: str | None) -> dict[str, Any]:
     try:
-        said = json.loads(offset or "null")
+        found = json.loads(offset or "null")
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _is_number(value: object) -> TypeGuard[int]:

@@ -48,7 +48,7 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
     Return the dataset of a table in the session catalog: its location, with the table's name as a symlink.
 
     Args:
-        table: a described CatalogTable; `url` and `dbtable` in it name the JDBC table that it stands for.
+        table: a described CatalogTable; `url` and `dbtable` in it name its JDBC table.
         session: the session's settings.
         fields: the schema; by default the one in the catalog.
 
@@ -121,7 +121,7 @@ def table_name(identifier: object, *, case_sensitive: bool = False) -> str | Non
 
 
 def is_elsewhere(table: Described) -> bool:
-    """Return whether a described CatalogTable stands for data that is in no files: its location holds nothing."""
+    """Return whether the data of a described CatalogTable is in no files: its location holds nothing."""
     provider = (table.text("provider") or "").lower()
     return provider in ("jdbc", "kafka") or ".jdbc" in provider or ".kafka" in provider
 

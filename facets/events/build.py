@@ -3,10 +3,10 @@ Make the OpenLineage event of a run's state.
 
 `event_of` is the way of every state into an event: redacted first, then described, then cut to the limit.
 
-An event has a limit of bytes: what exceeds it is cut step by step, and the event says what was cut.
+An event has a limit of bytes: what exceeds it is cut step by step, and the event lists what was cut.
 `serialise_within`, at the end, takes the `STEPS` in order, each only if the steps before it were not enough. A step
 yields edits of the event's JSON document; each edit is measured, and the whole event is encoded again only at the end.
-The run's `extractionError` says what was cut.
+The run's `extractionError` lists what was cut.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from openlineage_pyspark.facets.events.dataset import (
     dataset_facets,
     input_facets,
     lifecycle_facet,
+    lineage_facet,
     output_facets,
     replaced_facet,
     steps_facets,
@@ -67,7 +68,7 @@ OWN_FACETS = (
     | _ESSENTIAL
     | {"processing_engine", "sql", "documentation", "schema", "columnLineage"}
     | {"lifecycleStateChange", "inputStatistics", "outputStatistics", "version", "pyspark_snapshot", "pyspark_session"}
-    | {"pyspark_replaced"}
+    | {"lineage", "pyspark_replaced"}
 )
 """The names of this package's own facets; all others come from custom providers."""
 
@@ -389,7 +390,7 @@ def serialise_within(event: RunEvent, options: EventOptions) -> Encoded:
     Return an event as the bytes that are sent, cut to the limit.
 
     At the least, an event keeps its run with the parent and a short error message, its job, and the list of what was
-    cut. It exceeds the limit only if the limit is smaller than that, and then says so.
+    cut. It exceeds the limit only if the limit is smaller than that, and then reports it.
 
     Args:
         event: a RunEvent of openlineage-python.
@@ -613,6 +614,8 @@ def _output(written: RunOutput, options: EventOptions, contributions: tuple[Cont
         about["lifecycleStateChange"] = lifecycle_facet(written.lifecycle, written.renamed_from)
     if written.replaced is not None:
         about["pyspark_replaced"] = replaced_facet(written.replaced)
+    if written.sources is not None:
+        about["lineage"] = lineage_facet(written.sources)
     if written.lineage is not None and "columnLineage" not in options.disabled:
         lineage = column_lineage_facet(written.lineage, options)
         if lineage is not None:

@@ -164,6 +164,20 @@ def replaced_facet(part: str) -> DatasetFacet:
     return facet
 
 
+# openlineage-python has no class of it before its version 1.53.
+Lineage = attrs.make_class("Lineage", {"inputs": attrs.field(kw_only=True)}, bases=(DatasetFacet,))
+
+
+def lineage_facet(sources: Iterable[Identifier]) -> DatasetFacet:
+    """Return `lineage` (LineageDatasetFacet 1-0-0) of an output that is made from these inputs alone."""
+    inputs = [
+        {"type": "DATASET", "namespace": accepted_namespace(each.namespace), "name": each.name} for each in sources
+    ]
+    facet: DatasetFacet = Lineage(inputs=inputs, producer=PRODUCER)
+    facet._schemaURL = "https://openlineage.io/spec/facets/1-0-0/LineageFacet.json#/$defs/LineageDatasetFacet"
+    return facet
+
+
 def version_facets(versions: TableVersions | None, *, written: bool) -> dict[str, DatasetFacet]:
     """
     Return `version` with the newest version, and `pyspark_snapshot` if there is more to say.
@@ -332,7 +346,7 @@ def _catalog(catalog: Catalog) -> catalog_dataset.CatalogDatasetFacet:
 
 _T = TypeVar("_T")
 _MOST = 50
-"""The most operators, and the most steps, that are told of one edge: half of them at each end."""
+"""The most operators, and the most steps, that an event has of one edge: half of them at each end."""
 
 PySparkLineageSteps = attrs.make_class(
     "PySparkLineageSteps",
@@ -343,7 +357,7 @@ PySparkLineageSteps = attrs.make_class(
 
 @attrs.define
 class _Shared:
-    """Texts that many edges have in common, each once: its place stands for it."""
+    """Texts that many edges have in common, each once: the edges have its position."""
 
     places: dict[str, int] = attrs.Factory(dict)
 
@@ -353,17 +367,17 @@ class _Shared:
 
 def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, DatasetFacet]:
     """
-    Return `pyspark_lineage_steps` of an output; nothing if it has no edge that is to be told.
+    Return `pyspark_lineage_steps` of an output; nothing if no edge of it is to have steps.
 
     Args:
-        lineage: the output's lineage; the ways of its edges name their operators where the steps are wanted.
+        lineage: the output's lineage; the paths of its edges name their operators where the steps are wanted.
         options: say of which edges (`steps`).
     """
     if options.steps == "none":
         return {}
     operators, expressions = _Shared(), _Shared()
 
-    def told(edges: Iterable[InputField]) -> list[dict[str, object]]:
+    def with_steps(edges: Iterable[InputField]) -> list[dict[str, object]]:
         return [
             _path(edge, each, operators, expressions, described=options.descriptions_enabled)
             for edge in edges
@@ -371,8 +385,8 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
             if each.way.operators and (options.steps == "all" or each.way.certainty is not Certainty.EXACT)
         ]
 
-    columns = {accepted_column(column.name): found for column in lineage.columns if (found := told(column.edges))}
-    rows = told(lineage.dataset)
+    columns = {accepted_column(column.name): found for column in lineage.columns if (found := with_steps(column.edges))}
+    rows = with_steps(lineage.dataset)
     if not columns and not rows:
         return {}
     facet = PySparkLineageSteps(
@@ -409,14 +423,14 @@ def _path(
 
 
 def _step(step: Step, operators: _Shared, expressions: _Shared) -> dict[str, object]:
-    told: dict[str, object] = {"operator": operators.place(step.operator)}
+    document: dict[str, object] = {"operator": operators.place(step.operator)}
     if step.expression:
-        told["expression"] = expressions.place(step.expression)
+        document["expression"] = expressions.place(step.expression)
     if step.certainty is not Certainty.EXACT:
-        told["certainty"] = step.certainty.word
+        document["certainty"] = step.certainty.word
     if step.call_site:
-        told["callSite"] = step.call_site
-    return told
+        document["callSite"] = step.call_site
+    return document
 
 
 def _ends(items: Sequence[_T]) -> tuple[Sequence[_T], int]:

@@ -48,7 +48,7 @@ class EventOptions:
         descriptions_enabled: whether transformations carry the SQL text of their expression.
         descriptions: whether that text is `composed`, in terms of the columns of sources, or that of the `last` step.
         struct_fields: whether a field of a stored struct is a source of its own, and not its column.
-        steps: of which edges the operators and steps are told (`pyspark_lineage_steps`): `all`, `unsure` or `none`.
+        steps: which edges get their operators and steps (`pyspark_lineage_steps`): `all`, `unsure` or `none`.
         schema_size_limit: the number of output columns above which `columnLineage` is left out.
         owners: the owners of the job.
         job_tags: the tags of the job.

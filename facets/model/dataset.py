@@ -50,7 +50,7 @@ class Identifier:
 
     @property
     def path_label(self) -> str:
-        """What stands for a path in the name of a job: its last two parts, as in the Java integration."""
+        """The short form of a path in the name of a job: its last two parts, as in the Java integration."""
         parts = [part for part in self.name.split("/") if part]
         return "_".join(parts[-2:]) or "root"
 
@@ -129,7 +129,7 @@ class Dataset:
         description: the table's comment.
         locations: the parts of it that a run reads or writes (its `subset` facet), sorted; empty for the whole.
         versions: the versions that a run reads or has committed; None if it has none, or they are not known.
-        guessed: whether its name is made of the options of a source that no rule names.
+        guessed: whether its name is made from the options of a source without a rule.
     """
 
     identifier: Identifier

@@ -138,7 +138,7 @@ class Step:
     """
     What one operator does to a value on its way, and the steps before it.
 
-    Steps form a linked list, because the ways of many columns share their beginnings.
+    Steps form a linked list, because the paths of many columns share their beginnings.
 
     Args:
         operator: the operator, as `Aggregate#1`: its simple class name and its index in the plan.
@@ -233,14 +233,14 @@ class Way(NamedTuple):
 @attrs.frozen(order=True)
 class Transformation:
     """
-    How a source reaches its target (ColumnLineageDatasetFacet 1-2-0).
+    How the target depends on the source (ColumnLineageDatasetFacet 1-2-0).
 
     Args:
         type: whether the target's value is computed from the source's.
         subtype: IDENTITY, TRANSFORMATION, AGGREGATION; or FILTER, JOIN, GROUP_BY, SORT, WINDOW, CONDITIONAL.
         description: the SQL text of the expression, in terms of the columns of sources or as it is in the last step
             alone; empty if there is none, and of a plain copy.
-        masking: whether the source's value can't be read back, as after a hash or a count.
+        masking: whether the source's value can't be recovered, as after a hash or a count.
         way: how it gets there; not public. Two transformations that differ in it alone are equal: an edge may have
             both.
     """
@@ -260,14 +260,14 @@ def transformation(kind: Kind, way: Way) -> Transformation:
         kind: the kind.
         way: how the influence gets there. If it names no operators, nobody asked for its steps, and they are left out.
     """
-    told = way if way.operators else Way(certainty=way.certainty)
+    shown_way = way if way.operators else Way(certainty=way.certainty)
     text = way.shown if way.composed is None else way.composed
     shown = "" if kind is Kind.IDENTITY else text
-    return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, shown, kind.masking, told)
+    return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, shown, kind.masking, shown_way)
 
 
 def different(found: Sequence[Transformation]) -> tuple[Transformation, ...]:
-    """Return transformations in their order, each once: of two that differ in their ways, both."""
+    """Return transformations in their order, each once: both of two that differ only in their paths."""
     # Nearly all edges have one, and to hash it takes a while.
     return tuple(found) if len(found) <= 1 else tuple({(each, each.way): each for each in found}.values())
 

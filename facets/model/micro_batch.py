@@ -15,10 +15,10 @@ class BatchSource:
 
     Args:
         description: Spark's description of the source.
-        dataset: the input that the source is; None if it is none, or can't be told.
+        dataset: the source's input; None if the source is not a dataset, or unknown.
         start: the offset before the batch, as JSON; None if there is none.
         end: the offset after it, likewise.
-        version: the version of the dataset that was read last; None if the offset does not say one.
+        version: the version of the dataset that was read last; None if the offset does not state it.
         rows: how many rows were read; None if it is not known.
     """
 
@@ -36,12 +36,12 @@ class BatchSink:
     What a micro-batch committed to one sink.
 
     Args:
-        dataset: the output that the sink is; None if it is none, or can't be told.
+        dataset: the sink's output; None if the sink is not a dataset, or unknown.
         description: Spark's description of the sink; only without a dataset.
         version: the version that was committed; None if the sink has none.
         parent: the version before it; None if it is not known.
         rows: how many rows were written; None if it is not known.
-        change: what became of the dataset, such as OVERWRITE; None for an append.
+        change: the change of the dataset, such as OVERWRITE; None for an append.
     """
 
     dataset: Identifier | None = None
@@ -79,14 +79,14 @@ class MicroBatch:
 @attrs.frozen
 class StreamingQuery:
     """
-    The streaming query of a run, and its micro-batches since the event before.
+    The streaming query of a run, and its micro-batches since the previous event.
 
     Args:
         id: the query's id, which stays when it restarts from its checkpoint.
         run: Spark's id of its run.
         name: the name that the user gave it, if any.
         checkpoint: the URI of its checkpoint; None if it is not known.
-        continues: whether it goes on from what an earlier run has left in the checkpoint.
+        continues: whether it continues from the checkpoint of an earlier run.
         batches: the micro-batches, in order.
     """
 

@@ -17,7 +17,7 @@ class SourceRule:
 
     Args:
         source: the short name of its format, or a part of the name of its class.
-        name: the name; `{option}` stands for the value of an option, `{one|other}` for the first that is given.
+        name: the name; `{option}` becomes the value of an option, `{one|other}` that of the first that is given.
         namespace: the namespace, likewise.
     """
 

@@ -194,7 +194,7 @@ class Expression(_ExpressionFields):
         column: the name that a named expression gives to its column.
         type: the data type of a named expression.
         sql: the SQL, if the expression is at the top of an operator's argument: in parts, or as a text in which
-            attributes can't be told from the rest.
+            attributes can't be distinguished from the rest.
         call_site: the line of Python that made it, as `etl.py:12`; empty if it is not known.
         references: the references in its arguments, in order; found there unless they are given.
     """

@@ -1,4 +1,4 @@
-"""The state of a run as frozen values: all that one OpenLineage event says, before it is encoded."""
+"""The state of a run as frozen values: the content of one OpenLineage event, before it is encoded."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CallSite:
 
     def relative(self, script: str | None) -> CallSite:
         """
-        Return the line without the folder that the file lies in: folders tell about people and machines.
+        Return the line without the folder of the file: the names of folders reveal people and machines.
 
         Args:
             script: the URI of the user's script. A file in its folder, or below, is named from there; any other file
@@ -101,7 +101,7 @@ def _folder(script: str | None) -> str:
 
 
 EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "FAIL", "ABORT"]
-"""What an event says of its run."""
+"""The type of an event, which is the state of its run."""
 Ending: TypeAlias = Literal["COMPLETE", "FAIL", "ABORT"]
 """How an application ends."""
 JobType: TypeAlias = Literal["APPLICATION", "SQL_JOB", "RDD_JOB"]
@@ -121,7 +121,7 @@ class Raised:
 
     Args:
         class_name: its class, as a stack trace spells it.
-        message: what it says.
+        message: its text.
         frames: the lines of the stack trace that belong to it: below its message in Java, above it in Python.
         of_rows: whether it was raised where rows are handled, so that its message can quote their values.
         condition: the name of Spark's condition, such as CAST_INVALID_INPUT.
@@ -198,6 +198,7 @@ class RunOutput:
         statistics: how much the run has written.
         lineage: the sources of its columns; None for a command that moves no data.
         replaced: of what kind the part is that it replaces; None if it replaces nothing, or all.
+        sources: the inputs that it is made from; None for all that the run reads.
     """
 
     dataset: Dataset
@@ -206,6 +207,7 @@ class RunOutput:
     statistics: Statistics | None = None
     lineage: ColumnLineage | None = None
     replaced: Replaced | None = None
+    sources: tuple[Identifier, ...] | None = None
 
 
 @attrs.frozen
@@ -248,7 +250,7 @@ class Parent:
 
 
 PATHS = "paths"
-"""The task of the gap that says that there are more paths than are kept."""
+"""The task of the gap for more paths than are kept."""
 
 
 @attrs.frozen
@@ -305,7 +307,7 @@ class RunState:
     The state of a run at one time, with everything that is known then.
 
     Args:
-        event_type: what it says of the run.
+        event_type: the type of the event.
         event_time: timezone-aware, in UTC.
         run_id: a UUID.
         job: the job.

@@ -11,7 +11,7 @@ _FLAG = re.compile(r"true|false", re.IGNORECASE)
 _REBASE = re.compile(r"EXCEPTION|CORRECTED|LEGACY", re.IGNORECASE)
 _ZONE = re.compile(r"[A-Za-z0-9_+:/-]{1,64}")
 ALWAYS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
-"""Those whose defaults differ between versions of Spark, or between machines: they are told whatever they are."""
+"""Those whose defaults differ between versions of Spark, or between machines: an event always has them."""
 SETTINGS: Mapping[str, re.Pattern[str]] = {
     "spark.sql.ansi.enabled": _FLAG,
     "spark.sql.session.timeZone": _ZONE,
@@ -37,7 +37,7 @@ SETTINGS: Mapping[str, re.Pattern[str]] = {
     "spark.sql.storeAssignmentPolicy": re.compile(r"ANSI|LEGACY|STRICT", re.IGNORECASE),
     "spark.sql.timestampType": re.compile(r"TIMESTAMP_(?:NTZ|LTZ)", re.IGNORECASE),
 }
-"""The only settings that events tell -> their values."""
+"""The only settings that events have -> the form of their values."""
 
 
 @attrs.frozen

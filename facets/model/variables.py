@@ -78,7 +78,7 @@ def variable_name(plan: Plan, described: Value, scope: Value) -> VariableName | 
 
 
 def variable_of(plan: Plan, operator: Operator) -> VariableName | None:
-    """Return which variable a leaf that `with_variables` has added stands for; None for any other operator."""
+    """Return the variable of a leaf that `with_variables` has added; None for any other operator."""
     if operator.class_name != VARIABLE_CLASS:
         return None
     return variable_name(plan, operator.arguments.get("identifier"), operator.arguments.get("scope"))

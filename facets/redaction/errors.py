@@ -91,7 +91,7 @@ def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str
 
 
 def _says_what_follows(value: str) -> bool:
-    """Return whether a value says in a text that a secret follows, as its name and the beginning of a URL do."""
+    """Return whether a value announces a secret in a text, as its name and the beginning of a URL do."""
     if "://" in value or "-----" in value:
         return True
     return any(is_secret(name) or is_login(name) for name in _NAME.findall(value))

@@ -96,7 +96,7 @@ _KIND_OF_ASSERTION = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){0,5}")
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a name says that its value is a secret, such as a password, key, token or signature."""
+    """Return whether a name is that of a secret, such as a password, key, token or signature."""
     return _is_secret(name[-_LONGEST:])
 
 
@@ -118,18 +118,18 @@ def is_harmless_value(name: str, value: str) -> bool:
 
 
 def is_secret_column(name: str) -> bool:
-    """Return whether the name of a column in SQL says that its value is a secret: the keys of a warehouse are none."""
+    """Return whether the name of a column in SQL is that of a secret: the keys of a warehouse are none."""
     return is_secret(name) and _WAREHOUSE_KEY.fullmatch(_parts(name)) is None
 
 
 def is_secret_number(name: str) -> bool:
-    """Return whether a name says that even a number is a secret: a PIN, not the key of a row or a count of tokens."""
+    """Return whether even a number under a name is a secret: a PIN, not the key of a row or a count of tokens."""
     parts = _parts(name)
     return is_secret(name) and not _is_secret_key(parts) and not re.search(r"keys?$|tokens$|sess", parts)
 
 
 def is_login(name: str) -> bool:
-    """Return whether a name says that its value is a user, which is half of a login."""
+    """Return whether a name is that of a user, which is half of a login."""
     return _LOGIN.search(name.lower()) is not None
 
 

@@ -2,7 +2,7 @@
 Redact the state of a run: the one place where secrets, and literals if asked, are removed from the texts of an event.
 
 If a text of the run names a secret (`names.named_in`), or its plan or the columns that it writes do, all literals of
-all its texts go. Nothing has to tell which of them the secret is, or where else it stands.
+all its texts go. It does not matter which of them is the secret, or where else it is.
 
 The names of datasets stay, because `naming` builds them without credentials. The facets of the user's own providers
 stay too.
@@ -82,7 +82,7 @@ class Redaction:
 @functools.lru_cache(maxsize=2048)
 def _redacted_sql(redaction: Redaction, text: str, named: Named, hidden: frozenset[str]) -> SqlText:
     shown = redact_sql(text, redaction.text, mask=redaction.mask_literals, named=named, hidden=hidden)
-    # In SQL, a number that the configuration holds as a secret may stand without quotes.
+    # In SQL, a number that the configuration holds as a secret may be without quotes.
     numbers = tuple(value for value in redaction.known if value.isdigit())
     return attrs.evolve(shown, text=without_values(shown.text, numbers)) if numbers else shown
 
@@ -103,7 +103,7 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
     sql = redaction.sql(statement, named)
     lineages, removed = _lineages(state, redaction, named, sql.hidden)
     if not removed <= sql.hidden:
-        # The value of an option may stand in any other text too.
+        # The value of an option may be in any other text too.
         sql = attrs.evolve(redaction.sql(statement, named, removed), hidden=removed)
         lineages, _ = _lineages(state, redaction, named, removed)
     outputs = [
@@ -204,11 +204,11 @@ def _offset(text: str, redaction: Redaction) -> str:
     if not text.startswith(("{", "[")):
         return redaction.text(text)
     try:
-        said = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return redaction.text(text)
-    shown = _strings_redacted(said, redaction)
-    return text if shown == said else json.dumps(shown, separators=(",", ":"))
+    shown = _strings_redacted(value, redaction)
+    return text if shown == value else json.dumps(shown, separators=(",", ":"))
 
 
 def _strings_redacted(value: object, redaction: Redaction) -> object:
@@ -227,7 +227,7 @@ def _strings_redacted(value: object, redaction: Redaction) -> object:
 
 
 def _submission(submission: Submission, redaction: Redaction) -> Submission:
-    """Redact a command word by word: what a word says may depend on the one before it."""
+    """Redact a command word by word: the meaning of a word may depend on the one before it."""
     words = submission.command if not redaction.mask_literals else _masked(submission.command)
     before = ("", *words)
     shown = [_word(word, option, redaction) for word, option in zip(words, before, strict=False)]
@@ -240,7 +240,7 @@ def _submission(submission: Submission, redaction: Redaction) -> Submission:
 
 
 def _masked(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a command in which `?` stands for what the script is told, apart from the names of options."""
+    """Return a command with `?` in place of the script's arguments, apart from the names of options."""
     before = ("", *words)
     script = next((at for at, word in enumerate(words) if word.endswith(_SCRIPTS) or before[at] == "-m"), 0)
     return (*words[: script + 1], *map(_masked_word, words[script + 1 :]))

@@ -7,7 +7,7 @@ expression is evaluated, keeps its class and its frames. If it has one of Spark'
 condition, its SQLSTATE and its text, in which only the parameters that are names keep their values. All other messages
 stay, but for what they repeat of such an exception.
 
-Messages also hold whole stack traces as text. What can't be told from a value in there is removed.
+Messages also hold whole stack traces as text. What can't be distinguished from a value in there is removed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _ROW_FRAME = re.compile(
 )
 _JOB_FRAME = re.compile(r"\s*at org\.apache\.spark\.scheduler\.DAGScheduler\.runJob")
 _PYTHON_EXCEPTION = re.compile(r".*\bPythonException\b(?::|$)")
-# What Spark itself says around the exception of a task.
+# The text of Spark itself around the exception of a task.
 _HARMLESS = re.compile(
     r"\s*(?:Task failed while writing rows\.?|Job aborted\.|An error occurred while calling [\w:.$]{1,300}\."
     r"|(?:\[PYTHON_EXCEPTION\] )?An exception was thrown from the Python worker[.:]?"
@@ -147,7 +147,7 @@ def _quoted_values(raised: Raised) -> Iterator[str]:
 
 
 def is_script(failure: Failure) -> bool:
-    """Return whether a failure is one of the user's script, whose exceptions stand in the order of a Python trace."""
+    """Return whether a failure is one of the user's script, whose exceptions are in the order of a Python trace."""
     return failure.language == "PYTHON" and any(_TRACEBACK in raised.frames for raised in failure.raised)
 
 
@@ -241,7 +241,7 @@ def _shown_text(text: str, shown: Mapping[str, str], *, of_rows: bool = False, h
 
 
 def _marked(text: str, shown: Mapping[str, str], places: list[str]) -> str:
-    """Put marks in place of the known messages, longest first; append what each mark stands for to `places`."""
+    """Put marks in place of the known messages, longest first; append the message of each mark to `places`."""
     for known in sorted(shown, key=len, reverse=True):
         # An exception of Python's does not end in a line break.
         message = known.rstrip("\n")
@@ -309,7 +309,7 @@ def _begin_of_rows(lines: list[str], at: int) -> int:
         return value.start()
     if _PROXY in line:
         return -1
-    # A function for `foreachBatch` is called on the driver; its traceback may tell of several exceptions.
+    # A function for `foreachBatch` is called on the driver; its traceback may have several exceptions.
     before = next((lines[n] for n in range(at - 1, -1, -1) if lines[n].strip()), "")
     return -1 if before.startswith(_JOINTS) else line.find(_TRACEBACK)
 
@@ -365,7 +365,7 @@ def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
 
 
 def _is_frame(line: str) -> bool:
-    """Return whether a line stands between the messages of a stack trace."""
+    """Return whether a line is between the messages of a stack trace."""
     return bool(line.strip(" \t|+-") in TRACEBACK_HEADINGS or FRAME.fullmatch(line) or _BETWEEN.fullmatch(line))
 
 

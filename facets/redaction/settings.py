@@ -1,4 +1,4 @@
-"""Which settings of a session are shown, and which those that an event tells are taken for settings."""
+"""Which settings of a session are shown, and which of those in an event are taken for settings."""
 
 from __future__ import annotations
 

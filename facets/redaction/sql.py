@@ -107,7 +107,7 @@ class _SqlRedactor:
         self._hidden_before = hidden
         self._redact = redact
         self._mask = mask
-        # What EXECUTE IMMEDIATE binds is hidden: nothing says what it is.
+        # What EXECUTE IMMEDIATE binds is hidden: its meaning is not known.
         self._is_immediate = self._binds = False
         # How many brackets are open, and at how many a function with options was called.
         self._depth = self._depth_of_options = 0
@@ -153,7 +153,7 @@ class _SqlRedactor:
                 self._depth_of_options = 0
 
     def _literal(self, at: int) -> None:
-        """Redact a token that stands in no list and no SET."""
+        """Redact a token that is in no list and no SET."""
         if self._text(at - 1).upper() == "IMMEDIATE" and self._is_string(at) and not self._mask and not self._named:
             self._query(at)
         else:

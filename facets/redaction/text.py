@@ -1,19 +1,19 @@
 """
 Redact free text, which may hold anything: values of SQL strings, error messages, comments.
 
-Four things are removed: everything in a URL besides its address; the values that names of secrets and logins have;
+Four parts are removed: everything in a URL besides its address; the values that names of secrets and logins have;
 private keys, and tokens in the form of a well-known service; and the values that are secret according to the
 configuration.
 
-A name is a word of letters, digits, `_`, `-` and `.`. It names a value if one of these stands between the two: an
+A name is a word of letters, digits, `_`, `-` and `.`. It names a value if one of these is between the two: an
 assignment (`=`, `:`, `=>`, `->`), a comparison (`==`, `<>`, `IN`, `LIKE`), a comma in a pair, or the end of an XML tag.
-White space is enough before a quoted text, or after the name of an option (`--password x`). The value may stand first
+White space is enough before a quoted text, or after the name of an option (`--password x`). The value may come first
 (`'x' = password`), and its name may be a value itself (`name=password, value=x`). The passwords that command lines give
 by options of one letter have no such name, and are known by the command.
 
 A value of one word, or in quotes that neither are escaped nor have others in them, ends there. Any other value, such as
 a collection, a call, a text with escapes or one of several lines, reaches to the end of its line, and on through the
-lines that go on with it: nothing has to tell where in there it ends. Every step is linear in the length of the text.
+lines that go on with it: it does not matter where in there it ends. Every step is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from openlineage_pyspark.facets.urls import PASSWORD_IN_TEXT, REDACTED, without_
 Span = tuple[str, int, int]
 """A name, and the start and end of its value."""
 
-# Without any of these no name says that it is a secret or a login.
+# A name without any of these is never that of a secret or a login.
 _STEM = re.compile(
     r"(?i)pass|pw|psw|secret|token|cred|sess|key|jwt|bearer|assertion|sig|sas|hmac|auth|cookie|jaas|fernet|pin|pat|otp"
     r"|dsn|salt|pepper|cvv|cvc|mnemonic|code|conn|webhook|kennwort|wachtwoord|contrase|senha|user|uid|login"
@@ -122,7 +122,7 @@ _OWNER = re.compile(
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a whole value only stands for one (`***`, `?`, `${NAME}`) or tells nothing (true, null)."""
+    """Return whether a whole value is only a placeholder (`***`, `?`, `${NAME}`) or has no content (true, null)."""
     return _PLACEHOLDER.fullmatch(value) is not None
 
 
@@ -194,7 +194,7 @@ class _NamedValues:
                 self._found.append((name, *plain))
             return max(start, plain[1])
         end = self._end(begins, start)
-        # What stands for such a value must be taken for none when it is read again.
+        # The placeholder of such a value must be taken for none when it is read again.
         start = start if assigned else sign.end("close")
         if end > start and not is_placeholder(self.text[start:end].rstrip(_CLOSING).strip()):
             self._hide(name, start, end, secret=secret)
@@ -260,7 +260,7 @@ class _NamedValues:
         return end
 
     def _hide_all(self, name: str, start: int, beyond: int) -> None:
-        """Hide all from an index to the end of the message that another one is in: nothing tells where a field ends."""
+        """Hide all from an index to the end of the message that another one is in: the end of a field is not marked."""
         end = self._end_of_message(max(start, beyond))
         if _REST.fullmatch(self.text, start, end) is None:
             self._hide(name, start, end)
@@ -277,7 +277,7 @@ class _NamedValues:
             self._hide_all(name, begin, begin)
 
     def _with_word_before(self, start: int) -> str:
-        """Return the word before a name, if one blank stands between them: `api key`, `session id`."""
+        """Return the word before a name, if one blank is between them: `api key`, `session id`."""
         found = _OWNER.search(self.text[max(0, start - 40) : start])
         return found.group() if found is not None else ""
 
@@ -314,7 +314,7 @@ class _NamedValues:
         return found.end() if is_option and not follows_option and not found["close"] else None
 
     def _is_pair(self, name: str, opening: int, found: re.Match[str]) -> bool:
-        """Return whether a comma stands between a name and its value: in a tuple, a list of pairs, or arguments."""
+        """Return whether a comma is between a name and its value: in a tuple, a list of pairs, or arguments."""
         before = self.text[max(0, opening - 80) : opening].rstrip()
         if any(bracket in found["close"] for bracket in ")]}"):
             return found["close"] == ")" and _CALL_IN_CALL.search(before) is not None
@@ -325,7 +325,7 @@ class _NamedValues:
         return before.endswith("[") and outside.endswith(("[", ",", "(")) and quoted is not None
 
     def _reversed(self, name: str, opening: int, start: int) -> None:
-        """Hide what a name is compared with if it stands in quotes before the name: `'x' = password`."""
+        """Hide what a name is compared with if it is in quotes before the name: `'x' = password`."""
         first = max(0, start - 150)
         sign = _BEFORE.search(self.text[first:start]) or _BEFORE.search(self.text[first:opening])
         if sign is None:

@@ -284,7 +284,7 @@ class Composer:
         if known is None:
             if self._left <= 0:
                 return ""
-            leaf, own = self._trace.leaf_of(id_), self._plain_name(id_)
+            leaf, own = self._trace.scopes.leaf_of(id_), self._plain_name(id_)
             is_named = leaf is not None and not self._is_unnamed(leaf, own)
             known = _uncut(self._source_name(leaf, id_)) if leaf is not None and is_named else ""
             self._columns[id_] = known
@@ -325,12 +325,12 @@ class Composer:
         first, path = hole, hole.path
         above = ""
         while True:
-            cell = self._trace.read(hole.operator, hole.id, hole.scope)
+            cell = self._trace.scopes.read(hole.operator, hole.id, hole.scope)
             if cell is None or (*cell, path) in seen:
                 return (self._own_name(first),)
             operator, id_ = cell
             own = self._plain_name(id_)
-            if self._trace.is_origin(operator, id_):
+            if self._trace.scopes.is_origin(operator, id_):
                 is_unnamed = above and not path and self._is_unnamed(operator, own)
                 return (above if is_unnamed else _uncut(self._source_name(operator, id_) + field_text(path)),)
             seen.add((operator, id_, path))
@@ -407,20 +407,20 @@ class Composer:
                 found.append(row[place])
         if len(found) != 1:
             return None
-        return self._computed(Computation(operator, id_, self._trace.scope(operator), found[0]))
+        return self._computed(Computation(operator, id_, self._trace.scopes.scope(operator), found[0]))
 
     def _on_path(self, operator: int, id_: int, found: Mapping[_Text, Definition], way: _Path) -> _Text | None:
-        """Return the text of the definition that lies on a path; None if none does, or if that can't be told."""
+        """Return the text of the definition that lies on a path; None if none does, or if that is not clear."""
         values = [each.computation for each in way.last or () if each.computation is not None]
         value = next((each.value for each in values if (each.operator, each.id) == (operator, id_)), None)
-        labels = self._trace.path(way.origin, way.last)
+        labels = self._trace.scopes.path(way.origin, way.last)
         above = len(labels) - 1
         # In a recursive CTE a path comes through a union several times: the last time is the nearest to the sink.
-        while above > 0 and labels[above] != self._trace.label(operator):
+        while above > 0 and labels[above] != self._trace.scopes.label(operator):
             above -= 1
         for text, definition in found.items():
             if isinstance(definition, Passed):
-                if above > 0 and labels[above - 1] == self._trace.label(definition.operator):
+                if above > 0 and labels[above - 1] == self._trace.scopes.label(definition.operator):
                     return text
             elif definition.value == value:
                 return text
@@ -437,11 +437,11 @@ class Composer:
         found: dict[_Text, Definition] = {}
         if node.name == "UnionLoopRef":
             return found
-        for definition in self._trace.lineage_of(operator).computes.get(id_, ()):
+        for definition in self._trace.scopes.lineages[operator].computes.get(id_, ()):
             text: _Text | None = None
             if node.name == "Generate":
                 generator = node.arguments.get("generator")
-                text = self._computed(Computation(operator, id_, self._trace.scope(operator), generator))
+                text = self._computed(Computation(operator, id_, self._trace.scopes.scope(operator), generator))
             elif definition.kind is Kind.CONDITIONAL:
                 continue
             elif definition.kind is not Kind.IDENTITY:
@@ -450,7 +450,7 @@ class Composer:
                 own = self._plain_name(definition.id)
                 text = _Text((_Hole(definition.id, operator, (definition.operator,), own),))
             else:
-                text = self._computed(Computation(operator, id_, self._trace.scope(operator), definition.value))
+                text = self._computed(Computation(operator, id_, self._trace.scopes.scope(operator), definition.value))
             if text is not None:
                 found.setdefault(text, definition)
         return found
@@ -460,7 +460,7 @@ class Composer:
             return {origin.column for origin in self._trace.column(definition.operator, definition.id)}
         found: set[Origin] = set()
         for use in uses(self._plan, definition.value, path=definition.path):
-            cell = self._trace.read(operator, use.id, self._trace.scope(operator))
+            cell = self._trace.scopes.read(operator, use.id, self._trace.scopes.scope(operator))
             found.update(origin.column for origin in (self._trace.column(*cell) if cell is not None else ()))
         return found
 

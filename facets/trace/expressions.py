@@ -6,7 +6,7 @@ Without a rule, an expression transforms everything that it reads. This is right
 cover the exceptions.
 
 The fields of structs are followed one by one: through what a plan builds, chooses between or casts, and through the
-variables of lambda functions, each of which stands for an element of an array.
+variables of lambda functions, each of which is an element of an array.
 """
 
 from __future__ import annotations
@@ -160,13 +160,13 @@ def stored_field(plan: Plan, id_: int, path: Path) -> Path:
         path: the names of struct fields, outermost first. Structs in arrays have them too.
 
     Returns:
-        The names, as far as the type of the column tells them: they end at a map, and where two fields share a name.
+        The names, as far as the type of the column has them: they end at a map, and where two fields share a name.
     """
     known = plan.attributes.get(id_) if path else None
     stored = _stored_fields(known.type) if known is not None and known.type.startswith("{") else {}
     at: Path = ()
     for name in path:
-        # Where two fields have names that differ in their case alone, each stands there as it is spelled.
+        # Where two fields have names that differ in their case alone, each keeps its spelling.
         found = next((each for each in ((*at, name), (*at, name.casefold())) if each in stored), None)
         if found is None:
             break
@@ -317,7 +317,7 @@ def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, Pa
 def _names_in(plan: Plan, struct: Value) -> tuple[str, ...]:
     """Return the names of a struct's fields, in lower case; none if they are not known."""
     names = tuple(name for name, _ in _type_of(plan, struct))
-    # Of two fields with one name, a path can't tell which it is.
+    # Of two fields with one name, a path can't name one alone.
     return names if len(set(names)) == len(names) else ()
 
 
@@ -432,7 +432,7 @@ class UseTarget(str, enum.Enum):
 
 class ExpressionUse(NamedTuple):
     """
-    One thing that an expression reads.
+    What an expression reads: an attribute, the rows of an operator, or the result of a subquery.
 
     Args:
         reach: the kind of its target.

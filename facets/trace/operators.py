@@ -40,7 +40,7 @@ def sql_of(plan: Plan, operator: Operator, value: Value) -> str | Sql | None:
     """
     Return the SQL of an expression of an operator.
 
-    Spark has one expression for `explode` and `explode_outer`: the operator says which of them it is, as it does of
+    Spark has one expression for `explode` and `explode_outer`: the operator has the difference, as it does of
     `LATERAL VIEW OUTER`. A generator without an outer form is called with the word OUTER.
     """
     expression = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
@@ -178,7 +178,7 @@ def operator_lineage(plan: Plan, operator: Operator) -> OperatorLineage:
 
 
 def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
-    # An operator without children is a source, and its resolver says what it reads.
+    # An operator without children is a source, and its resolver knows what it reads.
     if not operator.children:
         return OperatorLineage()
     return _opaque(plan, operator)._replace(known=False, certainty=Certainty.GUESSED, code=OpaqueCode.OPERATOR)
@@ -409,7 +409,7 @@ def _multiplied(plan: Plan, generator: Value) -> tuple[tuple[Value, Kind], ...]:
     if expression.name in _FIXED_ROWS:
         return ()
     if expression.name == "ReplicateRows":
-        # It repeats the other arguments as often as the first one says.
+        # It repeats the other arguments as often as the value of the first one.
         return ((expression.sequence("children")[:1], Kind.GENERATE),)
     child = expression.arguments.get("child")
     made = plan.expressions[child.index].name if isinstance(child, ExpressionRef) else ""
@@ -439,7 +439,7 @@ def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, 
     )
     if not rows or any(row.name != "CreateNamedStruct" for row in rows):
         names = field_names(plan.expressions[generator.index])
-        # Of two fields with one name, a path can't tell which it is.
+        # Of two fields with one name, a path can't name one alone.
         if not len(set(names)) == len(names) == len(made):
             return {}
         return {

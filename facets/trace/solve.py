@@ -115,85 +115,34 @@ _hop = cast(
 )
 
 
-class Trace:
-    """The lineage of one plan, solved on demand."""
+class Scopes:
+    """
+    Where the operators of a plan find the attributes that they read.
 
-    def __init__(self, plan: Plan, *, stops: frozenset[int] = frozenset(), fields: bool = False) -> None:
-        """
-        Prepare a trace; nothing is solved yet.
+    Args:
+        plan: the plan.
+        stops: the indices of operators whose columns count as sources, as if they were leaves.
+    """
 
-        Args:
-            plan: the plan.
-            stops: the indices of operators whose columns count as sources, as if they were leaves.
-            fields: whether the fields of stored structs are sources of their own, and not the columns that hold them.
-        """
+    def __init__(self, plan: Plan, stops: frozenset[int] = frozenset()) -> None:
         self.plan = plan
-        self._fields = fields
-        self._stops = stops
-        self._lineages = [operator_lineage(plan, operator) for operator in plan.operators]
+        self.stops = stops
+        self.lineages = [operator_lineage(plan, operator) for operator in plan.operators]
         # By the object that an output is: operators that only pass rows on share it.
         self._outputs: dict[int, frozenset[int]] = {}
-        self._solved: dict[_Cell, Sources] = {}
         # exprId -> operator -> the operator below it that computes the attribute.
         self._followed: dict[int, dict[int, int]] = {}
-        self._only = {} if stops else _computed_once(plan, self._lineages)
+        self._only = {} if stops else _computed_once(plan, self.lineages)
         self._held: dict[int, list[int]] = {}
         self._labels = [f"{operator.name}#{at}" for at, operator in enumerate(plan.operators)]
         self._around_subqueries = _around_subqueries(plan)
         self._holders: dict[int, int] | None = None
         self._above: dict[int, int] | None = None
-        self._has_call_sites = any(expression.call_site for expression in plan.expressions)
-        self._call_sites: dict[int, dict[str, str]] = {}
         self._paths: dict[tuple[int, _Jumps], tuple[str, ...]] = {}
-        self._texts: dict[int, str] = {}
 
-    def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
-        """
-        Return the sources of one column of an operator.
-
-        Args:
-            operator: the index of the operator.
-            id_: the exprId of one of its output attributes.
-            path: the names of struct fields, outermost first, to get the sources of only that field.
-
-        Returns:
-            The DIRECT sources, and the INDIRECT ones that influence only this column.
-        """
-        return self._solve((operator, id_, path))
-
-    def behind(self, stop: Origin) -> Sources:
-        """Return the sources of a column of an operator at which the trace stops."""
-        below = self._below(stop.operator, stop.id)
-        if below is not None:
-            return self._solve((below, stop.id, stop.path))
-        hops = self._defined(stop)
-        return self._merge(hops, {hop.cell: self._solve(hop.cell) for hop in hops})
-
-    def rows(self, operator: int) -> Sources:
-        """Return the dataset-level influences on an operator's rows: FILTER, JOIN, GROUP_BY and SORT."""
-        return self._solve((operator, ROWS, ()))
-
-    def expression(
-        self, scope: tuple[int, ...], value: Value, kind: Kind, command: int, path: tuple[str, ...] = ()
-    ) -> Sources:
-        """
-        Return the sources of an expression of a command, for example of an assignment in MERGE.
-
-        Args:
-            scope: the indices of the operators whose output it reads, at least one.
-            value: the expression.
-            kind: how the expression influences the command's output.
-            command: the index of the command.
-            path: the names of struct fields, outermost first, to get the sources of only that field.
-        """
-        text = self._text(value, command)
-        computation = Computation(command, ROWS, scope, value, path)
-        hops = [
-            hop._replace(operator=command)
-            for use in uses(self.plan, value, kind, path)
-            for hop in self._use(scope[0], use, "" if _copies(use, path) else text, scope, computation)
-        ]
-        return self._merge(hops, {hop.cell: self._solve(hop.cell) for hop in hops})
+    def label(self, operator: int) -> str:
+        """Return the name of an operator and its index, such as `Aggregate#1`."""
+        return self._labels[operator]
 
     def path(self, origin: Origin, last: Step | None) -> tuple[str, ...]:
         """
@@ -208,10 +157,6 @@ class Trace:
         if known is None:
             known = self._paths[origin.operator, jumps] = self._upward(origin.operator, jumps)
         return known
-
-    def label(self, operator: int) -> str:
-        """Return the name of an operator and its index, such as `Aggregate#1`."""
-        return self._labels[operator]
 
     def _upward(self, operator: int, jumps: _Jumps) -> tuple[str, ...]:
         if self._above is None:
@@ -245,7 +190,7 @@ class Trace:
                 continue
             seen.add(at)
             operator = self.plan.operators[at]
-            below = list(self._lineages[at].inputs or ())
+            below = list(self.lineages[at].inputs or ())
             if operator.class_name == WITH_CTE:
                 below += operator.children[:1]
             else:
@@ -253,10 +198,6 @@ class Trace:
             stack.extend(below)
             stack.extend(self.subqueries(at))
         return sorted(seen)
-
-    def lineage_of(self, operator: int) -> OperatorLineage:
-        """Return the lineage of the operator at that index."""
-        return self._lineages[operator]
 
     def subqueries(self, at: int) -> list[int]:
         """Return the indices of the top operators of the subqueries in an operator's expressions."""
@@ -285,6 +226,211 @@ class Trace:
                 elif isinstance(r, ExpressionRef) and r.index in around:
                     stack.append(r.index)
         return found
+
+    def read(self, operator: int, id_: int, scope: tuple[int, ...]) -> tuple[int, int] | None:
+        """
+        Return where the attribute comes from that an expression reads: an operator that does not only pass it through.
+
+        Args:
+            operator: the index of the operator whose expression it is.
+            id_: the exprId of the attribute.
+            scope: the indices of the operators whose output the expression reads.
+
+        Returns:
+            The index of the operator that computes it, or of a leaf, and its exprId there; None if nothing has it.
+        """
+        below = self.holding(scope, id_)
+        if below is None:
+            below = self.outer(operator, id_)
+        if below is None:
+            return None
+        found, at, _ = self.follow((below, id_, ()))
+        return found, at
+
+    def holding(self, scope: tuple[int, ...], id_: int) -> int | None:
+        """Return the operator of a scope that has an attribute, or the one below that computes it; None if none has."""
+        # What an expression outside of subqueries reads is always in its scope.
+        only = None if self._around_subqueries else self._only.get(id_)
+        return only if only is not None else next((below for below in scope if id_ in self._output(below)), None)
+
+    def scope(self, operator: int) -> tuple[int, ...]:
+        """Return the indices of the operators whose output an operator's expressions read."""
+        inputs = self.lineages[operator].inputs
+        if inputs is not None:
+            return inputs
+        children = self.plan.operators[operator].children
+        return children[:1] if self.plan.operators[operator].class_name == WITH_CTE else children
+
+    def is_origin(self, operator: int, id_: int) -> bool:
+        """Return whether an attribute is a column of a leaf."""
+        if operator in self.stops:
+            return True
+        at = self.lineages[operator]
+        is_leaf = not at.passes_through and not at.computes
+        return is_leaf and (self._only.get(id_) == operator or id_ in self._output(operator))
+
+    def leaf_of(self, id_: int) -> int | None:
+        """Return the index of the leaf that an attribute is a column of, wherever it is read; None if it may differ."""
+        only = self._only.get(id_)
+        return only if only is not None and self.is_origin(only, id_) else None
+
+    def refers_to(self, operator: int) -> int | None:
+        """Return the index of the definition that an operator refers to; None if it is no reference to a CTE."""
+        inputs = self.lineages[operator].inputs
+        is_reference = inputs is not None and len(inputs) == 1 and not self.plan.operators[operator].children
+        return inputs[0] if inputs is not None and is_reference else None
+
+    def jumps(self, operator: int) -> _Jumps:
+        """Return the jump from a CTE to an operator that refers to it; none for any other operator."""
+        definition = self.refers_to(operator)
+        return ((definition, operator),) if definition is not None else ()
+
+    def _output(self, operator: int) -> frozenset[int]:
+        output = self.plan.operators[operator].output
+        known = self._outputs.get(id(output))
+        if known is None:
+            known = self._outputs[id(output)] = frozenset([o.id for o in output])
+        return known
+
+    def follow(self, cell: _Cell) -> _Cell:
+        """Return the cell that computes an attribute, below all operators that it passes through."""
+        operator, id_, path = cell
+        if id_ == ROWS:
+            return cell
+        only = self._only.get(id_)
+        if only is not None:
+            return (only, id_, path)
+        ends = self._followed.get(id_)
+        if ends is None:
+            ends = self._followed[id_] = {}
+        passed: list[int] = []
+        while operator not in ends:
+            below = self._passed_from(operator, id_)
+            if below is None:
+                break
+            passed.append(operator)
+            operator = below
+        else:
+            operator = ends[operator]
+        if len(passed) > _SHORT:
+            ends.update(dict.fromkeys(passed, operator))
+        elif passed:
+            ends[passed[0]] = operator
+        return (operator, id_, path)
+
+    def _passed_from(self, operator: int, id_: int) -> int | None:
+        """Return the operator from which one passes an attribute through; None if it is a leaf or computes it."""
+        return None if operator in self.stops else self.below(operator, id_)
+
+    def below(self, operator: int, id_: int) -> int | None:
+        """Return the operator below one that has an attribute which that one passes through; None if it does not."""
+        here = self.lineages[operator]
+        below = here.passes_through
+        if not below or id_ in here.computes:
+            return None
+        if len(below) == 1:
+            return below[0]
+        for each in below:
+            if id_ in self._output(each):
+                return each
+        return None
+
+    def outer(self, operator: int, id_: int) -> int | None:
+        """Return the operator that an outer reference reads: the nearest operator around the subquery binds it."""
+        holder = self._holder(operator)
+        while holder is not None:
+            for child in self.scope(holder):
+                if id_ in self._output(child) and child != operator:
+                    return child
+            holder = self._holder(holder)
+        return None
+
+    def _holder(self, operator: int) -> int | None:
+        """Return the index of the operator around the subquery that an operator is part of; None outside subqueries."""
+        if self._holders is None:
+            self._holders = {}
+            for at in range(len(self.plan.operators)):
+                for top in self.subqueries(at):
+                    stack = [top]
+                    while stack:
+                        below = stack.pop()
+                        if below in self._holders:
+                            continue
+                        self._holders[below] = at
+                        stack.extend(self.plan.operators[below].children)
+        return self._holders.get(operator)
+
+
+class Trace:
+    """The lineage of one plan, solved on demand."""
+
+    def __init__(self, plan: Plan, *, stops: frozenset[int] = frozenset(), fields: bool = False) -> None:
+        """
+        Prepare a trace; nothing is solved yet.
+
+        Args:
+            plan: the plan.
+            stops: the indices of operators whose columns count as sources, as if they were leaves.
+            fields: whether the fields of stored structs are sources of their own, and not the columns that hold them.
+        """
+        self.scopes = Scopes(plan, stops)
+        # A plan has thousands of these calls.
+        self._follow = self.scopes.follow
+        self._holding = self.scopes.holding
+        self.plan = plan
+        self._fields = fields
+        self._solved: dict[_Cell, Sources] = {}
+        self._has_call_sites = any(expression.call_site for expression in plan.expressions)
+        self._call_sites: dict[int, dict[str, str]] = {}
+        self._texts: dict[int, str] = {}
+
+    def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
+        """
+        Return the sources of one column of an operator.
+
+        Args:
+            operator: the index of the operator.
+            id_: the exprId of one of its output attributes.
+            path: the names of struct fields, outermost first, to get the sources of only that field.
+
+        Returns:
+            The DIRECT sources, and the INDIRECT ones that influence only this column.
+        """
+        return self._solve((operator, id_, path))
+
+    def behind(self, stop: Origin) -> Sources:
+        """Return the sources of a column of an operator at which the trace stops."""
+        below = self.scopes.below(stop.operator, stop.id)
+        if below is not None:
+            return self._solve((below, stop.id, stop.path))
+        hops = self._defined(stop)
+        return self._merge(hops, {hop.cell: self._solve(hop.cell) for hop in hops})
+
+    def rows(self, operator: int) -> Sources:
+        """Return the dataset-level influences on an operator's rows: FILTER, JOIN, GROUP_BY and SORT."""
+        return self._solve((operator, ROWS, ()))
+
+    def expression(
+        self, scope: tuple[int, ...], value: Value, kind: Kind, command: int, path: tuple[str, ...] = ()
+    ) -> Sources:
+        """
+        Return the sources of an expression of a command, for example of an assignment in MERGE.
+
+        Args:
+            scope: the indices of the operators whose output it reads, at least one.
+            value: the expression.
+            kind: how the expression influences the command's output.
+            command: the index of the command.
+            path: the names of struct fields, outermost first, to get the sources of only that field.
+        """
+        text = self._text(value, command)
+        computation = Computation(command, ROWS, scope, value, path)
+        hops = [
+            hop._replace(operator=command)
+            for use in uses(self.plan, value, kind, path)
+            for hop in self._use(scope[0], use, "" if _copies(use, path) else text, scope, computation)
+        ]
+        return self._merge(hops, {hop.cell: self._solve(hop.cell) for hop in hops})
 
     def _solve(self, wanted: _Cell) -> Sources:
         """Return the sources of a cell; solve all cells that it needs, and iterate cycles until nothing grows."""
@@ -323,9 +469,9 @@ class Trace:
 
     def _value(self, cell: _Cell, hops: list[_Hop], values: Mapping[_Cell, Sources]) -> Sources:
         operator, id_, path = cell
-        if id_ != ROWS and not hops and self.is_origin(operator, id_):
+        if id_ != ROWS and not hops and self.scopes.is_origin(operator, id_):
             read = stored_field(self.plan, id_, path) if self._fields else ()
-            # What is not told apart is a part of the field, or of the column, that is told.
+            # A field that is no source of its own is part of the field, or of the column, that is one.
             return {Origin(operator, id_, read): {Kind.IDENTITY if len(read) == len(path) else _TAKEN: _PASSED_ON}}
         return self._merge(hops, values)
 
@@ -372,7 +518,7 @@ class Trace:
             # A reference to a CTE passes all of its rows on, which is no step.
             return attrs.evolve(before, jumps=jumps)
         return Step(
-            self.label(hop.operator),
+            self.scopes.label(hop.operator),
             hop.text,
             hop.certainty,
             before,
@@ -394,122 +540,15 @@ class Trace:
             }
         return known.get(text, "")
 
-    def read(self, operator: int, id_: int, scope: tuple[int, ...]) -> tuple[int, int] | None:
-        """
-        Return where the attribute comes from that an expression reads: an operator that does not only pass it through.
-
-        Args:
-            operator: the index of the operator whose expression it is.
-            id_: the exprId of the attribute.
-            scope: the indices of the operators whose output the expression reads.
-
-        Returns:
-            The index of the operator that computes it, or of a leaf, and its exprId there; None if nothing has it.
-        """
-        below = self._holding(scope, id_)
-        if below is None:
-            below = self._outer(operator, id_)
-        if below is None:
-            return None
-        found, at, _ = self._follow((below, id_, ()))
-        return found, at
-
-    def _holding(self, scope: tuple[int, ...], id_: int) -> int | None:
-        """Return the operator of a scope that has an attribute, or the one below that computes it; None if none has."""
-        # What an expression outside of subqueries reads is always in its scope.
-        only = None if self._around_subqueries else self._only.get(id_)
-        return only if only is not None else next((below for below in scope if id_ in self._output(below)), None)
-
-    def scope(self, operator: int) -> tuple[int, ...]:
-        """Return the indices of the operators whose output an operator's expressions read."""
-        inputs = self._lineages[operator].inputs
-        if inputs is not None:
-            return inputs
-        children = self.plan.operators[operator].children
-        return children[:1] if self.plan.operators[operator].class_name == WITH_CTE else children
-
-    def is_origin(self, operator: int, id_: int) -> bool:
-        """Return whether an attribute is a column of a leaf."""
-        if operator in self._stops:
-            return True
-        at = self._lineages[operator]
-        is_leaf = not at.passes_through and not at.computes
-        return is_leaf and (self._only.get(id_) == operator or id_ in self._output(operator))
-
-    def leaf_of(self, id_: int) -> int | None:
-        """Return the index of the leaf that an attribute is a column of, wherever it is read; None if it may differ."""
-        only = self._only.get(id_)
-        return only if only is not None and self.is_origin(only, id_) else None
-
-    def _refers_to(self, operator: int) -> int | None:
-        """Return the index of the definition that an operator refers to; None if it is no reference to a CTE."""
-        inputs = self._lineages[operator].inputs
-        is_reference = inputs is not None and len(inputs) == 1 and not self.plan.operators[operator].children
-        return inputs[0] if inputs is not None and is_reference else None
-
-    def _jumps(self, operator: int) -> _Jumps:
-        """Return the jump from a CTE to an operator that refers to it; none for any other operator."""
-        definition = self._refers_to(operator)
-        return ((definition, operator),) if definition is not None else ()
-
-    def _output(self, operator: int) -> frozenset[int]:
-        output = self.plan.operators[operator].output
-        known = self._outputs.get(id(output))
-        if known is None:
-            known = self._outputs[id(output)] = frozenset([o.id for o in output])
-        return known
-
-    def _follow(self, cell: _Cell) -> _Cell:
-        """Return the cell that computes an attribute, below all operators that it passes through."""
-        operator, id_, path = cell
-        if id_ == ROWS:
-            return cell
-        only = self._only.get(id_)
-        if only is not None:
-            return (only, id_, path)
-        ends = self._followed.get(id_)
-        if ends is None:
-            ends = self._followed[id_] = {}
-        passed: list[int] = []
-        while operator not in ends:
-            below = self._passed_from(operator, id_)
-            if below is None:
-                break
-            passed.append(operator)
-            operator = below
-        else:
-            operator = ends[operator]
-        if len(passed) > _SHORT:
-            ends.update(dict.fromkeys(passed, operator))
-        elif passed:
-            ends[passed[0]] = operator
-        return (operator, id_, path)
-
-    def _passed_from(self, operator: int, id_: int) -> int | None:
-        """Return the operator from which one passes an attribute through; None if it is a leaf or computes it."""
-        return None if operator in self._stops else self._below(operator, id_)
-
-    def _below(self, operator: int, id_: int) -> int | None:
-        here = self._lineages[operator]
-        below = here.passes_through
-        if not below or id_ in here.computes:
-            return None
-        if len(below) == 1:
-            return below[0]
-        for each in below:
-            if id_ in self._output(each):
-                return each
-        return None
-
     def _hops(self, cell: _Cell) -> list[_Hop]:
         if cell[1] == ROWS:
             return self._row_hops(cell[0])
-        return [] if cell[0] in self._stops else self._defined(cell)
+        return [] if cell[0] in self.scopes.stops else self._defined(cell)
 
     def _defined(self, cell: _Cell) -> list[_Hop]:
         """Return the hops from a cell by the definitions that its operator has of it."""
         operator, id_, path = cell
-        here = self._lineages[operator]
+        here = self.scopes.lineages[operator]
         hops: list[_Hop] = []
         for definition in here.computes.get(id_, ()):
             if isinstance(definition, Computed):
@@ -517,7 +556,7 @@ class Trace:
             elif definition.kind is Kind.IDENTITY:
                 below = path_in_branch(self.plan, id_, definition.id, path)
                 branches = self._branches(definition, below)
-                jumps = self._jumps(operator)
+                jumps = self.scopes.jumps(operator)
                 hops += [_Hop(branch, Kind.IDENTITY, "", operator, jumps=jumps) for branch in branches]
             else:
                 # Code that can't be read may make any field of any of its columns.
@@ -529,7 +568,7 @@ class Trace:
         operator, id_, path = cell
         node = self.plan.operators[operator]
         shown = node.arguments.get("generator") if node.name == "Generate" else definition.value
-        scope = self.scope(operator)
+        scope = self.scopes.scope(operator)
         computation = Computation(operator, id_, scope, shown, path)
         text = self._text(shown, operator)
         for use in uses(self.plan, definition.value, definition.kind, (*definition.path, *path)):
@@ -545,10 +584,10 @@ class Trace:
             if cell in seen:
                 continue
             seen.add(cell)
-            made = () if cell[0] in self._stops else self._lineages[cell[0]].computes.get(cell[1], ())
+            made = () if cell[0] in self.scopes.stops else self.scopes.lineages[cell[0]].computes.get(cell[1], ())
             handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
             # A reference to a CTE is a step of its own: without it, the operators above the CTE would not be known.
-            if handed and len(handed) == len(made) and self._refers_to(cell[0]) is None:
+            if handed and len(handed) == len(made) and self.scopes.refers_to(cell[0]) is None:
                 below = [
                     (d.operator, d.id, path_in_branch(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)
                 ]
@@ -566,11 +605,13 @@ class Trace:
             if operator in seen:
                 continue
             seen.add(operator)
-            definition = self._refers_to(operator)
+            definition = self.scopes.refers_to(operator)
             if definition is not None:
-                hops.append(_Hop((definition, ROWS, ()), Kind.IDENTITY, "", operator, jumps=self._jumps(operator)))
+                hops.append(
+                    _Hop((definition, ROWS, ()), Kind.IDENTITY, "", operator, jumps=self.scopes.jumps(operator))
+                )
                 continue
-            here, scope = self._lineages[operator], self.scope(operator)
+            here, scope = self.scopes.lineages[operator], self.scopes.scope(operator)
             for value, kind in here.influences:
                 for item in value if isinstance(value, tuple) else (value,):
                     text = self._text(item, operator)
@@ -611,38 +652,13 @@ class Trace:
         elif use.reach is UseTarget.COLUMN:
             below = scope[0] if len(scope) == 1 else self._holding(scope, use.id)
             cell = self._follow((below, use.id, use.path)) if below is not None else None
-        if cell is None and (child := self._outer(operator, use.id)) is not None:
+        if cell is None and (child := self.scopes.outer(operator, use.id)) is not None:
             cell, jumps = self._follow((child, use.id, use.path)), ((child, operator),)
         if cell is None:
             return []
         # What Spark has made for a PIVOT has a composed text only.
         is_told = bool(text) or (use.kind is not Kind.IDENTITY and is_of_pivot(self.plan, computation.value))
         return [_hop((cell, use.kind, text, operator, use.certainty, jumps, computation if is_told else None))]
-
-    def _outer(self, operator: int, id_: int) -> int | None:
-        """Return the operator that an outer reference reads: the nearest operator around the subquery binds it."""
-        holder = self._holder(operator)
-        while holder is not None:
-            for child in self.scope(holder):
-                if id_ in self._output(child) and child != operator:
-                    return child
-            holder = self._holder(holder)
-        return None
-
-    def _holder(self, operator: int) -> int | None:
-        """Return the index of the operator around the subquery that an operator is part of; None outside subqueries."""
-        if self._holders is None:
-            self._holders = {}
-            for at in range(len(self.plan.operators)):
-                for top in self.subqueries(at):
-                    stack = [top]
-                    while stack:
-                        below = stack.pop()
-                        if below in self._holders:
-                            continue
-                        self._holders[below] = at
-                        stack.extend(self.plan.operators[below].children)
-        return self._holders.get(operator)
 
     def _text(self, value: Value, operator: int) -> str:
         if not isinstance(value, ExpressionRef):

@@ -21,7 +21,7 @@ _TABLE = "TABLE"
 
 def readable_names(datasets: Iterable[Dataset]) -> dict[Identifier, str]:
     """
-    Return a name for each of some datasets: as short as it can be to tell it from the others.
+    Return a name for each of some datasets: as short as possible, but different from the others.
 
     That is the table's own name; with its database if two tables have the same; and of a path the last directory.
     """
@@ -160,9 +160,9 @@ _QUERIES = frozenset(("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUC
 
 def _opening(every: list[Token], which: int, of: int) -> int | None:
     """
-    Return the place of the parenthesis around a subquery; None if it can't be told which is meant.
+    Return the place of the parenthesis around a subquery; None if it is not clear which one is meant.
 
-    Spark says of EXISTS alone that it comes from all that is around it, which may have other parentheses.
+    Of EXISTS, Spark gives the position of all that is around it, which may have other parentheses.
     """
     places = [at for at, token in enumerate(every) if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
     words = [every[at].text.upper() for at in places]

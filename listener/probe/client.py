@@ -238,7 +238,7 @@ class Probe:
         """
         Return whether an answer of any length comes to this thread at once.
 
-        That takes one more call, once for each thread: PySpark has a connection for each thread, unless it is told not
+        That takes one more call, once for each thread: PySpark has a connection for each thread, unless it is set not
         to (`PYSPARK_PIN_THREAD=false`).
         """
         from py4j.clientserver import ClientServer
@@ -475,7 +475,7 @@ def spark_errors() -> tuple[type[Exception], ...]:
 
 class StatementRefusedError(Exception):
     """
-    Spark refuses a statement, as the JVM has said in a text: an exception in Java costs many calls.
+    Spark refuses a statement, which the JVM returns as a text: an exception in Java costs many calls.
 
     Args:
         refusal: why.
@@ -488,10 +488,10 @@ class StatementRefusedError(Exception):
 
 def refusal_in(parts: Sequence[str]) -> Refusal:
     """
-    Return what the JVM says of an exception of Spark.
+    Return what the JVM has of an exception of Spark.
 
     Args:
-        parts: whether it is SQL (empty if not), the class of the error, and the message; of what the analyzer says
+        parts: whether it is SQL (empty if not), the class of the error, and the message; of a message of the analyzer
             also the line and the column if they are known, and the parameters, each after its name.
     """
     is_sql, code, message, line, column, *parameters = [*parts, "", ""] if len(parts) == 3 else parts
@@ -501,7 +501,7 @@ def refusal_in(parts: Sequence[str]) -> Refusal:
 
 
 def refusal_of(problem: Exception) -> Refusal:
-    """Return what an exception of Spark says, with its place if it is the parser's or the analyzer's."""
+    """Return the message of an exception of Spark, with its place if it is the parser's or the analyzer's."""
     if isinstance(problem, StatementRefusedError):
         return problem.refusal
     from pyspark.errors import AnalysisException, ParseException

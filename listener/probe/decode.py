@@ -39,7 +39,7 @@ from openlineage_pyspark.facets.model.variables import VARIABLE_CLASS, with_vari
 _MISSING = Expression("Missing", {})
 _NOTHING: Mapping[str, Any] = FrozenMap()
 _OF_NODE = frozenset(("id", "n", "t", "s", "c", "broken"))
-"""What a node says of itself, besides its arguments and its readings."""
+"""What a node has besides its arguments and its readings."""
 _FOLLOWED = {"=": 1, "+": None}
 """The output of an operator -> how many of its children have it together; None for all."""
 _Decoded = tuple[
@@ -197,7 +197,7 @@ class _Decoding:
         return _expression((name, arguments, *named, _sql(further.get("s")), site, held))
 
     def _value(self, raw: Any, held: list[Reference]) -> Value:
-        """Return the value that JSON stands for, and add the references in it to `held`."""
+        """Return the value of JSON, and add the references in it to `held`."""
         # JSON has no other types than these.
         kind = type(raw)
         if kind is int:
@@ -253,7 +253,7 @@ def _outputs(decoded: Sequence[_Decoded]) -> list[tuple[Output, ...]]:
                 stack += open_
                 continue
             outputs = [each for child in below if (each := found[child]) is not None]
-            # Operators that share one output can be told by that.
+            # Operators that share one output are recognized by that.
             found[at] = outputs[0] if len(outputs) == 1 else tuple(itertools.chain.from_iterable(outputs))
     return [output or () for output in found]
 

@@ -185,8 +185,8 @@ class Commit:
         branch: the branch that was written; None for the main one.
         query: the id of the streaming query that made it, by the commit's own mark; None if it has none.
         epoch: the micro-batch of that query, by the commit's own mark.
-        rows: the rows that it added; None if it does not tell.
-        bytes: the size of the files that it added; None if it does not tell.
+        rows: the rows that it added; None if that is not known.
+        bytes: the size of the files that it added; None if that is not known.
         table_id: the id of the table, which no other table of its name has; None if it is not known.
     """
 
@@ -239,7 +239,7 @@ class ExecutionEnded:
     Args:
         id: the execution's id.
         time: when it ended (timezone-aware).
-        query: what is known about its query now, if the start did not tell or the plan has changed.
+        query: what is known about its query now, if the start did not have it or the plan has changed.
         failure: why it failed; None if it did not.
         is_checkpoint: whether later plans use its rows under this plan's exprIds, without containing this plan.
         metrics: its metrics.
@@ -777,5 +777,5 @@ def _task_metrics(raw: _Members, rows_read: int = 0) -> TaskMetrics:
 def _statement(raw: _Members) -> ParsedStatement | None:
     if "statement" not in raw:
         return None
-    said = raw.inner("statement")
-    return ParsedStatement(said.text("class"), said.flag("writes"), said.number("inserts"))
+    statement = raw.inner("statement")
+    return ParsedStatement(statement.text("class"), statement.flag("writes"), statement.number("inserts"))

@@ -38,14 +38,14 @@ class Application:
         reads: whether executions without an output become runs.
         rdds: whether RDD-only jobs become runs.
         source_location: URI of the user's script.
-        call_sites: where the lines of the user's Python are told: `facet`, `url` (there too) or `none`.
+        call_sites: where the lines of the user's Python are reported: `facet`, `url` (there too) or `none`.
         append_command: whether job names have the command.
         append_dataset_name: whether job names end with the name of the dataset they write.
         replace_dots: whether `_` replaces the dots in job names.
         trimming: what is left out of the names of datasets.
         views: whether permanent views that are read count as inputs.
         submission: how it was started; None if that is not known.
-        batch_interval: the seconds between two events that tell micro-batches of a run; if it is negative, they come
+        batch_interval: the seconds between two events that report micro-batches of a run; if it is negative, they come
             only when there are as many micro-batches as one event lists.
     """
 

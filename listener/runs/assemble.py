@@ -5,7 +5,7 @@ A root execution is one run, however many nested executions Spark splits it into
 spans all its micro-batches. Pure: the probe's records and the analyses of their plans go in, states of runs come out.
 
 The records of nested executions are kept until the plan of their root execution is known. A nested execution is part
-of its root's run, a write of its root's micro-batch, or a run of its own; only the root's plan tells which. Spark
+of its root's run, a write of its root's micro-batch, or a run of its own; only the root's plan shows which. Spark
 forgets a query as soon as it has ended, so if the listener lags behind, the plan comes only with the root's end, after
 the nested executions have ended.
 """
@@ -86,7 +86,7 @@ class Execution:
         dropped: the tables that Spark has dropped since it began.
         call_site: the line of Python that runs it; None if it is not known.
         session: the settings of its session; None if they are not known.
-        held: its query and lineage, if only what Spark has dropped by the end tells whether it did anything.
+        held: its query and lineage, if only what Spark has dropped by the end shows whether it did anything.
     """
 
     id: int
@@ -193,7 +193,7 @@ class NestedRecordBuffer:
             waited for it, then the end.
         """
         if isinstance(record, TableDropped):
-            # It tells both of executions that are known already and of those that wait.
+            # It has both executions that are known already and of those that wait.
             for waiting in self._records.values():
                 waiting.append(record)
         if not isinstance(record, (ExecutionStarted, ExecutionEnded)):
@@ -305,7 +305,7 @@ class Runs:
 
     def due(self, now: datetime.datetime) -> list[RunState]:
         """
-        Return the RUNNING states of the streaming queries whose micro-batches are to be told by now.
+        Return the RUNNING states of the streaming queries whose micro-batches are to be reported by now.
 
         Args:
             now: the time (timezone-aware).
@@ -582,7 +582,7 @@ class Runs:
         return batches
 
     def _progress(self, record: StreamProgressed) -> list[RunState]:
-        """Collect a micro-batch that was committed, and tell what was collected if it is time to."""
+        """Collect a micro-batch that was committed, and report what was collected if it is time to."""
         run = self._runs.get(record.run)
         if run is None or run.batches is None:
             return []
@@ -654,10 +654,10 @@ class Runs:
             return run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
         time = run.batches.later(time)
         state = run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
-        stream, gaps = run.batches.told(event_type, time)
+        stream, gaps = run.batches.taken(event_type, time)
         inputs = tuple(run.batches.at_version(read) for read in state.inputs) if event_type != "START" else state.inputs
         outputs = state.outputs
         if event_type == "RUNNING":
-            # A later batch may have committed already, and is not told yet.
+            # A later batch may have committed already, and is not reported yet.
             outputs = tuple(run.batches.as_committed(output) for output in outputs)
         return attrs.evolve(state, inputs=inputs, outputs=outputs, stream=stream, gaps=(*state.gaps, *gaps))

@@ -39,7 +39,7 @@ class ConcurrentExecution:
 
 
 class Commits:
-    """The commits that were told, and the executions that ran beside those that still run."""
+    """The commits that were reported, and the executions that ran beside those that still run."""
 
     def __init__(self) -> None:
         """Start with none."""

@@ -2,7 +2,7 @@
 Collect the micro-batches of a streaming query's run between two events.
 
 What a batch wrote is known from its executions, what it read and that it was committed from Spark's progress, which
-comes after them. What is collected is bounded: the run tells it in a RUNNING event before it grows too large.
+comes after them. What is collected is bounded: the run reports it in a RUNNING event before it grows too large.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _RunningBatch:
 @attrs.define
 class MicroBatches:
     """
-    The micro-batches of one run that no event has told yet.
+    The micro-batches of one run that no event has reported yet.
 
     Args:
         run: Spark's id of the query's run.
@@ -95,7 +95,7 @@ class MicroBatches:
         id: the query's id; None until it is known.
         name: the name that the user gave it, if any.
         checkpoint: the URI of its checkpoint; None if it is not known.
-        continues: whether it goes on from what an earlier run has left in the checkpoint.
+        continues: whether it continues from the checkpoint of an earlier run.
     """
 
     run: str
@@ -119,7 +119,7 @@ class MicroBatches:
 
     def begin(self, batch: BatchExecution | None, plan_lineage: PlanLineage) -> None:
         """
-        Take what the execution of a batch says about the query.
+        Take what the execution of a batch has about the query.
 
         Args:
             batch: which batch it is; None if that is not known.
@@ -221,11 +221,11 @@ class MicroBatches:
 
     def is_due(self, now: datetime.datetime, interval: float) -> bool:
         """
-        Return whether an event is to tell what was collected.
+        Return whether an event is to report what was collected.
 
         Args:
             now: the time (timezone-aware).
-            interval: the seconds between two events; if it is negative, only a full list is told.
+            interval: the seconds between two events; if it is negative, only a full list is reported.
         """
         if not self._collected or len(self._collected) >= MOST_BATCHES:
             return bool(self._collected)
@@ -233,15 +233,15 @@ class MicroBatches:
         return interval >= 0 and (self._told is None or max(0.0, (now - self._told).total_seconds()) >= interval)
 
     def later(self, time: datetime.datetime) -> datetime.datetime:
-        """Return a time, or one that is just after the event before: the time tells two events of a run apart."""
+        """Return a time, or one that is just after the event before: two events of a run differ in their time."""
         return time if self._told is None else max(time, self._told + _TICK)
 
-    def told(self, event_type: EventType, time: datetime.datetime) -> tuple[StreamingQuery | None, tuple[Gap, ...]]:
+    def taken(self, event_type: EventType, time: datetime.datetime) -> tuple[StreamingQuery | None, tuple[Gap, ...]]:
         """
-        Return what the next event tells, and forget it.
+        Return what the next event reports, and forget it.
 
         Args:
-            event_type: the event's type; a START tells no batches.
+            event_type: the event's type; a START reports no batches.
             time: the event's time (timezone-aware).
 
         Returns:
@@ -263,14 +263,14 @@ class MicroBatches:
         return query, tuple(gaps)
 
     def at_version(self, read: RunInput) -> RunInput:
-        """Return an input with the last version of it that a batch has read, if the batches tell one."""
+        """Return an input with the last version of it that a batch has read, if the batches have one."""
         version, layer = self._versions.get(read.dataset.identifier), read.dataset.storage_layer
         if version is None or layer is None:
             return read
         return attrs.evolve(read, dataset=attrs.evolve(read.dataset, versions=TableVersions(layer, (version,))))
 
     def as_committed(self, output: RunOutput) -> RunOutput:
-        """Return an output with the last version of it that a batch which was told has committed."""
+        """Return an output with the last version of it that a reported batch has committed."""
         sink, layer = self._committed.get(output.dataset.identifier), output.dataset.storage_layer
         if sink is None or sink.version is None or layer is None:
             return output
@@ -278,7 +278,7 @@ class MicroBatches:
         return attrs.evolve(output, dataset=attrs.evolve(output.dataset, versions=versions))
 
     def _say(self, message: str) -> None:
-        # One message per source or per loss; a run that loses thousands says the first ones.
+        # One message per source or per loss; a run that loses thousands reports the first ones.
         if len(self._gaps) < MOST_BATCHES:
             self._gaps[Gap(_TASK, message)] = None
 
@@ -295,7 +295,7 @@ class MicroBatches:
         Return the rows that a batch read, of all sources and of each.
 
         Spark says 0 if it could not assign its metrics to the sources, as on Spark 3.5 where one of them is idle. Then
-        the batch's executions tell.
+        the batch's executions have them.
         """
         if progress.rows:
             return progress.rows, [source.rows for source in progress.sources]

@@ -37,7 +37,7 @@ from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.commits import versions_of
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
-from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_of, outputs_of
+from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_of, outputs_of, sources_of
 
 _DATABASE_AND_TABLE = re.compile(r"[^._]+\.[^.]+")
 _LONGEST = 250
@@ -120,8 +120,8 @@ class Jobs:
 
     def call_site(self, site: CallSite | None) -> CallSite | None:
         """Return a line of Python as events name it; None if they name none."""
-        told = site is not None and self.application.call_sites != "none"
-        return site.relative(self.application.source_location) if site is not None and told else None
+        is_shown = site is not None and self.application.call_sites != "none"
+        return site.relative(self.application.source_location) if site is not None and is_shown else None
 
     def run_id(self, identity: str) -> str:
         """Return the id of the run that has an identity within the application."""
@@ -149,13 +149,13 @@ def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
         namespace, name = dataset.catalog.name, dataset.symlinks[0].name if dataset.symlinks else name
     if label != name.replace(".", "_"):
         name = label
-    # Of the tables in Spark's own catalog, the label says it all, unless it could be cut elsewhere.
+    # Of the tables in Spark's own catalog, the label is enough, unless it could be cut elsewhere.
     is_said = namespace == SESSION_CATALOG and (name == label or _DATABASE_AND_TABLE.fullmatch(name))
     return label if is_said else f"{label}_{_digest(f'{namespace} {name}')}"
 
 
 def output_label(plan_lineage: PlanLineage, trimming: Trimming) -> str:
-    """Return the part of a job's name that stands for what it writes or, if it writes nothing, what it reads."""
+    """Return the part of a job's name that names what it writes or, if it writes nothing, what it reads."""
     if plan_lineage.outputs:
         write = plan_lineage.outputs[0].write
         return unique_label(write.label, write.dataset, trimming)
@@ -242,7 +242,7 @@ class OpenRun:
         nested: the lineage of the plans of nested writes.
         counted: what its scans and writes counted.
         beyond: whether there were more nested writes than are kept.
-        batches: the micro-batches that no event has told yet; None unless it is the run of a streaming query.
+        batches: the micro-batches that no event has reported yet; None unless it is the run of a streaming query.
         call_site: the line of Python that runs it, as events name it; None if it is not known.
         session: the settings of its session; None if they are not known.
         committed: the commits that it has made so far, by output; of a stream only the last one.
@@ -321,15 +321,15 @@ class OpenRun:
     def grow(self, plan_lineage: PlanLineage) -> None:
         """Add the lineage of a nested write, unless an identical one is there already."""
         written = (output.write.dataset for output in plan_lineage.outputs)
-        said = frozenset(("out", d.identifier, d.locations) for d in written) | {
+        named = frozenset(("out", d.identifier, d.locations) for d in written) | {
             ("in", d.identifier, d.locations) for d in plan_lineage.inputs
         }
-        if said in self._known:
+        if named in self._known:
             return
         if len(self.nested) >= MOST_PARTS:
             self.beyond = True
             return
-        self._known.add(said)
+        self._known.add(named)
         self.nested.append(plan_lineage)
 
     def reads_more(self, plan_lineage: PlanLineage) -> bool:
@@ -361,7 +361,7 @@ class OpenRun:
         Return the run's current state.
 
         Args:
-            event_type: what the event says of the run.
+            event_type: the type of the event.
             time: the event's time (timezone-aware).
             engine: the processing engine.
             parent: the run's parent.
@@ -382,6 +382,10 @@ class OpenRun:
             completed=completed,
             of_batches=self.job.processing_type == "STREAMING",
         )
+        if self.batches is not None and not self.plan_lineage.outputs:
+            # What one write of `foreachBatch` reads is no source of the others. Later batches may have more writes.
+            sources = sources_of(self.parts)
+            outputs = tuple(attrs.evolve(each, sources=sources[each.dataset.identifier]) for each in outputs)
         if completed:
             outputs = tuple(self._with_versions(output) for output in outputs)
         return RunState(

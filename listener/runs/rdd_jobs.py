@@ -1,7 +1,7 @@
 """
 RDD-only jobs, such as `saveAsTextFile`, which no SQL execution owns.
 
-They all write through Spark's one Hadoop writer, whose closure holds the directory. The RDD's ancestors tell where its
+They all write through Spark's one Hadoop writer, whose closure holds the directory. The RDD's ancestors show where its
 rows come from. RDDs have no columns.
 """
 

@@ -127,7 +127,7 @@ def inputs_of(parts: Iterable[PlanLineage], counted: RunStatistics) -> tuple[Run
 
 
 def _as_scanned(dataset: Dataset, scanned: tuple[str, ...]) -> Dataset:
-    """Return a dataset with the versions that scans have read; the plan tells those that were not scanned."""
+    """Return a dataset with the versions that scans have read; the plan has those that were not scanned."""
     planned = dataset.versions
     if planned is None or set(scanned) <= set(planned.ids):
         return dataset
@@ -177,6 +177,23 @@ def outputs_of(
                 counts = _without_zeros(counts)
             found[identifier] = attrs.evolve(made, statistics=counts)
     return tuple(found.values())
+
+
+def sources_of(parts: Iterable[PlanLineage]) -> dict[Identifier, tuple[Identifier, ...]]:
+    """
+    Return the inputs that each output of a run is made from: those of the plans that write it, or that write nothing.
+
+    Args:
+        parts: the lineage of the run's plans.
+    """
+    every = tuple(parts)
+    of_all = [dataset.identifier for part in every if not part.outputs for dataset in part.inputs]
+    found: dict[Identifier, dict[Identifier, None]] = {}
+    for part in every:
+        for output in part.outputs:
+            sources = found.setdefault(output.write.dataset.identifier, dict.fromkeys(of_all))
+            sources.update(dict.fromkeys(dataset.identifier for dataset in part.inputs))
+    return {output: tuple(sources) for output, sources in found.items()}
 
 
 def _without_zeros(counts: Statistics) -> Statistics | None:

@@ -1,7 +1,7 @@
 """
 Find which input of a streaming query each of its sources is.
 
-Spark's progress only describes the sources. The description of some of them says what they read; for the others, the
+Spark's progress only describes the sources. The description of some of them names what they read; for the others, the
 plans of the micro-batches have them in the same order. There, a source without new data is a leaf without a dataset.
 """
 
@@ -42,7 +42,7 @@ class SourceNames:
 
     def learn(self, inputs: Iterable[Identifier], leaves: tuple[tuple[Identifier, ...], ...]) -> None:
         """
-        Take what the plan of a micro-batch says.
+        Take what the plan of a micro-batch has.
 
         Args:
             inputs: the datasets that it reads.

@@ -56,7 +56,7 @@ _OWN = {key.name: key for key in WORKING}
 
 def why_without_effect(name: str, spelled_as: Callable[[str], str] = str) -> str | None:
     """
-    Return what is to be said of a key of another OpenLineage integration; None if it is no such key.
+    Return the remark about a key of another OpenLineage integration; None if it is no such key.
 
     Args:
         name: its dotted name, without prefix.
@@ -123,7 +123,7 @@ def nearest_key(name: str) -> str | None:
 
 def spelled(name: str) -> str:
     """
-    Return the name of the key that an environment variable stands for.
+    Return the name of the key that an environment variable sets.
 
     Args:
         name: dotted, in any case, with or without underscores between words; parts that no key has become lower case.

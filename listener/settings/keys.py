@@ -97,7 +97,7 @@ PARENT_CONTEXT = Key(
     default=None,
     example='{"parent": {"run": {"runId": "01941f29-7c00-7000-8000-000000000002"},'
     ' "job": {"namespace": "airflow", "name": "sales.load"}}}',
-    text="Parent and root in one, as JSON; it wins over the six `parent*` and `rootParent*` keys.",
+    text="Parent and root in one, as JSON; it overrides the six `parent*` and `rootParent*` keys.",
 )
 
 
@@ -228,14 +228,14 @@ class Settings:
         TEXT,
         default=None,
         example="daily_sales",
-        text="The name of the application in events, in place of `spark.app.name`.",
+        text="The name of the application in events, instead of `spark.app.name`.",
     )
     application_run_id: str | None = key(
         "applicationRunId",
         UUID,
         default=None,
         example="01941f29-7c00-7000-8000-000000000001",
-        text="The run id of the application; set it if whoever submits the application must know it beforehand.",
+        text="The run id of the application; set it if the submitter must know it in advance.",
     )
     # `derived` declares a field, as `attrs.field` does.
     parent: RunReference | None = derived(*_PARENT, by=_parent, default=None)  # noqa: RUF009
@@ -245,13 +245,13 @@ class Settings:
         BOOLEAN,
         default=False,
         source=OURS,
-        text="Sends events for queries that write nothing too, such as `collect` and `show`.",
+        text="Also sends events for queries that write nothing, such as `collect` and `show`.",
     )
     rdd_events_disabled: bool = key(
         "filter.rddEventsDisabled",
         BOOLEAN,
         default=False,
-        text="Sends no events for jobs that use RDDs only, such as `saveAsTextFile`.",
+        text="Sends no events for jobs that only use RDDs, such as `saveAsTextFile`.",
     )
     captured_properties: tuple[str, ...] = key(
         "capturedProperties",
@@ -265,7 +265,7 @@ class Settings:
             BOOLEAN,
             default=False,
             example_name="spark_properties",
-            text="Leaves a facet out of events.",
+            text="Omits a facet from events.",
         ),
         by=_disabled_facets,
         default=frozenset(),
@@ -287,37 +287,36 @@ class Settings:
         "columnLineage.descriptions",
         one_of("composed", "last"),
         default=_EVENT.descriptions,
-        text="Says what that text is: `composed` of all steps, in terms of the columns of the sources, or that of the"
-        " `last` step alone.",
+        text="Which text that is: `composed` of all steps, in terms of source columns, or the text of the `last` step.",
     )
     struct_fields: bool = key(
         "columnLineage.structFields",
         BOOLEAN,
         default=_EVENT.struct_fields,
-        text="Tells which fields of a struct are read, as `address.city`, and where each field of a written one comes"
-        " from; by default a field counts as its column, as in the Java integration.",
+        text="Reports the fields of structs that are read, such as `address.city`, and the sources of each field of a"
+        " written struct; by default a field counts as its column, as in the Java integration.",
         source=OURS,
     )
     steps: str = key(
         "columnLineage.steps",
         one_of("unsure", "all", "none"),
         default=_EVENT.steps,
-        text="Adds the operators that an edge passes, and what each of them does, as the facet `pyspark_lineage_steps`:"
-        " to `all` edges, to none, or to those that are not certain.",
+        text="Adds the operators on the path of an edge, with their expressions, as the facet `pyspark_lineage_steps`:"
+        " to `all` edges, to `none`, or to those that are `unsure`.",
     )
     call_sites: str = key(
         "callSites",
         one_of("facet", "url", "none"),
         default="facet",
-        text="Tells the lines of your Python that run statements (facet `pyspark_call_site`) and make columns"
+        text="Reports the lines of your Python that run statements (facet `pyspark_call_site`) and make columns"
         " (`pyspark_lineage_steps`). `url` also adds the line to the URL of `sourceCodeLocation`; a receiver may then"
-        " see another version of the job whenever a line moves.",
+        " see a new version of the job whenever a line moves.",
     )
     schema_size_limit: int = key(
         "columnLineage.schemaSizeLimit",
         whole_number(0),
         default=_EVENT.schema_size_limit,
-        text="Leaves column lineage out for outputs with more columns than this.",
+        text="Omits column lineage for outputs with more columns than this.",
     )
     job_owners: tuple[tuple[str, str], ...] = derived(
         Key(
@@ -393,7 +392,7 @@ class Settings:
             PATTERN,
             default=None,
             example="(?<remove>/[0-9]{4}-[0-9]{2}-[0-9]{2})",
-            text="A regular expression; what its group `remove` finds first is cut from the names of datasets.",
+            text="A regular expression; the first match of its group `remove` is cut from the names of datasets.",
         ),
         Key(
             "dataset.namespaceResolvers.<name>.type",
@@ -401,8 +400,8 @@ class Settings:
             default=None,
             example="hostList",
             example_name="kafka-prod",
-            text="How hosts in the namespaces of datasets are found, in whose place the name in the key is put:"
-            " `hostList`, `pattern`, or `patternGroup`, which puts what a group of its pattern finds there.",
+            text="How to find the hosts in namespaces of datasets that the name in the key replaces: `hostList`,"
+            " `pattern`, or `patternGroup`, which replaces them by a group of its pattern.",
         ),
         Key(
             "dataset.namespaceResolvers.<name>.hosts",
@@ -434,7 +433,7 @@ class Settings:
             default=None,
             example="kafka",
             example_name="kafka-prod",
-            text="The only scheme of namespaces that the resolver is for; by default any.",
+            text="The only scheme of namespaces to which the resolver applies; by default any.",
         ),
         Key(
             "datasets.rules.<source>",
@@ -443,8 +442,8 @@ class Settings:
             source=OURS,
             example="acme://{endpoint} -> {database|db}.{table}",
             example_name="acme",
-            text="Namespace and name of the datasets of a source that has no resolver, by the values of its options;"
-            " the source is the short name of its format, or a part of the name of its class.",
+            text="Namespace and name of the datasets of a source without a resolver, made from its options; the source"
+            " is the short name of its format, or a part of the name of its class.",
         ),
         by=_trimming,
         default=DEFAULT_TRIMMING,
@@ -454,24 +453,24 @@ class Settings:
         BOOLEAN,
         default=True,
         source=OURS,
-        text="Counts permanent views that are read as inputs, besides the tables behind them; `false` leaves the tables"
-        " alone, as in the Java integration.",
+        text="Reports permanent views that are read as inputs, in addition to the tables behind them; `false` reports"
+        " only the tables, as in the Java integration.",
     )
     streaming_interval: int = key(
         "streaming.intervalInSeconds",
         whole_number(-1),
         default=60,
         source=OURS,
-        text="The least seconds between two RUNNING events of a streaming query, that list its micro-batches;"
-        " 0 for one event each, -1 for none until 1,000 micro-batches or 256 KB of them have come together.",
+        text="The minimum of seconds between two RUNNING events of a streaming query, which list its micro-batches;"
+        " 0: one event for each; -1: none until there are 1,000 micro-batches or 256 KB of them.",
     )
     append_command: bool = key(
         "jobName.appendCommand",
         BOOLEAN,
         default=True,
         source=OURS,
-        text="Has the name of the command in the name of a job; `false` gives `<application>.<output>`, so that all"
-        " commands that write to an output are one job.",
+        text="Includes the command in the name of a job; `false` gives `<application>.<output>`, so that all commands"
+        " that write to an output are one job.",
     )
     append_dataset_name: bool = key(
         "jobName.appendDatasetName",
@@ -498,35 +497,35 @@ class Settings:
         MILLISECONDS,
         default=10.0,
         source=OURS,
-        text="How many milliseconds the start of the application may wait until it is listened to.",
+        text="The longest time in milliseconds that the start of the application waits for the listener.",
     )
     flush_timeout: float = key(
         "flush.timeoutInMillis",
         MILLISECONDS,
         default=10.0,
         source=OURS,
-        text="How many milliseconds the end of the application may wait in all until events are sent.",
+        text="The longest time in milliseconds that the end of the application waits in total until events are sent.",
     )
     plan_max_nodes: int = key(
         "plan.maxNodes",
         whole_number(1),
         default=_PROBE.max_nodes,
         source=OURS,
-        text="The most nodes of a plan that are read; the rest is cut, and the event reports it.",
+        text="The maximum number of nodes of a plan; the rest is cut, and the event reports it.",
     )
     plan_max_bytes: int = key(
         "plan.maxBytes",
         SIZE,
         default=_PROBE.max_bytes,
         source=OURS,
-        text="The largest size of an encoded plan; the rest is cut, and the event reports it.",
+        text="The maximum size of an encoded plan; the rest is cut, and the event reports it.",
     )
     event_max_bytes: int = key(
         "event.maxBytes",
         SIZE,
         default=_EVENT.max_bytes,
         source=OURS,
-        text="The largest size of an event; facets of a larger one are cut, the least important first.",
+        text="The maximum size of an event; facets of a larger one are cut, the least important first.",
     )
     mask_literals: bool = key(
         "maskLiterals",
@@ -540,7 +539,7 @@ class Settings:
         BOOLEAN,
         default=False,
         source=OURS,
-        text="Sends error messages as they are, even if they can quote values of rows.",
+        text="Sends error messages unchanged, even if they may quote values of rows.",
     )
     spool_path: str | None = key(
         "spool.path",
@@ -580,7 +579,7 @@ class Settings:
         default=None,
         source=OURS,
         example="sales",
-        text="A name for whoever sends to the receiver. What an application leaves in the spool is sent by the next one"
+        text="A name for the sender. What an application leaves in the spool is sent by the next one"
         " with the same receiver and the same name. By default the key, the headers and the URL parameters must be the"
         " same.",
     )
@@ -589,7 +588,7 @@ class Settings:
         BOOLEAN,
         default=False,
         source=OURS,
-        text="Makes the process fail at its end if lineage had a fault, and lists the faults; meant for CI.",
+        text="Makes the process fail at its end if lineage was lost, and lists the faults; meant for CI.",
     )
     last_words_enabled: bool = key(
         "lastWords.enabled",

@@ -93,7 +93,7 @@ def whole_number(least: int) -> ValueKind[int]:
 
 def parse_tag(text: str) -> tuple[Tag | None, bool]:
     r"""
-    Parse `key`, `key:value` or `key:value:source`, where `\:` and `\;` stand for the characters themselves.
+    Parse `key`, `key:value` or `key:value:source`, where `\:` and `\;` are the characters themselves.
 
     Args:
         text: one tag, without the semicolons around it.

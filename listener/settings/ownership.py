@@ -43,11 +43,11 @@ def _problems_above(path: Path) -> Iterator[str]:
                 holders.append(step.parent.stat())
                 paths.append(step.parent / step.readlink())
                 if status.st_uid not in (os.geteuid(), 0):
-                    yield f"is reached by the link {step}, which belongs to another user"
+                    yield f"is behind the link {step}, which belongs to another user"
             elif stat.S_ISDIR(status.st_mode):
                 holds = any(os.path.samestat(status, holder) for holder in holders)
                 if problem := _problem(step, status, sticky=not holds):
-                    yield f"lies in {step}, which {problem}"
+                    yield f"is in {step}, which {problem}"
 
 
 def _problem(path: Path, status: os.stat_result, *, sticky: bool = False) -> str:

@@ -41,7 +41,7 @@ class Key(Generic[T]):
     One configuration key.
 
     Args:
-        name: its name without prefix; a part in angle brackets stands for any name.
+        name: its name without prefix; a part in angle brackets is any name.
         kind: the kind of its values.
         text: one sentence of documentation for users.
         default: the value if the key is not set, or its value can't be used.

@@ -130,14 +130,14 @@ def _yaml_file(environ: Mapping[str, str], search: Sequence[Path]) -> Layer:
             absent = isinstance(exc, FileNotFoundError | NotADirectoryError)
             if not absent or is_named:
                 why = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
-                problems.append(f"{path} can't be read ({why}), and is left out")
+                problems.append(f"{path} can't be read ({why}), and is ignored")
             continue
         if stranger:
-            problems.append(f"{path} {stranger}, and is left out; OPENLINEAGE_CONFIG={path} has it read all the same")
+            problems.append(f"{path} {stranger}, and is ignored; OPENLINEAGE_CONFIG={path} reads it anyway")
             continue
         content, problem = parse_yaml(text)
         if problem:
-            problems.append(f"{path} {problem}, and is left out")
+            problems.append(f"{path} {problem}, and is ignored")
         given = [GivenValue(name, value, f"{name} in {path}", str(path)) for name, value in content]
         return _layer(given, problems)
     return _layer([], problems)
@@ -157,7 +157,7 @@ def _spark_configuration(spark_conf: Mapping[str, str]) -> Layer:
 
 
 def _unbracketed(text: str, name: str) -> object:
-    # Only for transport options: the kind of any other key says whether it is a list.
+    # Only for transport options: the kind of any other key decides whether it is a list.
     whole = text.strip()
     if not (name.startswith(TRANSPORT) and whole.startswith("[") and whole.endswith("]")):
         return text

@@ -1,8 +1,8 @@
 """
 The last words of a driver that is killed: the ends of the runs that it leaves open.
 
-No signal handler tells them. Each forked process would inherit a handler in Python. It would run only when the main
-thread leaves a call into C, and so keep processes alive that were told to end. Instead the JVM holds the STARTs of all
+No signal handler reports them. Each forked process would inherit a handler in Python. It would run only when the main
+thread leaves a call into C, and so keep processes alive that are to end. Instead the JVM holds the STARTs of all
 open runs (`LastWords.java`). It outlives the Python process of the driver by a moment, and then starts this module in
 another Python process, with the words as its standard input.
 
@@ -34,7 +34,7 @@ from openlineage_pyspark.listener.start.script_end import is_interactive
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 from openlineage_pyspark.transport.event import Event
 
-MESSAGE = "the driver's Python process ended without a word: a signal killed it, or it called os._exit"
+MESSAGE = "the driver's Python process ended without notice: a signal killed it, or it called os._exit"
 # More than this, and the JVM would keep a noticeable part of the job's heap: the runs with the largest STARTs are left
 # out. They get no end.
 _MOST_BYTES = 4 << 20
@@ -180,20 +180,20 @@ def _return_to(folder: str) -> None:
 
 def main() -> None:
     """Read the last words of a driver from standard input, and deliver them as that driver would have done."""
-    said = json.load(sys.stdin)
+    given = json.load(sys.stdin)
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     try:
-        receiver = _kept_by_parent(said["receiver"])
+        receiver = _kept_by_parent(given["receiver"])
         hide_in_logs(secret_values({}, os.environ, (), receiver["transport"]))
         settings = Settings(transport=receiver["transport"], **{key: receiver[key] for key in _OF_DELIVERY})
-        _return_to(said["folder"])
+        _return_to(given["folder"])
         delivery = open_delivery(settings)
     except (OSError, TransportConfigError) as problem:
         LOG.warning("openlineage: the end of the application could not be reported: %s", problem)
         return
     now = datetime.datetime.now(datetime.timezone.utc)
-    for kind, start in said["ends"]:
-        delivery.submit(ended(start, kind, now, with_message=said["with_message"]))
+    for kind, start in given["ends"]:
+        delivery.submit(ended(start, kind, now, with_message=given["with_message"]))
     delivery.close(settings.flush_timeout)
 
 

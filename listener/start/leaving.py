@@ -14,7 +14,7 @@ def leave_last() -> None:
     Register `leave` with `atexit`, unless the `.pth` file has done so. Repeated calls do nothing.
 
     `atexit` functions run in reverse order of registration. The `.pth` file is read before anything of the user's runs;
-    without it, functions that the user registers before this call run after the end of the application was told.
+    without it, functions that the user registers before this call run after the end of the application was reported.
     """
     if not _LEAVING and not any(getattr(finder, "leaves", False) for finder in sys.meta_path):
         _LEAVING.append(leave)

@@ -82,12 +82,12 @@ class Preparation:
 
     def result(self) -> ListenerParts:
         """
-        Wait for the work, for as long as `spark.openlineage.start.timeoutInMillis` says, and return the parts.
+        Wait for the work, for at most `spark.openlineage.start.timeoutInMillis`, and return the parts.
 
         Raises:
             NotConfiguredError: lineage is not configured, or is switched off.
             RegistrationError: the work failed.
-            StillPreparingError: the work goes on; `then` says when it is done.
+            StillPreparingError: the work goes on; `then` is called when it is done.
         """
         if not self._read.wait(_READ_SECONDS) or not self._done.wait(max(0.0, self._wait_seconds - self.seconds)):
             raise StillPreparingError

@@ -123,7 +123,7 @@ class Handle:
         Return the last state of the run that has ended last; `last_run` of the package gives it with its lineage.
 
         Args:
-            timeout_seconds: the longest time to wait for what Spark has not told yet.
+            timeout_seconds: the longest time to wait for what Spark has not reported yet.
 
         Returns:
             The state, after redaction; None if no run has ended, and in a forked process.
@@ -338,7 +338,7 @@ def finish() -> None:
             Guard().run("ending", handle._end, outcome)
     except KeyboardInterrupt:
         # A user who interrupts does not want to wait any longer; the exit status stays the script's.
-        LOG.warning("openlineage: interrupted before all was shipped")
+        LOG.warning("openlineage: interrupted before all events were sent")
     STRICT.judge(outcome)
 
 

@@ -3,7 +3,7 @@ Find out how the user's script ends: the outcome of the application's run.
 
 The interpreter stores an uncaught exception in `sys.last_exc`. It does not store the status passed to `sys.exit`, so
 `sys.exit` is wrapped. A script that raises SystemExit itself, or ends with `exit` or `quit`, leaves no trace and counts
-as complete. No signal is handled: `last_words` says what is told of a process that a signal kills.
+as complete. No signal is handled: `last_words` reports a process that a signal kills.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ _PLACEHOLDER = re.compile(r"\?|\*{3}|\$\{[\w.:\-]{1,200}\}")
 # Their names look like those of secrets, but they hold the working directory and the kind of desktop.
 _NO_SECRETS = ("PWD", "OLDPWD", "DESKTOP_SESSION", "GDMSESSION", "XDG_SESSION_ID")
 _PASSWORD = re.compile(r"(?i)pass|pw|psw|phrase|(?:^|[._\-])pin$")
-# Below these options users choose the names, so that a name says nothing about its value.
+# Below these options users choose the names, so that a name does not show what its value is.
 _FREE = ("headers", "custom_headers", "urlParams")
 
 
@@ -98,7 +98,7 @@ def _written(value: str) -> Iterator[str]:
     yield escape(value)
 
 
-# Surrogates that stand for no byte: YAML and JSON can write them.
+# Surrogates of no byte: YAML and JSON can write them.
 _HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 

@@ -83,7 +83,7 @@ def _raised(problem: BaseException, between: str) -> Raised:
 def _class_and_message(problem: BaseException) -> tuple[str, str]:
     """Return the class of an exception as a traceback spells it, and what follows there."""
     lines = traceback.format_exception_only(type(problem), problem)
-    # Of a SyntaxError, it stands below the place in the source.
+    # Of a SyntaxError, it is below the place in the source.
     text = next((cut(line) for line in lines if not line.startswith(" ")), "").rstrip("\n")
     text = "".join([text, *(cut(f"\n{line}".rstrip("\n")) for line in _after(lines))])
     class_name, _, message = text.partition(": ")

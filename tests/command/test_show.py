@@ -330,8 +330,8 @@ def test_a_line_that_is_no_event_is_named_and_the_others_are_shown(written, run)
 
     assert (code, shown) == (1, SHOWN)
     assert errors.splitlines()[:2] == [
-        f"openlineage-pyspark: {file}:5: not an OpenLineage event: `eventTime` is missing or no text, skipped",
-        f"openlineage-pyspark: {file}:6: not an OpenLineage event: `eventTime` is missing or no text, skipped",
+        f"openlineage-pyspark: {file}:5: not an OpenLineage event: `eventTime` is missing or not a string, skipped",
+        f"openlineage-pyspark: {file}:6: not an OpenLineage event: `eventTime` is missing or not a string, skipped",
     ]
     assert errors.splitlines()[2].startswith(f"openlineage-pyspark: {file}:8: not JSON: ")
     assert len(errors.splitlines()) == 3

@@ -226,7 +226,7 @@ def test_ingest_reads_folders_and_compressed_files_and_says_what_is_no_event(tmp
     code, shown, complaints = run("ingest", str(folder), str(tmp_path / "none"), "--store", path)
     assert (code, shown) == (1, f"80 events taken into {path}\n")
     assert complaints.splitlines() == [
-        f"openlineage-pyspark: {folder}/b.ndjson:1: `eventTime` is missing or no text",
+        f"openlineage-pyspark: {folder}/b.ndjson:1: `eventTime` is missing or not a string",
         "openlineage-pyspark: 1 of the lines is no event; it is in the store's table `rejected`",
         f"openlineage-pyspark: {tmp_path}/none can't be read: No such file or directory",
     ]

@@ -65,6 +65,17 @@ def test_the_parts_that_a_run_reads_and_writes_are_in_a_facet(full_run, specific
     ]
 
 
+def test_an_output_that_is_made_from_some_inputs_alone_says_so(full_run, specification, violations):
+    state = full_run[1]
+    sources = tuple(each.dataset.identifier for each in state.inputs[:1])
+    event = as_json(attrs.evolve(state, outputs=tuple(attrs.evolve(each, sources=sources) for each in state.outputs)))
+
+    assert specification.violations([event]) == violations([as_json(full_run[0]), event]) == []
+    first = {key: event["inputs"][0][key] for key in ("namespace", "name")}
+    assert event["outputs"][0]["facets"]["lineage"]["inputs"] == [{"type": "DATASET", **first}]
+    assert "lineage" not in as_json(state)["outputs"][0]["facets"]
+
+
 def test_the_producer_is_this_package_at_its_version(full_run):
     event = as_json(full_run[1])
     version = metadata.version("openlineage-pyspark")

@@ -107,7 +107,7 @@ def large_state(full_run):
     )
     names = [column.name for column in lineage.columns] + [f"unused{n}" for n in range(50)]
     target = Dataset(Identifier("file", "/data/out"), tuple(Field(name, "string") for name in names), type="FILE")
-    written = attrs.evolve(full_run[1].outputs[0], dataset=target, lineage=lineage, replaced="rows")
+    written = attrs.evolve(full_run[1].outputs[0], dataset=target, lineage=lineage, replaced="rows", sources=(USER,))
     return attrs.evolve(
         full_run[1],
         job=attrs.evolve(full_run[1].job, sql="SELECT " + TEXT),
@@ -264,7 +264,7 @@ def test_schemas_keep_what_edges_name(stages):
     """The names of two fields hold dots, or lie below another: the whole column stays."""
     details, fields = (stages[name] for name in ORDER[7:9])
     assert facets_of(details, "inputs", 2).keys() == {"schema"}
-    kept = {"schema", "columnLineage", "lifecycleStateChange", "pyspark_replaced"}
+    kept = {"schema", "columnLineage", "lifecycleStateChange", "lineage", "pyspark_replaced"}
     assert facets_of(details, "outputs", 0).keys() == kept
     kept = facets_of(fields, "inputs", 2)["schema"]["fields"]
     assert [field["name"] for field in kept] == [*(f"f{n}" for n in range(10)), "deep"]

@@ -142,7 +142,7 @@ def test_a_chain_of_twenty_thousand_operators_does_not_recurse():
     assert len(plan.operators) == 20_001
     assert kinds(trace.column(plan.root, plan.top.output[0].id)) == {Origin(0, 1): {Kind.IDENTITY}}
     assert kinds(trace.rows(plan.root)) == {Origin(0, 1): {Kind.FILTER}}
-    assert len(trace.reachable(plan.root)) == 20_001
+    assert len(trace.scopes.reachable(plan.root)) == 20_001
 
 
 def test_unions_nested_two_thousand_deep_do_not_recurse():
@@ -202,7 +202,7 @@ def cost(building):
     plan = building.plan()
     trace = Trace(plan)
     # All that is known of operators is asked for here.
-    trace._lineages = lineages = Counted(trace._lineages)
+    trace.scopes.lineages = lineages = Counted(trace.scopes.lineages)
     for column in plan.top.output:
         trace.column(plan.root, column.id)
     trace.rows(plan.root)

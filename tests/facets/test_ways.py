@@ -56,7 +56,7 @@ def last_step(plan: Plan, kind: Kind = Kind.TRANSFORMATION) -> Step:
 def test_an_operator_that_passes_a_value_on_is_on_the_way_and_no_step_of_it() -> None:
     trace = Trace(over("Distinct"))
     (step,) = trace.column(0, 2)[Origin(2, 1)][Kind.TRANSFORMATION]
-    assert trace.path(Origin(2, 1), step) == ("LocalRelation#2", "Distinct#1", "Project#0")
+    assert trace.scopes.path(Origin(2, 1), step) == ("LocalRelation#2", "Distinct#1", "Project#0")
     assert step == Step("Project#0", "f(a) AS b")
 
 

@@ -67,6 +67,6 @@ def test_an_interrupt_of_the_last_flush_ends_the_wait_and_keeps_the_status_and_t
 
     assert (ended.code, ended.stdout) == (0, "before 5\nend\n")
     assert "Traceback" not in ended.stderr
-    assert [line for line in ended.said() if "interrupted before all was shipped" in line] != []
+    assert [line for line in ended.said() if "interrupted before all events were sent" in line] != []
     (directory,) = directories(tmp_path)
     assert content(directory).waiting >= 3

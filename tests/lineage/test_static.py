@@ -226,7 +226,7 @@ def test_lineage_is_asserted_in_other_tests(session, tmp_path, monkeypatch):
     with pytest.raises(AssertionError, match=r"(?m)^-  default\.emp\.dept_id$\n^\+  default\.emp\.name$"):
         assert_lineage(frame, {**values, "n": ["default.emp.dept_id"]})
     golden = tmp_path / "golden" / "frame.txt"
-    with pytest.raises(AssertionError, match="is not there: run the test once with OPENLINEAGE_PYSPARK_REGOLD=1"):
+    with pytest.raises(AssertionError, match="does not exist: run the test once with OPENLINEAGE_PYSPARK_REGOLD=1"):
         assert_golden_lineage(frame, golden)
     monkeypatch.setenv("OPENLINEAGE_PYSPARK_REGOLD", "1")
     assert_golden_lineage(frame, golden)

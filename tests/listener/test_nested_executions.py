@@ -94,6 +94,25 @@ def test_a_late_write_of_a_micro_batch_belongs_to_its_stream() -> None:
     assert states[1].outputs[0].statistics.rows == 4
 
 
+def test_what_one_write_of_foreach_batch_reads_is_no_source_of_another_one() -> None:
+    """The source of the query itself is one of both."""
+    found = runs()
+    states = fed(found, start(1, **plan(STREAMED), stream="s"), start(2, root=1, **save("/a", read="/in")))
+    states += fed(found, start(3, root=1, **save("/b", read="/rates")), end(3), end(2), end(1))
+    states += fed(found, {"k": "stream", "event": "QueryTerminatedEvent", "time": 9000, "run": "s"})
+
+    made = [[(o.dataset.identifier.name, [each.name for each in o.sources]) for o in s.outputs] for s in states]
+    assert made == [[("/a", ["/in"])], [("/a", ["/in"]), ("/b", ["/in", "/rates"])]]
+
+
+def test_the_output_of_a_stream_or_a_statement_alone_comes_from_all_inputs() -> None:
+    stream = plan(STREAMED)
+    stream["plan"]["nodes"][0][2][1] = {"o": EXECUTION + "streaming.FileStreamSink", "path": "file:/out"}
+    states = fed(runs(), start(1, **stream, stream="s"), start(2, **save("/table")), end(2))
+
+    assert [[output.sources for output in state.outputs] for state in states] == [[None]] * 3
+
+
 def test_late_writes_within_what_is_no_run_are_runs_of_their_own() -> None:
     states = fed(
         runs(),

@@ -47,8 +47,8 @@ def test_what_was_left_out_is_said_with_the_reason(home: Path, caplog: pytest.Lo
     here.chmod(0o666)
     prepare({})
 
-    why = "can be written by others (chmod go-w), and is left out"
+    why = "can be written by others (chmod go-w), and is ignored"
     assert caplog.messages == [
         f"openlineage: the configuration comes from {own}",
-        f"openlineage: {here} {why}; OPENLINEAGE_CONFIG={here} has it read all the same.",
+        f"openlineage: {here} {why}; OPENLINEAGE_CONFIG={here} reads it anyway.",
     ]

@@ -197,7 +197,7 @@ def test_the_first_yaml_file_that_can_be_read_is_taken(tmp_path: Path):
     here.mkdir()
     settings = load({}, {}, [here, home])
     assert settings.namespace == "home"
-    assert settings.warnings == (f"{here} can't be read (Is a directory), and is left out",)
+    assert settings.warnings == (f"{here} can't be read (Is a directory), and is ignored",)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files to other users")
@@ -221,7 +221,7 @@ def test_a_yaml_file_that_somebody_else_may_write_counts_only_if_it_is_named(
     found = load({}, {}, (here, home))
     named = load({}, {"OPENLINEAGE_CONFIG": str(here)}, (here, home))
 
-    said = f"{here} {why}, and is left out; OPENLINEAGE_CONFIG={here} has it read all the same"
+    said = f"{here} {why}, and is ignored; OPENLINEAGE_CONFIG={here} reads it anyway"
     assert (found.namespace, found.warnings) == ("own", (said,))
     assert (named.namespace, named.warnings) == ("planted", ())
 
@@ -238,7 +238,7 @@ def test_a_yaml_file_that_the_users_own_group_may_write_counts(tmp_path: Path):
 
 
 def left_out(path: Path, why: str) -> tuple[str, ...]:
-    return (f"{path} {why}, and is left out; OPENLINEAGE_CONFIG={path} has it read all the same",)
+    return (f"{path} {why}, and is ignored; OPENLINEAGE_CONFIG={path} reads it anyway",)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777])
@@ -251,7 +251,7 @@ def test_a_yaml_file_in_a_folder_that_others_may_write_counts_only_if_it_is_name
     folder.chmod(mode)
 
     found = load({}, {}, (file,))
-    why = f"lies in {folder}, which can be written by others (chmod go-w)"
+    why = f"is in {folder}, which can be written by others (chmod go-w)"
     assert (found.namespace, found.warnings) == ("default", left_out(file, why))
     assert load({}, {"OPENLINEAGE_CONFIG": str(file)}, (file,)).namespace == "planted"
 
@@ -267,7 +267,7 @@ def test_folders_above_may_be_shared_only_with_the_sticky_bit(tmp_path: Path):
 
     shared.chmod(0o777)
     found = load({}, {}, (file,))
-    why = f"lies in {shared}, which can be written by others (chmod go-w)"
+    why = f"is in {shared}, which can be written by others (chmod go-w)"
     assert (found.namespace, found.warnings) == ("default", left_out(file, why))
 
 
@@ -286,8 +286,8 @@ def test_a_link_is_as_good_as_the_folders_that_hold_it_and_its_target(tmp_path: 
 
     target.chmod(0o1777)
     (held,) = load({}, {}, (file,)).warnings
-    assert held.startswith(f"{file} lies in ")
-    assert "target, which can be written by others (chmod go-w), and is left out" in held
+    assert held.startswith(f"{file} is in ")
+    assert "target, which can be written by others (chmod go-w), and is ignored" in held
     target.chmod(0o755)
     (here if linked == "the file" else tmp_path).chmod(0o1777)
     assert load({}, {}, (file,)).namespace == "default"
@@ -301,7 +301,7 @@ def test_a_link_of_another_user_counts_only_if_it_is_named(tmp_path: Path):
     os.chown(link, 1002, 1002, follow_symlinks=False)
 
     found = load({}, {}, (link,))
-    why = f"is reached by the link {link}, which belongs to another user"
+    why = f"is behind the link {link}, which belongs to another user"
     assert (found.namespace, found.warnings) == ("default", left_out(link, why))
 
 
@@ -314,14 +314,14 @@ def test_a_yaml_file_in_a_folder_of_another_user_counts_only_if_it_is_named(tmp_
     os.chown(folder, 1002, 1002)
 
     found = load({}, {}, (file,))
-    why = f"lies in {folder}, which belongs to another user"
+    why = f"is in {folder}, which belongs to another user"
     assert (found.namespace, found.warnings) == ("default", left_out(file, why))
 
 
 def test_a_named_yaml_file_that_is_absent_warns(tmp_path: Path):
     absent = tmp_path / "absent.yml"
     settings = load({}, {"OPENLINEAGE_CONFIG": str(absent)}, [])
-    assert settings.warnings == (f"{absent} can't be read (No such file or directory), and is left out",)
+    assert settings.warnings == (f"{absent} can't be read (No such file or directory), and is ignored",)
 
 
 def test_the_files_of_every_client_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

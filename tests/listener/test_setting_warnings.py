@@ -208,13 +208,13 @@ BROKEN_YAML = [
 def test_a_broken_yaml_file_warns_without_quoting_it(tmp_path: Path, text: str, problem: str):
     path = tmp_path / "openlineage.yml"
     path.write_text(text)
-    assert load({}, {}, [path]).warnings == (f"{path} {problem}, and is left out",)
+    assert load({}, {}, [path]).warnings == (f"{path} {problem}, and is ignored",)
 
 
 def test_a_yaml_file_that_is_not_utf_8_warns(tmp_path: Path):
     path = tmp_path / "openlineage.yml"
     path.write_bytes(b"namespace: \xff")
-    assert load({}, {}, [path]).warnings == (f"{path} can't be read (it is not UTF-8), and is left out",)
+    assert load({}, {}, [path]).warnings == (f"{path} can't be read (it is not UTF-8), and is ignored",)
 
 
 def test_an_empty_yaml_file_and_empty_values_are_nothing(tmp_path: Path):

@@ -7,33 +7,10 @@ values.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.kinds import Certainty
-
-Code: TypeAlias = Literal["odd-facet", "unknown-operator", "two-lineages"]
-
-
-class EventDiagnostic(NamedTuple):
-    """
-    What somebody should know about an event.
-
-    Args:
-        code: the kind: `odd-facet`, a part has another shape than its schema requires and is left out;
-            `unknown-operator`, the producer has not understood a part of what it ran; `two-lineages`, two facets
-            disagree about the edges of an output.
-        message: what, for people.
-        operator: what was not understood; empty for the other kinds.
-        place: where in the event, such as `output lake orders: schema`; empty for the event as a whole.
-        missing: whether facts may be missing because of it.
-    """
-
-    code: Code
-    message: str
-    operator: str = ""
-    place: str = ""
-    missing: bool = True
 
 
 class Name(NamedTuple):

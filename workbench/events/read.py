@@ -19,7 +19,6 @@ import attrs
 from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.facts import (
     BatchOfRun,
-    EventDiagnostic,
     MadeByBatch,
     Name,
     OtherName,
@@ -37,7 +36,7 @@ from openlineage_pyspark.workbench.events.facts import (
     SubmittedAs,
 )
 from openlineage_pyspark.workbench.events.once import once
-from openlineage_pyspark.workbench.model.kinds import certainty_of
+from openlineage_pyspark.workbench.model.kinds import Diagnostic, certainty_of
 from openlineage_pyspark.workbench.model.times import microseconds, time_of_micros
 
 if TYPE_CHECKING:
@@ -84,11 +83,13 @@ class _Odd:
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
-        self.found: dict[EventDiagnostic, None] = {}
+        self.found: dict[Diagnostic, None] = {}
 
     def add(self, facet: str, message: str) -> None:
         """Add a part that was left out."""
-        self.found[EventDiagnostic("odd-facet", f"{message}; it is left out", "", f"{self.owner}: {facet}")] = None
+        self.found[
+            Diagnostic("odd-facet", f"{message}; it is left out", missing=True, place=f"{self.owner}: {facet}")
+        ] = None
 
     def mapping(self, facet: str, owner: Mapping[str, Any], key: str) -> EventJson:
         """Return the object under a key; an empty one if it is missing or something else."""
@@ -223,7 +224,7 @@ class DatasetOfEvent:
         if isinstance(listed, list):
             found = tuple(each for each in listed if isinstance(each, str) and each)
             if len(found) < len(listed):
-                self._odd.add("pyspark_snapshot", "a version is no text, or empty")
+                self._odd.add("pyspark_snapshot", "a version is not a string, or is empty")
             if found:
                 return found
         elif listed is not None:
@@ -322,7 +323,7 @@ class DatasetOfEvent:
         return tuple(self._facets)
 
     @once
-    def diagnostics(self) -> tuple[EventDiagnostic, ...]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What was left out of its facets. All of them are read for this."""
         _ = (self.fields, self.symlinks, self.type, self.storage_layer, self.file_format, self.catalog, self.versions)
         _ = (self.version_before, self.branch, self.change, self.renamed_from, self.counts)
@@ -399,7 +400,7 @@ class JobOfEvent:
         return tuple(self._facets)
 
     @once
-    def diagnostics(self) -> tuple[EventDiagnostic, ...]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What was left out of its facets. All of them are read for this."""
         _ = (self.processing, self.integration, self.type, self.sql, self.description, self.source_url, self.stated)
         return tuple(self._odd.found)
@@ -506,7 +507,7 @@ class RunOfEvent:
         said = odd.mapping(facet, own, "settings")
         settings = tuple(sorted((key, value) for key, value in said.items() if isinstance(value, str)))
         if len(settings) < len(said):
-            odd.add(facet, "a setting is no text")
+            odd.add(facet, "a setting is not a string")
         catalog, schema = odd.text(facet, own, "currentCatalog"), odd.text(facet, own, "currentSchema")
         return SessionOfRun(settings, catalog or "", schema or "")
 
@@ -526,11 +527,14 @@ class RunOfEvent:
         return tuple(self._facets)
 
     @once
-    def diagnostics(self) -> tuple[EventDiagnostic, ...]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What the producer did not understand, and what was left out of the facets. All are read for this."""
         _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
         _ = (self.submission, self.event_id, self.corrects, self.session)
-        gaps = (EventDiagnostic("unknown-operator", message, operator, "run") for operator, message in self.gaps)
+        gaps = (
+            Diagnostic("unknown-operator", message, missing=True, operator=operator, place="run")
+            for operator, message in self.gaps
+        )
         return (*gaps, *self._odd.found)
 
 
@@ -551,7 +555,7 @@ class Sides:
     inputs: tuple[DatasetOfEvent, ...] = ()
     outputs: tuple[DatasetOfEvent, ...] = ()
     alone: tuple[DatasetOfEvent, ...] = ()
-    diagnostics: tuple[EventDiagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -617,10 +621,10 @@ class EventFacts:
         return self._decided[0]
 
     @once
-    def _decided(self) -> tuple[tuple[StatedEdge, ...], tuple[EventDiagnostic, ...]]:
+    def _decided(self) -> tuple[tuple[StatedEdge, ...], tuple[Diagnostic, ...]]:
         has_gaps = self.run is not None and any(operator not in LEFT_OUT for operator, _ in self.run.gaps)
         edges = [edge for dataset in (*self.outputs, *self.sides.alone) for edge in dataset.edges]
-        problems: tuple[EventDiagnostic, ...] = ()
+        problems: tuple[Diagnostic, ...] = ()
         if self.stated:
             edges, problems = _decide(edges, self.stated)
         if has_gaps:
@@ -628,7 +632,7 @@ class EventFacts:
         return tuple(_joined(edges)), problems
 
     @once
-    def diagnostics(self) -> tuple[EventDiagnostic, ...]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What somebody should know about the event. All of it is read for this."""
         of_run = self.run.diagnostics if self.run is not None else ()
         of_job = self.job.diagnostics if self.job is not None else ()
@@ -649,7 +653,7 @@ def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
     """
     time, producer = _time(event), event.get("producer")
     if not isinstance(producer, str):
-        raise InvalidEventError("`producer` is missing or no text", place="producer")
+        raise InvalidEventError("`producer` is missing or not a string", place="producer")
     if "run" not in event and "job" not in event:
         if "dataset" not in event:
             raise InvalidEventError("neither `run`, `job` nor `dataset`")
@@ -666,7 +670,7 @@ def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
         document = event["run"]
         run_id = document.get("runId") if isinstance(document, dict) else None
         if not isinstance(run_id, str) or not run_id:
-            raise InvalidEventError("`run.runId` is missing or no text", place="run.runId")
+            raise InvalidEventError("`run.runId` is missing or not a string", place="run.runId")
         run = RunOfEvent(run_id, document)
     return EventFacts(type_, time, producer, run, job, sides or sides_of(event))
 
@@ -956,9 +960,7 @@ def _with_job(stated: Stated, job: JobOfEvent | None) -> Stated:
     return Stated(named(stated.target), edges, stated.has_columns)
 
 
-def _decide(
-    edges: list[StatedEdge], stated: tuple[Stated, ...]
-) -> tuple[list[StatedEdge], tuple[EventDiagnostic, ...]]:
+def _decide(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[StatedEdge], tuple[Diagnostic, ...]]:
     """Return the edges where explicit lineage facets state some, and where other facets disagree with these."""
     sources: dict[tuple[str, str], set[tuple[str, str]]] = {}
     by_column: set[tuple[str, str]] = set()
@@ -970,22 +972,25 @@ def _decide(
             if each.has_columns:
                 by_column.add(each.target[:2])
     refused: dict[tuple[str, str], int] = {}
+    described: set[tuple[Place, Place]] = set()
     for edge in edges:
         target = edge.target[:2]
         if target not in sources or (target not in by_column and edge.source[:2] in sources[target]):
             found.append(edge)
+            described.add((edge.source._replace(column=""), edge.target._replace(column="")))
         elif (edge.source, edge.target) not in columns:
             refused[target] = refused.get(target, 0) + 1
     problems = (
-        EventDiagnostic(
+        Diagnostic(
             "two-lineages",
             f"columnLineage has {count} edge{'' if count == 1 else 's'} that the explicit facet `lineage` does not "
             "have; the explicit one is taken",
             place=f"output {' '.join(target)}",
-            missing=False,
         )
         for target, count in refused.items()
     )
+    # That a dataset comes from another one says nothing more than edges between their columns do.
+    found = [edge for edge in found if edge.paths != (_UNSTATED,) or (edge.source, edge.target) not in described]
     return found, tuple(problems)
 
 
@@ -1075,14 +1080,14 @@ def _batch_time(odd: _Odd, batch: EventJson) -> int | None:
     try:
         return _microseconds(text)
     except (ValueError, OverflowError):
-        odd.add(_BATCHES, "the time of a batch is no time")
+        odd.add(_BATCHES, "the time of a batch is not a time")
         return None
 
 
 def _time(event: EventJson) -> int:
     text = event.get("eventTime")
     if not isinstance(text, str):
-        raise InvalidEventError("`eventTime` is missing or no text", place="eventTime")
+        raise InvalidEventError("`eventTime` is missing or not a string", place="eventTime")
     try:
         return _microseconds(text)
     except (ValueError, OverflowError):

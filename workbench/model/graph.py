@@ -240,8 +240,8 @@ class VersionNode:
 
     Args:
         dataset: the id of the dataset.
-        version: the version; empty for what was there before the first version that is known.
-        made: by which run, when and how it was made, for people; empty if it is not known.
+        version: the version; empty for the content before the first known version.
+        made: the run, the time and the operation that made it, for people; empty if unknown.
     """
 
     dataset: NodeId
@@ -388,9 +388,9 @@ class Edge:
 
     Args:
         source: the id of the node where the data come from.
-        target: the id of the node where they go. A dataset stands for all of its rows.
-        paths: how, each once, the preferred first; empty between a dataset and a job, and between versions.
-        job: the id of the job that does it; empty for a query that is not run.
+        target: the id of the node where they go. A dataset represents all of its rows.
+        paths: the paths, each once, the preferred first; empty between a dataset and a job, and between versions.
+        job: the id of the job; empty for a query that is not run.
         run: the id of the last run that stated it; empty if it is not known.
         batch: the micro-batch of that run; None if there is none.
         certainty: that of the best path; without paths, `guessed` if the version is inferred.

@@ -29,8 +29,14 @@ Code: TypeAlias = Literal[
     "odd-time",
     "unknown-writer",
     "unknown-columns",
+    "odd-facet",
+    "two-lineages",
 ]
-"""What a diagnostic is about."""
+"""
+What a diagnostic is about. Of an event: `unknown-operator`, its producer has not understood a part of what it ran;
+`odd-facet`, a part has another shape than its schema requires, and is left out; `two-lineages`, two facets disagree
+about the edges of an output.
+"""
 
 CERTAINTIES: tuple[Certainty, ...] = get_args(Certainty)
 CODES: tuple[Code, ...] = get_args(Code)
@@ -91,14 +97,14 @@ class Kind:
 @attrs.frozen
 class Diagnostic:
     """
-    A finding about an answer, such as what it may lack.
+    A finding about an answer or an event, such as what it may lack.
 
     Args:
-        code: what it is about.
-        message: it in words.
-        level: `note`, `warning`, or `stop` if nothing should be done before it is settled.
-        missing: whether the answer may be short because of it.
-        node: the id of the node that it is about; empty if none is named.
+        code: the kind of finding.
+        message: the finding in words.
+        level: `note`, `warning`, or `stop` if it must be resolved first.
+        missing: whether the answer may be incomplete because of it.
+        node: the id of the node that it concerns; empty if there is none.
         run: the id of the run's node.
         operator: the operator, or the part of an event.
         place: the file and the line.

@@ -45,7 +45,7 @@ def text_of_graph(graph: Graph, format: str, *, unfold: bool = False) -> str:  #
         ValueError: there is no such format, or `unfold` has no effect there.
     """
     if format not in GRAPH_FORMATS:
-        raise ValueError(f"there is no format {format!r}; the formats are {', '.join(GRAPH_FORMATS)}")
+        raise ValueError(f"unknown format {format!r}; the formats are {', '.join(GRAPH_FORMATS)}")
     if not unfold:
         return GRAPH_FORMATS[format](graph)
     reason = why_not_unfolded(format)

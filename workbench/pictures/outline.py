@@ -16,7 +16,6 @@ Role: TypeAlias = Literal["heading", "guide", "name", "text", "mark", "job"]
 Piece: TypeAlias = tuple[str, Role]
 
 _GAP = 2
-_STEP = 3
 # Beyond so many levels, a number stands for the guides.
 _MOST_GUIDES = 12
 # The least room for what is known of a name; without it, that begins on the next line.
@@ -28,11 +27,11 @@ class Tree(Protocol):
 
     @property
     def count(self) -> str:
-        """How much there is: a sentence without its full stop."""
+        """The size of the answer: a sentence without its full stop."""
 
     @property
     def hint(self) -> str:
-        """What is shown on demand, as a sentence; empty if nothing is."""
+        """What is only shown on demand, as a sentence; empty if nothing is."""
 
     def lines(
         self, width: int, *, all_: bool = False, clean: Callable[[str], str] = plain
@@ -42,11 +41,11 @@ class Tree(Protocol):
 
         Args:
             width: the width.
-            all_: whether what is shown on demand is shown too.
-            clean: makes a foreign text fit for a terminal.
+            all_: whether to include what is only shown on demand.
+            clean: makes a foreign text safe for a terminal.
 
         Returns:
-            For each line its pieces: a text, and what it is.
+            The pieces of each line: a text, and its role.
         """
 
     def to_text(self, width: int = 120) -> str:
@@ -132,8 +131,8 @@ class Outline:
 
         Args:
             width: the width.
-            all_: whether what is shown on demand is shown too.
-            clean: makes a foreign text fit for a terminal.
+            all_: whether to include what is only shown on demand.
+            clean: makes a foreign text safe for a terminal.
         """
         for place, section in enumerate(self.shown(all_=all_)):
             if place:

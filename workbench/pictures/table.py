@@ -23,9 +23,9 @@ class TableColumn:
         title: its header.
         least: the width in characters below which it is not narrowed in a terminal.
         right: whether it is right-aligned.
-        wrap: whether a long cell goes on in the next line; otherwise it is cut.
+        wrap: whether a long cell continues in the next line; otherwise it is cut.
         cut_end: whether it is cut at its end, not in the middle.
-        cut_start: whether it is cut at its start: the end of a dataset's name tells the most, and can be asked for.
+        cut_start: whether it is cut at its start, because the end of a dataset's name is the most useful part.
     """
 
     title: str
@@ -44,7 +44,7 @@ class TextTable:
     Args:
         columns: its columns.
         rows: its rows: a text for each column.
-        without_rows: the sentence that stands in its place if it has no rows.
+        without_rows: the sentence to show if it has no rows.
     """
 
     columns: Sequence[TableColumn]
@@ -52,7 +52,7 @@ class TextTable:
     without_rows: str = "nothing found"
 
     def to_text(self) -> str:
-        """Return it as text, in which nothing is cut."""
+        """Return the table as text, without cutting anything."""
         if not self.rows:
             return f"{plain(self.without_rows)}\n"
         lines = [[column.title for column in self.columns], *([plain(cell) for cell in row] for row in self.rows)]
@@ -60,7 +60,7 @@ class TextTable:
         return "".join(f"{_line(line, self.columns, widths)}\n" for line in lines)
 
     def to_markdown(self) -> str:
-        """Return it as a table of Markdown."""
+        """Return the table as Markdown."""
         if not self.rows:
             return f"{plain(self.without_rows)}\n"
         lines = ["| " + " | ".join(column.title or " " for column in self.columns) + " |"]

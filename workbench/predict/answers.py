@@ -17,6 +17,7 @@ from openlineage_pyspark.workbench.predict.cache import KeptAnswer, KeptAnswers,
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.dependencies import Dependence, Dependencies, text_digest
 from openlineage_pyspark.workbench.predict.scripts import (
+    AnalysisOptions,
     Given,
     Script,
     StatementAnswer,
@@ -192,7 +193,8 @@ class _Asking:
                 yield answer
 
     def _asked(self, session: ScriptSession, statement: ScriptStatement, dependence: Dependence) -> KeptAnswer:
-        found = guarded_analysis(session, statement, self._given.dialect, _mark(dependence.key), dependence.reads)
+        options = AnalysisOptions(self._given.dialect, _mark(dependence.key), dependence.reads)
+        found = guarded_analysis(session, statement, options)
         effects = session.effects()
         if not dependence.is_covered(session.read, effects, is_refused=found.refusal is not None):
             self._opaque.add(text_digest(statement))

@@ -81,7 +81,7 @@ class Cause:
 
     Args:
         reason: the reason.
-        message: it in words.
+        message: the finding in words.
         code: the class of the error, as Spark calls it; empty if it has none.
         places: the problems that say it, in the order of the statements.
         severity: the worst of them.

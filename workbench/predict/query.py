@@ -40,7 +40,7 @@ def lineage_of_query(
         fields: whether fields of stored structs are sources of their own, as `address.city`.
 
     Raises:
-        ValueError: the query does not read one of the sources, or two of them can't be told apart.
+        ValueError: the query does not read one of the sources, or two of them can't be distinguished.
     """
     plan, found = walked_query(query, sources, fields=fields)
     return lineage_of(found, plan)
@@ -70,9 +70,9 @@ def lineage(
     """
     Return the lineage of a DataFrame or of an SQL statement, without running it.
 
-    If Spark can't analyze a statement, because a table is not there or the syntax is new, its lineage is taken from its
-    text: the tables, and the columns where the text alone says where they come from. Such edges have the certainty
-    `text`, `Lineage.gaps` and a Python warning say why, and columns that the text does not tell are left out.
+    If Spark can't analyze a statement, because a table is missing or the syntax is new, its lineage is taken from its
+    text: the tables, and the columns whose sources the text shows. Such edges have the certainty `text`,
+    `Lineage.gaps` and a Python warning give the reason, and all other columns are left out.
 
     Args:
         spark: the session whose tables and views the query names; not a Spark Connect session.
@@ -85,11 +85,11 @@ def lineage(
         The lineage edges; `print`, a shell and a notebook show them as a table.
 
     Raises:
-        pyspark.errors.ParseException: the text is not valid SQL, for sqlglot neither.
+        pyspark.errors.ParseException: neither Spark nor sqlglot can parse the text.
         pyspark.errors.AnalysisException: the query names something that does not exist, and `from_text` is False or
-            its text tells no table.
+            its text names no table.
         ValueError: Spark would run the statement while analyzing it: CALL, EXECUTE IMMEDIATE, a script; or it is an
-            EXPLAIN; or the query does not read one of `sources`, or two of them can't be told apart.
+            EXPLAIN; or the query does not read one of `sources`, or two of them can't be distinguished.
         TypeError: `spark` is not a session, or `query` is neither a DataFrame nor a str.
         ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
         MissingExtraError: the extra `workbench` is not installed.

@@ -197,17 +197,30 @@ def _statements(script: Script) -> Iterator[ScriptStatement]:
         yield attrs.evolve(each, text=script.head + each.text, head=len(script.head)) if is_headed else each
 
 
+@attrs.frozen
+class AnalysisOptions:
+    """
+    How a statement is analyzed.
+
+    Args:
+        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
+        place: what later answers call its place; by default that in its file.
+        reach: the last parts of all names that it can see, in lower case; None if these are not known.
+    """
+
+    dialect: str = ""
+    place: str = ""
+    reach: Collection[str] | None = None
+
+
+AS_IT_IS = AnalysisOptions()
+
+
 def guarded_analysis(
-    session: ScriptSession,
-    statement: ScriptStatement,
-    dialect: str = "",
-    place: str = "",
-    reach: Collection[str] | None = None,
+    session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = AS_IT_IS
 ) -> Analyzed:
     """Analyze a statement, as `analyzed` does. A fault of this program costs that statement alone."""
-    found = guard_of_statements().attempt(
-        "the analysis of a statement", analyzed, session, statement, dialect, place, reach
-    )
+    found = guard_of_statements().attempt("the analysis of a statement", analyzed, session, statement, options)
     return Analyzed("", refusal=_fault(found)) if isinstance(found, CaughtException) else found
 
 
@@ -321,34 +334,26 @@ def _unknown(name: str, analyzed: Analyzed, known: DeclaredTables) -> Dataset:
     return _known_as(unknown_table(name, analyzed.catalog, analyzed.database), known)
 
 
-def analyzed(
-    session: ScriptSession,
-    statement: ScriptStatement,
-    dialect: str = "",
-    place: str = "",
-    reach: Collection[str] | None = None,
-) -> Analyzed:
+def analyzed(session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = AS_IT_IS) -> Analyzed:
     """
     Analyze a statement. If Spark refuses it, later ones still find the table that it would make.
 
     Args:
         session: the session.
         statement: the statement.
-        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
-        place: what later answers call its place; by default that in its file.
-        reach: the last parts of all names that it can see, in lower case; None if these are not known.
+        options: how it is analyzed.
     """
-    place = place or f"{statement.file}:{statement.line}"
-    found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops, reach=reach)
+    place = options.place or f"{statement.file}:{statement.line}"
+    found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops, reach=options.reach)
     if found.refusal is None:
         return found
     text = found.text or statement.text
-    told = _read(text, dialect)
+    told = _read(text, options.dialect)
     spelled = {name: session.table(name) for each in told for name in (*each.tables, each.target) if name}
     known = {name: table for name, table in spelled.items() if table is not None}
     makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
     if makes and len(told) == 1 and told[0].target:
-        _declare_told(session, _read(text, dialect, Known(_columns(known))), place, known)
+        _declare_told(session, _read(text, options.dialect, Known(_columns(known))), place, known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 

@@ -42,13 +42,13 @@ class BlameRow:
 
     Args:
         version: the snapshot, if the format has some; else the run, and with a micro-batch, a slash and its number.
-        time: when it was made; of a version that was only read, when that was first.
+        time: when it was made; for a version that was only read, when it was first read.
         job_namespace: the namespace of the job that made it; empty if no run is known.
         job: the name of the job.
-        run_id: the run; empty if no event tells it.
+        run_id: the run; empty if no event states it.
         batch: the micro-batch of that run; None if there is none.
-        operation: what the statement did, such as MERGE; else the change that the event tells, such as OVERWRITE, or
-            APPEND where it tells none. Empty if no run is known.
+        operation: what the statement did, such as MERGE; else the change that the event states, such as OVERWRITE, or
+            APPEND if it states none. Empty if no run is known.
         rows: how many rows were written; None if it is not known.
     """
 

@@ -33,8 +33,8 @@ from openlineage_pyspark.workbench.questions.graph import whole_graph
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
-from openlineage_pyspark.workbench.questions.things import find_run, runs_within
-from openlineage_pyspark.workbench.questions.told import diagnostics_of, explained, stored_edge, told_by
+from openlineage_pyspark.workbench.questions.resolve import find_run, runs_within
+from openlineage_pyspark.workbench.questions.run_details import details_of_runs, diagnostics_of, explained, stored_edge
 from openlineage_pyspark.workbench.store.current import Current, EdgeRow
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, rows_of_events, take
 from openlineage_pyspark.workbench.store.events.rows import identity
@@ -65,9 +65,9 @@ class ChangeRow:
         what: `column`, `edge` between two columns, `table edge` between two datasets.
         sign: `added`, `removed` or `changed`.
         name: the column, or both ends of the edge.
-        before: its type, or how the target was made; empty if it was not there.
-        after: the same afterwards.
-        unmasked: whether a value that could not be recognized arrives as it can be now.
+        before: its type, or how the target was made; empty if it did not exist.
+        after: the same, after the change.
+        unmasked: whether a value that was masked is no longer masked.
     """
 
     what: str
@@ -85,8 +85,8 @@ class Diff:
 
     Args:
         changes: the differences, by their names.
-        downstream: what is made from what changed -> how many jobs lie between, the closest first.
-        sides: the whole graphs that were compared, to be drawn; None for two runs.
+        downstream: what is made from the changes -> the number of jobs between, nearest first.
+        sides: the complete graphs that were compared, to draw them; None for two runs.
     """
 
     changes: tuple[ChangeRow, ...]
@@ -233,7 +233,7 @@ def diff(
         old, new = (_state(tables, tables, limits, runs) for limits, runs in zip(bounds, sides, strict=True))
         lost = dropped_diagnostics(tables.dropped())
     every = {run for runs in sides for run in runs}
-    gaps = diagnostics_of(told_by(tables, every, FOREVER), {}, every)
+    gaps = diagnostics_of(details_of_runs(tables, every, FOREVER), {}, every)
     return answered(_diff(tables, old, new), (*gaps, *lost))
 
 
@@ -458,7 +458,7 @@ def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, 
         row = EdgeRow(ids[input_], field, ids[output], column, 0, type_, subtype, masking, text or "", run)
         made.append(stored_edge(*ends, row, ""))
         runs |= {run} if run else set()
-    return explained(made, told_by(tables, runs, FOREVER), {})
+    return explained(made, details_of_runs(tables, runs, FOREVER), {})
 
 
 def _typed(rows: Iterable[Any]) -> Iterator[Any]:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.questions.things import JobThing, find_asked
+from openlineage_pyspark.workbench.questions.resolve import ResolvedJob, resolve_ref
 from openlineage_pyspark.workbench.questions.versions import StoredVersions
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.expiry import lost_runs
-from openlineage_pyspark.workbench.store.names import Thing, names_of_datasets
+from openlineage_pyspark.workbench.store.names import ResolvedPlace, names_of_datasets
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ def forgetting(tables: QueriedTables, ref: str) -> Forgetting:
     Raises:
         StoreError: nothing has this name, several things have it, or it is neither a dataset nor a job.
     """
-    asked = find_asked(tables, StoredVersions(tables), ref)
-    if isinstance(asked, JobThing):
+    asked = resolve_ref(tables, StoredVersions(tables), ref)
+    if isinstance(asked, ResolvedJob):
         jobs, names = {asked.job_id}, frozenset[int]()
         label = f"job:{asked.name}"
-    elif isinstance(asked, Thing) and not asked.column:
+    elif isinstance(asked, ResolvedPlace) and not asked.column:
         names = frozenset(names_of_datasets(tables, (asked.dataset.id,)))
         jobs = set(_jobs_with(tables, asked.dataset.id))
         label = asked.dataset.label

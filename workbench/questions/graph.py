@@ -31,17 +31,16 @@ from openlineage_pyspark.workbench.questions.reach import (
     unseen_jobs,
 )
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
-from openlineage_pyspark.workbench.questions.told import (
+from openlineage_pyspark.workbench.questions.run_details import (
     RUNS_OF_A_JOB,
-    ToldByRun,
-    call_sites_of,
+    RunDetails,
+    details_of_runs,
     diagnostics_of,
     earlier_runs,
     explained,
     latest_runs,
     operators_of_edges,
     stored_edge,
-    told_by,
 )
 from openlineage_pyspark.workbench.store.current import EDGE_COLUMNS, EDGES, Current, edges_of_rows
 from openlineage_pyspark.workbench.store.events.rows import identity
@@ -153,18 +152,20 @@ class _Builder:
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
         jobs = self._jobs({flow[0] for flow in flows} | {row.job for row in derived}, every=only is None)
         runs = self._with_call_sites(self._runs(jobs))
-        told = told_by(
+        details = details_of_runs(
             self._tables, {run.run_id for run in runs} | {row.run for row in derived if row.run}, self._limits.time
         )
         nodes: list[Node] = list(self._datasets(named))
         columns = self._columns(named, derived)
-        paths = explained(_column_edges(derived, named, jobs), told, self._earlier(derived, jobs, runs))
+        paths = explained(_column_edges(derived, named, jobs), details, self._earlier(derived, jobs, runs))
         edges = sorted(united(paths), key=lambda each: (each.target, each.order, each.source, each.job))
         nodes += [*columns, *jobs.values(), *runs, *operators_of_edges(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
-        return ShownGraph(tuple(nodes), every_edge, _diagnostics(told, runs, (row.run for row in derived)), self._time)
+        return ShownGraph(
+            tuple(nodes), every_edge, _diagnostics(details, runs, (row.run for row in derived)), self._time
+        )
 
-    def fill(self, graph: Graph, told_runs: set[str]) -> Graph:
+    def fill(self, graph: Graph, stating: set[str]) -> Graph:
         """Return a graph with what is known of its nodes, the runs of its jobs, and what these did not understand."""
         own = graph.nodes
         named = datasets(
@@ -174,16 +175,16 @@ class _Builder:
         columns = self._columns(named, []) if any(isinstance(node, ColumnNode) for node in own) else ()
         known: dict[str, Node] = {node.id: node for node in (*self._datasets(named), *columns, *jobs.values())}
         runs = self._with_call_sites(self._runs(jobs))
-        told = told_by(self._tables, {run.run_id for run in runs} | told_runs, self._limits.time)
+        details = details_of_runs(self._tables, {run.run_id for run in runs} | stating, self._limits.time)
         nodes = [*(known.get(node.id, node) for node in own), *runs, *operators_of_edges(graph.edges)]
-        return ShownGraph(tuple(nodes), graph.edges, _diagnostics(told, runs, told_runs), self._time)
+        return ShownGraph(tuple(nodes), graph.edges, _diagnostics(details, runs, stating), self._time)
 
     @property
     def _time(self) -> str:
         return "" if self._limits.as_of is None else _text_of(self._limits.as_of)
 
     def _with_call_sites(self, runs: Sequence[RunNode]) -> list[RunNode]:
-        sites = call_sites_of(self._tables, (run.run_id for run in runs), self._limits.time)
+        sites = self._tables.call_sites((run.run_id for run in runs), self._limits.time)
         return [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
 
     def _earlier(
@@ -328,18 +329,20 @@ class _Builder:
             yield Edge(source, target, job=jobs[job].id)
 
 
-def _diagnostics(told: dict[str, ToldByRun], runs: Sequence[RunNode], stating: Iterable[str]) -> tuple[Diagnostic, ...]:
+def _diagnostics(
+    details: dict[str, RunDetails], runs: Sequence[RunNode], stating: Iterable[str]
+) -> tuple[Diagnostic, ...]:
     """
     Return what was not understood as diagnostics.
 
     Args:
-        told: what the events of runs tell.
+        details: what the events of runs state.
         runs: the latest runs of each job.
-        stating: the runs that state edges. What they, and those that tell what jobs do now, did not understand may be
+        stating: the runs that state edges. What they, and the current ones of each job, did not understand may be
             missing.
     """
     needed = {*stating, *_telling(runs)}
-    return diagnostics_of(told, {run.run_id: run.job for run in runs}, needed)
+    return diagnostics_of(details, {run.run_id: run.job for run in runs}, needed)
 
 
 def _telling(runs: Iterable[RunNode]) -> Iterator[str]:

@@ -59,16 +59,16 @@ class VersionRow:
     Args:
         version: the snapshot, if the format has some; else the run, and with a micro-batch, a slash and its number.
         kind: `storage` or `run`: which of the two.
-        time: when it was made; of a version that was only read, when that was first.
+        time: when it was made; for a version that was only read, when it was first read.
         run_id: the run that made it; empty if no event tells it.
         batch: the micro-batch of that run; None if there is none.
         job: the job.
         parent: the version before; empty if none is known.
         change: such as OVERWRITE or DROP; empty for an append.
         rows: how many rows were written; None if it is not known.
-        columns_added: columns that it has and the version before had not; of the first one, none.
-        columns_removed: columns that the version before had.
-        columns_changed: columns whose types are others than in the version before, with both types.
+        columns_added: columns that the previous version did not have; empty for the first version.
+        columns_removed: columns that only the previous version had.
+        columns_changed: columns whose types changed since the previous version, with both types.
         inputs: what the run read.
     """
 

@@ -27,7 +27,7 @@ Place: TypeAlias = "tuple[int, str]"
 
 
 class Direction(enum.Enum):
-    """Which way to go."""
+    """The direction of a traversal."""
 
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
@@ -112,7 +112,7 @@ def reach(
     Args:
         tables: the store.
         starts: where to begin.
-        direction: the way.
+        direction: upstream or downstream.
         limits: how far.
         by_columns: whether columns are followed, and not datasets. An empty column of a start is then each of them.
         looks_on: whether to find out if more lies beyond the depth.
@@ -180,7 +180,7 @@ def unseen_jobs(tables: QueriedTables, limits: Limits) -> frozenset[int]:
 
 def part_between(reached: Closure, end: Place) -> Closure:
     """
-    Return the part of what is reached that lies on a way to a place.
+    Return the part of what is reached that lies on a path to a place.
 
     Args:
         reached: what is downstream of the first place.

@@ -50,7 +50,7 @@ class AnswerNode:
         column: the column; empty for the whole dataset, or for all of its rows.
         namespace: the namespace of the dataset's own name, or that of the job.
         name: its own name, or the name of the job.
-        depth: how many jobs lie between it and what was asked for.
+        depth: the number of jobs between it and the requested node.
         version: the version; empty if none is meant, or if the store knows none.
         kind: `dataset`, `column`, `version`, `job` or `run`.
         run: the run's id; empty if this is no run.
@@ -93,7 +93,7 @@ class AnswerLink:
         target: where they go.
         job: the job's name.
         job_namespace: its namespace.
-        last_run: the last run that said so, or the run that made this version; empty if it is not known.
+        last_run: the last run that reported it, or the run that made this version; empty if unknown.
         batch: the micro-batch of that run; None if there is none.
         kept: whether the target is the dataset's next version, which keeps the rows of the source.
         inferred: whether no event names the source's version: it was current when the run began to read.
@@ -131,11 +131,6 @@ class AnswerLink:
     def kind_texts(self) -> tuple[str, ...]:
         """Return the kinds as people read them, such as `TRANSFORMATION (masked)`."""
         return tuple(str(path.kind) for path in self.paths)
-
-    @property
-    def masked(self) -> tuple[bool, ...]:
-        """Return whether the value can't be recognized afterwards, in the order of the kinds."""
-        return tuple(path.kind.masking for path in self.paths)
 
     @property
     def certainty(self) -> str:

@@ -36,13 +36,13 @@ class UnusedRow:
     Args:
         dataset: the dataset's name as people know it.
         column: the column; empty for the dataset.
-        use: `unused`, or `exported`: it stands in a sink outside, or jobs read it only to write such sinks. A sink is
-            outside if no recorded job reads it and it is no table of a lake: a database, a topic, or files without a
-            table's name. Who reads it there is not recorded.
-        exported_to: the sinks outside that are made of it.
+        use: `unused`, or `exported`: it is in an external sink, or jobs read it only to write such sinks. A sink is
+            external if no recorded job reads it and it is not a table of a lake: a database, a topic, or files without
+            a table's name. Who reads it there is not recorded.
+        exported_to: the external sinks that are made from it.
         writers: the jobs that write it.
-        since: when it was written first; None if no event tells it.
-        last_written: when it was written last; None if no event tells it.
+        since: when it was first written; None if no event states it.
+        last_written: when it was last written; None if no event states it.
         namespace: the namespace of the dataset's own name.
         name: its own name.
     """

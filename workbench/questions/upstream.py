@@ -20,7 +20,7 @@ from openlineage_pyspark.workbench.questions.reach import Direction
 from openlineage_pyspark.workbench.questions.reach_text import REACH_WRITERS
 from openlineage_pyspark.workbench.questions.reached import Grain, LinkedNodes
 from openlineage_pyspark.workbench.questions.registry import Help, question
-from openlineage_pyspark.workbench.questions.ways import answer_of, reached_from, ways_between
+from openlineage_pyspark.workbench.questions.traversal import answer_of, paths_between, reached_from
 from openlineage_pyspark.workbench.store.names import QueriedTables
 
 _BY = "the unit of the answer; default: columns for a column, snapshots (versions) for a version and a run, else tables"
@@ -76,4 +76,4 @@ def between(
 ) -> Answer[LinkedNodes]:
     """Show the paths from one dataset or column to another."""
     limits = limits_of(None, as_of, direct=direct, ever=ever, since=since)
-    return answer_of(tables, limits, ways_between(tables, source, target, limits))
+    return answer_of(tables, limits, paths_between(tables, source, target, limits))

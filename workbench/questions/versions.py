@@ -24,6 +24,7 @@ from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.questions.offsets import versions_read
 from openlineage_pyspark.workbench.questions.reach import Direction
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+from openlineage_pyspark.workbench.store.names import datasets_by_name
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts, marked_lists
 from openlineage_pyspark.workbench.store.tables.views import MADE
 
@@ -389,12 +390,13 @@ class StoredVersions:
         readers = self.readers(meant)
         reads = [read for key, added in meant.items() for read in readers[key] if added or not read.added]
         made = self.made_by(read.part for read in reads)
-        return [
+        edges = [
             VersionEdge(read.version, target, read.part, read.job_id, inferred=read.inferred, added=read.added)
             for read in reads
             for target in made.get(read.part, ())
             if target != read.version
         ]
+        return self._stated(edges)
 
     def made_from(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
         """Return the edges to versions from what runs made them from; the places are those of `backward`."""
@@ -402,12 +404,32 @@ class StoredVersions:
         self.load(dataset_id for dataset_id, _ in keys)
         parts = {key: self.get(key).parts for key in keys}
         reads = self.read_by(part for each in parts.values() for part in each)
-        return [
+        edges = [
             VersionEdge(read.version, key, part, read.job_id, inferred=read.inferred, added=read.added)
             for key in keys
             for part in parts[key]
             for read in reads.get(part, ())
             if read.version != key
+        ]
+        return self._stated(edges)
+
+    def _stated(self, edges: list[VersionEdge]) -> list[VersionEdge]:
+        """Leave out edges that a run's events do not have: they may state what each output is made from."""
+        described = self._tables.described.of_runs(sorted({edge.part[0] for edge in edges}), FOREVER)
+        stated = [
+            (run, name, writing.sources)
+            for run, each in described.items()
+            for name, writing in each.written.items()
+            if writing.sources is not None
+        ]
+        if not stated:
+            return edges
+        of_name = datasets_by_name(self._tables, {name for _, target, names in stated for name in (target, *names)})
+        sources: dict[tuple[str, int | None], set[int | None]] = {}
+        for run, target, names in stated:
+            sources.setdefault((run, of_name.get(target)), set()).update(map(of_name.get, names))
+        return [
+            edge for edge in edges if edge.source[0] in sources.get((edge.part[0], edge.target[0]), (edge.source[0],))
         ]
 
     def _without_summaries(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

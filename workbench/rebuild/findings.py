@@ -38,7 +38,7 @@ class ChangeFinding:
 
     Args:
         finding: what it is.
-        message: it in words.
+        message: the finding in words.
         file: the file that makes it; empty if no file does any more.
         line: the line, from 1.
     """

@@ -168,12 +168,15 @@ class PlanApplication:
             is_done = number in self._consent.done or (step.move is not None and finish_move(step.move))
         except (CheckpointError, OSError, ValueError) as problem:
             raise StepFailedError(f"step {number} was begun: {problem}", step=number) from problem
+        now = self._versions(step)
         if is_done:
-            self._finish(number, step, self._versions(step))
+            if step.move is None:
+                # A person says so, and the process that did it may have told the store nothing.
+                self._record(number, step, self._journal.before(number), now)
+            self._finish(number, step, now)
             return
         if step.move is not None:
             return
-        now = self._versions(step)
         if now and now != dict(last.tables):
             self._say(f"step {number}: statement {last.place + 1} was committed before the end was written down")
             self._journal.write(JournalEntry(number, last.place, "done", now))

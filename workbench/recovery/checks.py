@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,7 +22,6 @@ _FEW_ROWS = 100
 _SAME_ORDER = 10
 _CLOCKS_DIFFER = 30_000_000
 """How much later than the store knows a version may be committed, in microseconds."""
-_APPENDED = frozenset({"InsertIntoStatement", "AppendData"})
 # Operations that change no row, as Iceberg and Delta Lake call them.
 _KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
 # What the steps of a plan are for -> the kinds of statements that may do it.
@@ -238,7 +238,7 @@ class _Checking:
             self._add(
                 number,
                 f"{name} has versions that the store does not know, and their rows would be lost: {_listed(newer)}. "
-                f"Ingest their events, or accept that with --accept-newer {name}",
+                f"Ingest their events, or accept that with {_accepting(name)}",
                 name,
             )
 
@@ -255,7 +255,7 @@ class _Checking:
             self._add(
                 number,
                 f"version {check.version} of {name} was committed at {found.time}, after its run had ended: "
-                f"it is another table, or its files were copied. --accept-newer {name} takes it as the same",
+                f"it is another table, or its files were copied. {_accepting(name)} takes it as the same",
                 name,
             )
 
@@ -274,7 +274,7 @@ class _Checking:
             self._add(
                 number,
                 f"{name} has versions between others that the store does not know, and that no run here makes again: "
-                f"{_listed(lost)}. Ingest their events, or accept that with --accept-newer {name}",
+                f"{_listed(lost)}. Ingest their events, or accept that with {_accepting(name)}",
                 name,
             )
 
@@ -300,7 +300,7 @@ class _Checking:
         self._add(
             number,
             f"{name} goes back to version {check.version}, and no event states who made version {unknown} before that "
-            f"({how}), after the bad data. Check whether it contains them; --accept-newer {name} accepts it unchanged",
+            f"({how}), after the bad data. Check whether it contains them; {_accepting(name)} accepts it unchanged",
             name,
         )
 
@@ -394,6 +394,11 @@ def _differ(then: int, now: int) -> bool:
 def _same(target: tuple[str, ...], parts: tuple[str, ...]) -> bool:
     """Return whether a name in a statement is a table's whole name; Spark compares without case."""
     return tuple(each.lower() for each in target) == tuple(each.lower() for each in parts)
+
+
+def _accepting(name: str) -> str:
+    """Return the option for a table as a shell takes it, which would run what is in backquotes."""
+    return f"--accept-newer {shlex.quote(name)}"
 
 
 def _listed(versions: list[LiveVersion]) -> str:

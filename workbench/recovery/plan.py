@@ -112,7 +112,7 @@ class TableCheck:
 @attrs.frozen
 class CheckpointMove:
     """
-    The move that sets a checkpoint on this machine back.
+    The move that resets a checkpoint on this machine.
 
     Args:
         path: its folder.
@@ -205,10 +205,10 @@ class TouchedDataset:
 
     Args:
         dataset: its name.
-        bad: its versions that hold bad data, in order.
+        bad: its versions that contain bad data, in order.
         last_good: the version before the first of them; empty if that is not known.
         because: the dataset and the version from which the bad data came; empty for the start.
-        is_clean: whether its newest version holds none any more, so that nothing is done about it.
+        is_clean: whether its newest version contains no bad data any more, so that there is nothing to do.
     """
 
     dataset: str

@@ -27,7 +27,7 @@ def of_sqlite(query: str, dialect: str) -> str:
     except UnparsableError as problem:
         raise QueryError(f"the query can't be read: {problem}", query=query) from None
     if len(trees) != 1 or not isinstance(trees[0], sqlglot.exp.Query):
-        raise QueryError("write one SELECT, and nothing else", query=query)
+        raise QueryError("the query must be one SELECT", query=query)
     for name in list(trees[0].find_all(sqlglot.exp.Identifier)):
         # Some names, such as table, are words of SQLite. In double quotes, it takes an unknown name for a text.
         quoted = "`{}`".format(name.name.replace("`", "``"))

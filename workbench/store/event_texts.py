@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.workbench.store.pack import Packed, dictionary_of, pack, unpack
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
-from openlineage_pyspark.workbench.store.tables.stored import EVENT_TEXT, NO_RUN
+from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,10 +78,6 @@ class EventTexts:
         self._bases: dict[tuple[int, str], int] = {}
         # The texts of bases whose rows are not yet written.
         self._new_bases: dict[int, bytes] = {}
-
-    def offer(self) -> None:
-        """Let the connection's SQL ask for texts."""
-        self._connection.create_function(EVENT_TEXT, 3, self.text)
 
     def forget(self) -> None:
         """Drop the cache, because other processes may have changed the tables."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.store.described import JobDatasets, RunlessDatasets
-    from openlineage_pyspark.workbench.store.told import Told
+    from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
 
 DROPPED = "expired_run"
 """The table of the runs that are no longer kept; it is there once some were dropped."""
@@ -65,7 +65,7 @@ class QueriedTables(Protocol):
     def described(self) -> Descriptions:
         """What events describe."""
 
-    def told(self, runs: Iterable[str], time: int) -> Told:
+    def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
         """Return the gaps and the steps in events of runs until a time, in microseconds since 1970."""
 
     @property
@@ -122,7 +122,7 @@ class DatasetName:
 
 
 @attrs.frozen
-class Thing:
+class ResolvedPlace:
     """
     What a name means.
 
@@ -195,7 +195,7 @@ def told_apart(found: dict[int, DatasetName]) -> dict[int, DatasetName]:
     return found
 
 
-def find(tables: QueriedTables, text: str) -> Thing:
+def find(tables: QueriedTables, text: str) -> ResolvedPlace:
     """
     Return the dataset, or the column of a dataset, that a text names.
 
@@ -209,7 +209,7 @@ def find(tables: QueriedTables, text: str) -> Thing:
         NameNotFoundError: nothing has this name, or several datasets have it.
     """
     if found := _dataset(tables, text):
-        return Thing(_only(text, found))
+        return ResolvedPlace(_only(text, found))
     # The last dot is tried first: a column's name rarely has one, but the path to a field of a struct does.
     for end in [place for place, sign in enumerate(text) if sign == "."][::-1]:
         table, column = text[:end], text[end + 1 :]
@@ -217,7 +217,7 @@ def find(tables: QueriedTables, text: str) -> Thing:
         having = {each: called for each in named if (called := _column_called(tables, each.id, column))}
         if having:
             dataset = _only(text, tuple(having))
-            return Thing(dataset, having[dataset])
+            return ResolvedPlace(dataset, having[dataset])
         if named:
             dataset = _only(table, named)
             columns = tuple(columns_of_dataset(tables, dataset.id))

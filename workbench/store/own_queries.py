@@ -95,7 +95,7 @@ def answer_to(connection: sqlite3.Connection, sql: str, seconds: float, streamed
     except sqlite3.Error as problem:
         if time.monotonic() > end:
             raise QueryError(
-                f"the query takes longer than {seconds:g} seconds: ask for less, or allow more", query=sql
+                f"the query takes longer than {seconds:g} seconds: restrict it, or allow more time", query=sql
             ) from None
         raise QueryError(f"the query can't be answered: {_reason(problem, refused)}", query=sql) from None
     finally:
@@ -151,7 +151,7 @@ def _restricted(connection: sqlite3.Connection, end: float, refused: list[str]) 
 def _reason(problem: sqlite3.Error, refused: list[str]) -> str:
     """Return why a query is refused, for people: with the tables that there are, if it names another one."""
     if refused:
-        return f"{refused[0]} is nothing of the store's; its tables are {', '.join(_SHOWN)}"
+        return f"{refused[0]} is not a table of the store; its tables are {', '.join(_SHOWN)}"
     if str(problem).startswith("no such table"):
         return f"{problem}; the store's tables are {', '.join(_SHOWN)}"
     return str(problem)

@@ -98,7 +98,7 @@ def _of_references(connection: sqlite3.Connection) -> Iterator[str]:
             f"AND NOT EXISTS (SELECT 1 FROM main.{target} t WHERE t.{key} = s.{column}) LIMIT 1"
         )
         if connection.execute(sql).fetchone():
-            yield f"{table} names something that {target} has not"
+            yield f"{table} refers to a row that {target} does not have"
 
 
 def _of_names(connection: sqlite3.Connection) -> Iterator[str]:

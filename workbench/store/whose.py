@@ -54,7 +54,7 @@ def refuse_others(path: Path, patience: float) -> None:
         raise sqlite3.DatabaseError(_NO_DATABASE)
     mark = int.from_bytes(head[_MARK], "big")
     if mark not in (0, APPLICATION_ID) or (mark == 0 and not _is_unmarked_store(path, patience)):
-        raise StoreError(f"{path} is a database of something else, and nothing in it was changed")
+        raise StoreError(f"{path} is a database of another program, and nothing in it was changed")
 
 
 def is_marked(connection: sqlite3.Connection) -> bool:

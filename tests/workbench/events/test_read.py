@@ -12,7 +12,6 @@ import pytest
 from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.facts import (
     BatchOfRun,
-    EventDiagnostic,
     MadeByBatch,
     Name,
     OtherName,
@@ -29,6 +28,7 @@ from openlineage_pyspark.workbench.events.facts import (
     SubmittedAs,
 )
 from openlineage_pyspark.workbench.events.read import EventFacts, Role, dataset_facts, facts, sides_of
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 
 ROOT = Path(__file__).parents[3]
 SCENARIOS = ROOT.parent / "shared" / "compat" / "scenarios"
@@ -99,13 +99,13 @@ def test_an_event_without_a_type_is_other_and_those_of_jobs_and_datasets_have_a_
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [
-        ({"eventTime": None}, "`eventTime` is missing or no text"),
+        ({"eventTime": None}, "`eventTime` is missing or not a string"),
         ({"eventTime": "yesterday"}, '`eventTime` is "yesterday"'),
-        ({"producer": 1}, "`producer` is missing or no text"),
+        ({"producer": 1}, "`producer` is missing or not a string"),
         ({"job": {"namespace": "n"}}, "`job` has no namespace or no name"),
         ({"eventType": "END"}, '`eventType` is "END"'),
-        ({"run": {}}, "`run.runId` is missing or no text"),
-        ({"run": []}, "`run.runId` is missing or no text"),
+        ({"run": {}}, "`run.runId` is missing or not a string"),
+        ({"run": []}, "`run.runId` is missing or not a string"),
         ({"inputs": [{"name": "i"}]}, "`inputs` has no namespace or no name"),
         ({"outputs": ["o"]}, "`outputs` has no namespace or no name"),
     ],
@@ -147,7 +147,7 @@ def test_a_run_has_the_session_of_its_statement() -> None:
     assert run is not None
     told = (("b", "x"), ("spark.sql.session.timeZone", "Europe/Rome"))
     assert run.session == SessionOfRun(told, "ice", "mart")
-    assert [each.message for each in run.diagnostics] == ["a setting is no text; it is left out"]
+    assert [each.message for each in run.diagnostics] == ["a setting is not a string; it is left out"]
     assert of_run(pyspark_session={"settings": {}}).run.session == SessionOfRun()
     assert of_run().run.session is None
 
@@ -326,7 +326,9 @@ def test_of_an_event_with_gaps_only_paths_with_steps_are_surer_than_guessed() ->
         "b": "guessed",
         "c": "unstated",
     }
-    assert found.diagnostics == (EventDiagnostic("unknown-operator", "no rule", "Weird#3", "run"),)
+    assert found.diagnostics == (
+        Diagnostic("unknown-operator", "no rule", missing=True, operator="Weird#3", place="run"),
+    )
 
 
 def test_a_new_name_continues_the_columns_of_the_old_one() -> None:
@@ -360,8 +362,8 @@ def test_a_part_of_another_shape_is_left_out_and_named(facet: str, value: Any, m
     good = {"schema": {"fields": [{"name": "s"}]}, "columnLineage": lineage(source("a", TRANSFORMED))}
     found = facts(event(outputs=[output(**{**good, facet: value}), output(**good)]))
 
-    assert found.diagnostics[0] == EventDiagnostic(
-        "odd-facet", f"{message}; it is left out", "", f"output lake o: {facet}"
+    assert found.diagnostics[0] == Diagnostic(
+        "odd-facet", f"{message}; it is left out", missing=True, place=f"output lake o: {facet}"
     )
     assert [field.path for field in found.outputs[1].fields] == ["s"]
     assert len(found.outputs[1].edges) == 1
@@ -436,14 +438,16 @@ def test_explicit_lineage_decides_over_column_lineage_and_says_where_they_differ
 
     assert [edge.source for edge in found.edges] == [Place("lake", "a", "k")]
     message = "columnLineage has 1 edge that the explicit facet `lineage` does not have; the explicit one is taken"
-    assert found.diagnostics == (EventDiagnostic("two-lineages", message, "", "output lake o", missing=False),)
+    assert found.diagnostics == (Diagnostic("two-lineages", message, place="output lake o"),)
 
 
 def test_explicit_lineage_of_whole_datasets_leaves_the_columns_of_these_datasets() -> None:
+    """The dataset whose columns lead there is not stated once more as a whole."""
     columns = lineage(source("k", TRANSFORMED, name="a"), source("k", TRANSFORMED, name="b"))
-    found = with_entries(stated(namespace="lake", name="o", inputs=[A]), outputs=[output(columnLineage=columns)])
+    other = stated(namespace="lake", name="c")
+    found = with_entries(stated(namespace="lake", name="o", inputs=[A, other]), outputs=[output(columnLineage=columns)])
 
-    assert [edge.source for edge in found.edges] == [Place("lake", "a"), Place("lake", "a", "k")]
+    assert [edge.source for edge in found.edges] == [Place("lake", "c"), Place("lake", "a", "k")]
     assert [each.code for each in found.diagnostics] == ["two-lineages"]
 
 

@@ -101,7 +101,7 @@ def test_kinds_expressions_and_certainty_of_the_worked_example() -> None:
 
 
 def test_there_is_no_other_format() -> None:
-    with pytest.raises(ValueError, match="there is no format 'xml'; the formats are json, mermaid, dot, html, svg"):
+    with pytest.raises(ValueError, match="unknown format 'xml'; the formats are json, mermaid, dot, html, svg"):
         text_of_graph(asked(CASES[0]).graph(), "xml")
 
 

@@ -94,9 +94,9 @@ def test_an_answer_is_the_same_after_its_json_and_that_is_as_its_schema_says(ans
 def test_an_answer_of_another_version_is_refused() -> None:
     document = answer_of_graph(Graph([], [])).to_dict()
 
-    with pytest.raises(ValueError, match="this is no answer of version 2-0-0, but of 1-1-0"):
+    with pytest.raises(ValueError, match="the answer must have version 2-0-0, not 1-1-0"):
         Answer.from_dict({**document, "schema": "1-1-0"})
-    with pytest.raises(ValueError, match="but of none"):
+    with pytest.raises(ValueError, match="not none"):
         Answer.from_dict({"nodes": []})
     assert Answer.from_dict({**document, "schema": "2-7-0"}).question == "graph"
 

@@ -151,7 +151,7 @@ def test_a_text_that_was_no_event_may_be_missing_from_every_answer(tmp_path: Pat
     with Store.open(tmp_path / "s.db") as store:
         answer = EVERY[name](store)
 
-    assert lacks(answer) == [("rejected", "f:9 is no event, and not counted: `eventTime` is missing or no text")]
+    assert lacks(answer) == [("rejected", "f:9 is no event, and not counted: `eventTime` is missing or not a string")]
     assert answer.diagnostics[-1].place == "f:9"
 
 

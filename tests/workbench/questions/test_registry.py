@@ -82,7 +82,7 @@ def test_each_question_has_text_and_json_and_refuses_other_formats(name: str, st
     assert answer.to_text() == answer.to_text("text")
     tree = ("table",) if name in ("upstream", "downstream", "between") else ()
     formats = ", ".join(("text", *tree, *tables, "markdown"))
-    with pytest.raises(ValueError, match=f"there is no format 'xml'; the formats are {formats}"):
+    with pytest.raises(ValueError, match=f"unknown format 'xml'; the formats are {formats}"):
         answer.to_text("xml")
 
 

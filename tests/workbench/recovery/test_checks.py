@@ -108,6 +108,14 @@ def test_versions_of_unknown_writers_name_the_table_that_can_be_accepted() -> No
     assert (problem.step, problem.newer) == (1, "ice.db.t")
 
 
+def test_a_table_that_can_be_accepted_is_quoted_for_a_shell() -> None:
+    odd = TableId(("ice", "db", "two words"), "iceberg", TABLE.location)
+    every = found(Held({odd: line("1", "2", "3", "4")}), back(table=odd)).problems
+    (problem,) = (each for each in every if each.newer)
+    assert problem.newer == "ice.db.`two words`"
+    assert problem.message.rpartition("accept that with ")[2] == "--accept-newer 'ice.db.`two words`'"
+
+
 def test_a_version_off_the_line_of_ancestors_is_set_as_current() -> None:
     """Versions between expired: the procedure that wants an ancestor would refuse it in the middle of the plan."""
     live = line("1", "2", "3")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import pytest
+from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry
 from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, RecoveryStep
 from openlineage_pyspark.workbench.recovery.recording import Recorder
 from openlineage_pyspark.workbench.recovery.statements import sql_name
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import taken
 from support.recovery_events import batch, statement, stream, table
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.live import LiveSession
 
 INSERT = "INSERT INTO db.raw SELECT * FROM db.files"
 MADE = "INSERT INTO db.made SELECT * FROM db.raw"
@@ -35,12 +40,17 @@ def events(lake: str, *, versions: bool = True) -> list[dict[str, Any]]:
     return parts
 
 
-def recovered(plan: RecoveryPlan, store: Path) -> None:
-    """Do all steps of a plan as the storage would: statements make versions, and Iceberg goes back to old ones."""
+def recovered(plan: RecoveryPlan, store: Path, *, until: int | None = None) -> dict[str, str]:
+    """
+    Do the steps of a plan as the storage would: statements make versions, and Iceberg goes back to old ones.
+
+    Returns:
+        The tables that keep versions -> the one at which they are left.
+    """
     now = {"raw": 3, "made": 3}
     reached: dict[str, str] = {}
     recorder = Recorder(plan, store)
-    for number, step in enumerate(plan.steps, 1):
+    for number, step in enumerate(plan.steps[:until], 1):
         before = {sql_name(each): str(now[each.parts[-1]]) for each in step.writes if each.format != "parquet"}
         for name in before:
             key = name.rpartition(".")[2]
@@ -48,6 +58,7 @@ def recovered(plan: RecoveryPlan, store: Path) -> None:
             now[key] = 1 if goes_back else max(now[key], 3) + 1
             reached[name] = str(now[key])
         assert recorder.record(number, step, before, dict(reached)) == ""
+    return reached
 
 
 def corrected(store: Store) -> RecoveryPlan:
@@ -85,6 +96,28 @@ def test_what_was_told_twice_counts_once(tmp_path: Path) -> None:
     with Store.open(file) as store:
         assert corrected(store).steps == ()
         assert len([line for line in store.runs().result if line.job == "make"]) == 5
+
+
+def test_a_step_that_a_person_calls_done_after_a_kill_is_told_too(tmp_path: Path) -> None:
+    file = tmp_path / "lineage.db"
+    taken(file, events("iceberg", versions=False))
+    with Store.open(file) as store:
+        plan = corrected(store)
+    last = len(plan.steps)
+    reached = recovered(plan, file, until=last - 1)
+    journal = Journal(tmp_path / "journal.jsonl")
+    for number in range(1, last):
+        journal.write(JournalEntry(number, 1, "finished", reached))
+    journal.write(JournalEntry(last, 0, "begun", text=plan.steps[-1].code[0], files={"spark_catalog.db.made": "x"}))
+
+    # Its table keeps no versions, so no session is asked.
+    nobody, consent = cast("LiveSession", None), Consent(done=[last])
+    assert PlanApplication(plan, nobody, journal, print, None, consent, Recorder(plan, file)).apply() == "applied"
+
+    with Store.open(file) as store:
+        assert corrected(store).steps == ()
+        runs = [line for line in store.runs().result if line.job == "make"]
+    assert len(runs) == 3 + sum(step.like.startswith("make") for step in plan.steps)
 
 
 def test_a_step_of_which_the_store_has_no_run_is_said(tmp_path: Path) -> None:

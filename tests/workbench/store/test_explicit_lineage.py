@@ -108,6 +108,18 @@ def test_an_output_may_state_its_own_lineage(filled: Fill) -> None:
     assert {name: made_from(store, name) for name in "cd"} == {"c": ["a"], "d": ["a", "b"]}
 
 
+def test_a_version_comes_from_versions_of_what_is_stated(filled: Fill) -> None:
+    """Each of two outputs of one micro-batch, say."""
+    made = tuple(
+        dataset(name, lineage={"inputs": [source(each) for each in read]}, version={"datasetVersion": "5"})
+        for name, read in (("c", "a"), ("d", "ab"))
+    )
+    read = tuple(dataset(name, version={"datasetVersion": "1"}) for name in "ab")
+    store = filled(run_event("job", "COMPLETE", 1, inputs=read, outputs=made))
+    assert {name: made_from(store, f"{name}@5") for name in "cd"} == {"c": ["a@1"], "d": ["a@1", "b@1"]}
+    assert {name: made_from(store, f"{name}@1", "downstream") for name in "ab"} == {"a": ["c@5", "d@5"], "b": ["d@5"]}
+
+
 def test_the_last_run_that_states_lineage_holds(filled: Fill) -> None:
     first = stating(source("c", inputs=[source("a")]), source("d", inputs=[source("a")]), minute=1)
     store = filled(first, stating(source("c", inputs=[source("b")]), source("d", inputs=[source("a")]), minute=2))

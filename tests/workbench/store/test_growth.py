@@ -45,9 +45,9 @@ def steps(database: Database, work: Callable[[], object]) -> int:
         count += 1
         return 0
 
-    database._connection.set_progress_handler(counted, _GRAIN)
+    database._file.connection.set_progress_handler(counted, _GRAIN)
     work()
-    database._connection.set_progress_handler(None, 0)
+    database._file.connection.set_progress_handler(None, 0)
     return count
 
 
@@ -127,9 +127,9 @@ def test_what_many_runs_say_alike_is_written_once_for_each_part(tmp_path: Path) 
     def cost(runs: int) -> int:
         lines = [EventLine("test", line) for line in text_of_events(chain("t", 5, runs)).splitlines()]
         with Database(tmp_path / f"{runs}.db") as database:
-            before = database._connection.total_changes
+            before = database._file.connection.total_changes
             take(database, lines)
-            return database._connection.total_changes - before
+            return database._file.connection.total_changes - before
 
     # Each further event has its own rows in event and run, the version of its job that the run has, and one version of
     # a dataset that it read and one that it wrote.

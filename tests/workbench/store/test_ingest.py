@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
-from openlineage_pyspark.workbench.store import sqlite
+from openlineage_pyspark.workbench.store import sqlite_file
 from openlineage_pyspark.workbench.store.events import ingest
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, files_of, lines_of, take
 from openlineage_pyspark.workbench.store.events.rows import identity
@@ -80,9 +80,9 @@ def test_what_is_no_event_is_set_aside_with_its_reason_and_stops_nothing(tmp_pat
     assert kept == {
         "file:1": "not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         "file:2": "not a JSON object",
-        "file:4": "`eventTime` is missing or no text",
+        "file:4": "`eventTime` is missing or not a string",
         "file:5": "`inputs` has no namespace or no name",
-        "file:6": "`run.runId` is missing or no text",
+        "file:6": "`run.runId` is missing or not a string",
         "file:7": '`eventType` is "BEGIN"',
         "file:9": kept["file:9"],
     }
@@ -201,7 +201,7 @@ def test_a_newer_store_and_a_foreign_database_are_refused(tmp_path: Path) -> Non
         Database(tmp_path / "s.db")
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE x (y)")
-    with pytest.raises(StoreError, match="a database of something else"):
+    with pytest.raises(StoreError, match="a database of another program"):
         Database(tmp_path / "other.db")
     with pytest.raises(StoreError, match="there is no store at"):
         Database(tmp_path / "none.db", read_only=True)
@@ -221,7 +221,7 @@ def test_a_foreign_database_of_any_version_stays_as_it_is(
             "CREATE TABLE event (event_id TEXT, json TEXT); INSERT INTO customer VALUES ('Ada');"
         )
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="is a database of something else, and nothing in it was changed"):
+    with pytest.raises(StoreError, match="is a database of another program, and nothing in it was changed"):
         Database(path, **how)
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["shop.db"]
@@ -244,14 +244,14 @@ def test_many_parts_are_added_while_the_log_is_copied_into_the_file(
     events = company(3)
     taken(tmp_path / "straight.db", events)
     monkeypatch.setattr(ingest, "_MOST_LINES", 4)
-    monkeypatch.setattr(sqlite, "_MOST_LOG_PAGES", 100)
+    monkeypatch.setattr(sqlite_file, "_MOST_LOG_PAGES", 100)
     lines = [EventLine("test", line) for line in text_of_events(events).splitlines()]
     with Database(tmp_path / "s.db") as database:
         with database.many():
             take(database, lines)
             assert database.query("PRAGMA wal_autocheckpoint") == [(0,)]
-        assert database.query("PRAGMA wal_autocheckpoint") == [(sqlite._LOG_PAGES,)]
-        assert database._copying is None
+        assert database.query("PRAGMA wal_autocheckpoint") == [(sqlite_file.LOG_PAGES,)]
+        assert database._file._copying is None
     assert contents(tmp_path / "s.db") == contents(tmp_path / "straight.db")
 
 

@@ -1156,6 +1156,19 @@ def test_a_plan_that_was_changed_by_hand_is_refused(tmp_path: Path, capsys: pyte
     assert "it was changed since it was made" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--done", "--accept-doubt"])
+def test_a_step_that_a_plan_does_not_have_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    taken(tmp_path / "s.db", streams())
+    file = tmp_path / "plan.json"
+    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 0
+    steps = len(json.loads(file.read_text("utf-8"))["result"]["steps"])
+
+    assert main(["recover", "apply", str(file), option, str(steps + 1)]) == 2
+    assert f"there is no step {steps + 1}: the plan has {steps}" in capsys.readouterr().err
+
+
 def _plain(name: str) -> dict[str, Any]:
     return table(name, lake="parquet", change="CREATE")
 

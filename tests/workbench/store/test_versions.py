@@ -13,8 +13,8 @@ from openlineage_pyspark.workbench.questions.reach import Direction
 from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKey, VersionKind, reach_versions
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import Descriptions, DroppedRuns
+from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
 from openlineage_pyspark.workbench.store.sqlite import Database
-from openlineage_pyspark.workbench.store.told import Told
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import Content, at, company_of_versions, dataset, run_event, symlink, taken
 
@@ -114,9 +114,9 @@ class _Counted:
         self.count += 1
         return self._database.dropped()
 
-    def told(self, runs: Iterable[str], time: int) -> Told:
+    def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
         self.count += 1
-        return self._database.told(runs, time)
+        return self._database.details(runs, time)
 
     def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
         self.count += 1

@@ -93,15 +93,15 @@ def _newer(path: Path) -> None:
 
 
 _FOREIGN: tuple[tuple[Callable[[Path], None], str], ...] = (
-    (_shop, "a database of something else"),
-    (_in_log, "a database of something else"),
-    (_marked_without_tables, "a database of something else"),
-    (_with_tables_of_our_names, "a database of something else"),
+    (_shop, "a database of another program"),
+    (_in_log, "a database of another program"),
+    (_marked_without_tables, "a database of another program"),
+    (_with_tables_of_our_names, "a database of another program"),
     (_lost_log, "is not there, but .*f.db-wal is: it holds data of another database"),
     (_emptied, "is empty, but .*f.db-wal is: it holds data of another database"),
     (_lost_journal, "is not there, but .*f.db-journal is: it holds data of another database"),
     (_text_with_journal, "can't be opened as a store: it is none"),
-    (_damaged, "a database of something else"),
+    (_damaged, "a database of another program"),
     (_newer, "upgrade the package"),
     (os.mkfifo, "can't be opened as a store: it is none"),
 )

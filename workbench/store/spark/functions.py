@@ -13,12 +13,12 @@ from openlineage_pyspark.workbench.store.spark.views import column_edges, table_
 
 # The name of each function, the ends of an edge from and to which it goes, and what it tells.
 _OF_TABLES = (
-    ("upstream_tables", "target", "source", "What a table comes from, the closest first."),
-    ("downstream_tables", "source", "target", "What is made from a table, the closest first."),
+    ("upstream_tables", "target", "source", "The sources of a table, nearest first."),
+    ("downstream_tables", "source", "target", "Everything that depends on a table, nearest first."),
 )
 _OF_COLUMNS = (
-    ("upstream_columns", "target", "source", "What a column comes from, the closest first."),
-    ("downstream_columns", "source", "target", "What is made from a column, the closest first."),
+    ("upstream_columns", "target", "source", "The sources of a column, nearest first."),
+    ("downstream_columns", "source", "target", "Everything that depends on a column, nearest first."),
 )
 FUNCTIONS = tuple(name for name, *_ in (*_OF_TABLES, *_OF_COLUMNS))
 """The names of all functions."""
@@ -38,7 +38,7 @@ _BETWEEN_TABLES = {
 _BETWEEN_COLUMNS = {
     "column_parameter": "\n  of_column STRING COMMENT 'A column of it; empty for all of them.',",
     "direct_parameter": (
-        ",\n  direct BOOLEAN DEFAULT false COMMENT 'Whether to leave out what only decides about rows.'"
+        ",\n  direct BOOLEAN DEFAULT false COMMENT 'Whether to leave out columns that only decide about rows.'"
     ),
     "column_parameter_out": ",\n  column_name STRING COMMENT 'The column; empty for all rows of the dataset.'",
     "column_out": ", substr(f.place, instr(f.place, ' ') + 1)",

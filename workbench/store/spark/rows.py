@@ -73,7 +73,7 @@ def write_package(path: Path) -> None:
         for name in _SHIPPED:
             found = importlib.util.find_spec(name)
             if found is None or found.origin is None:
-                raise StoreError(f"the package {name} is not found, which executors need")
+                raise StoreError(f"executors need the package {name}, which was not found")
             folder = Path(found.origin).parent
             for file in sorted(folder.glob("*.py")):
                 archive.write(file, f"{name}/{file.name}")

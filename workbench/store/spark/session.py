@@ -58,7 +58,7 @@ def active_or_new_session(conf: Mapping[str, str], *, is_session_catalog: bool =
     if is_session_catalog and "spark.sql.catalogImplementation" not in conf:
         builder = builder.enableHiveSupport()
     is_new = SparkContext._active_spark_context is None
-    with told("no Spark session starts"):
+    with told("Spark did not start"):
         session = builder.getOrCreate()
     if is_new:
         context = session.sparkContext

@@ -19,6 +19,7 @@ from openlineage_pyspark.workbench.store.spark import sql as spark_sql
 from openlineage_pyspark.workbench.store.spark import views as spark_views
 from openlineage_pyspark.workbench.store.spark.described import DatasetsByEvents
 from openlineage_pyspark.workbench.store.spark.rows import coded_rows
+from openlineage_pyspark.workbench.store.spark.run_details import call_sites_by_events, details_by_events
 from openlineage_pyspark.workbench.store.spark.session import (
     answered_rows,
     at_once,
@@ -27,13 +28,12 @@ from openlineage_pyspark.workbench.store.spark.session import (
     told,
 )
 from openlineage_pyspark.workbench.store.spark.sql import Format
-from openlineage_pyspark.workbench.store.spark.told import call_sites_by_events, told_by_events
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
     from openlineage_pyspark.workbench.store.tables.schema import StoredTable
-    from openlineage_pyspark.workbench.store.told import Told
     from pyspark.sql import DataFrame, Row, SparkSession
 
 _SESSION_CATALOG = "spark_catalog"
@@ -129,7 +129,7 @@ class SparkTables:
         """
         values = {f"p{number}": value for number, value in enumerate(parameters)}
         self._see(_WORD.findall(sql))
-        with told(f"{self.schema_name} can't be asked"):
+        with told(f"{self.schema_name} can't be queried"):
             found = answered_rows(self.session.sql(spark_sql.translated(sql, self.schema_name), args=values))
         return [tuple(row) for row in found]
 
@@ -215,7 +215,7 @@ class SparkTables:
     def dropped(self) -> list[DroppedRuns]:
         """Return the runs that are no longer kept, by jobs and datasets."""
         name = spark_sql.table_identifier(self.schema_name, DROPPED)
-        with told(f"{self.schema_name} can't be asked"):
+        with told(f"{self.schema_name} can't be queried"):
             if not self.session.catalog.tableExists(f"{self.schema_name}.{DROPPED}"):
                 return []
             found = answered_rows(self.session.sql(f"{ALL_DROPPED} FROM {name} GROUP BY 1, 2, 3"))
@@ -263,9 +263,9 @@ class SparkTables:
         """What events describe, for one question."""
         return DatasetsByEvents(self.query)
 
-    def told(self, runs: Iterable[str], time: int) -> Told:
+    def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
         """Return the gaps and the steps in events of runs until a time."""
-        return told_by_events(self, runs, time)
+        return details_by_events(self, runs, time)
 
     def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
         """Return the line of Python that ran each run, if an event told it until a time."""
@@ -598,7 +598,7 @@ def _own_properties(
     found = _properties(session, schema_name, table.name)
     version = found.get(spark_sql.PROPERTY_VERSION)
     if version is None:
-        raise StoreError(f"{schema_name} has tables of something else")
+        raise StoreError(f"{schema_name} has tables of another program")
     if int(version) > schema.CATALOG_VERSION:
         raise StoreError(
             f"{schema_name} is a store of version {version}, and this package knows versions up to "

@@ -1,5 +1,5 @@
 """
-What the events of runs tell beyond the tables: what was not understood, and the ways of edges.
+What the events of runs state beyond the edges: what was not understood, and the paths of edges.
 
 The facet `pyspark_lineage_steps` names the operators that an edge passes, and how sure it is.
 """
@@ -14,12 +14,10 @@ from openlineage_pyspark.workbench.model.graph import (
     Edge,
     OperatorNode,
     Path,
-    Step,
     column_id,
     node_id,
-    steps_of,
 )
-from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, certainty_of, rank
+from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, rank
 from openlineage_pyspark.workbench.store.names import datasets, datasets_by_name
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
@@ -28,10 +26,10 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.store.current import EdgeRow
     from openlineage_pyspark.workbench.store.names import QueriedTables
-    from openlineage_pyspark.workbench.store.told import ToldPath
+    from openlineage_pyspark.workbench.store.run_details import PathOfRun
 
 RUNS_OF_A_JOB = 5
-"""How many of the latest runs of a job a graph has; so many may tell how an edge came at an earlier time."""
+"""How many of the latest runs of a job a graph has; so many may state the steps of an edge at an earlier time."""
 
 _ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
 
@@ -41,51 +39,51 @@ _Key: TypeAlias = "tuple[str, str, str, str, bool]"
 
 
 @attrs.frozen
-class ToldByRun:
+class RunDetails:
     """
-    What the events of a run tell.
+    What the events of a run state.
 
     Args:
         remarks: what was not understood, as pairs of an operator and a message.
-        ways: edge -> its paths of one kind, without their texts: how the value gets to the target.
+        paths: edge -> its paths of one kind, without their texts.
     """
 
     remarks: tuple[tuple[str, str], ...] = ()
-    ways: dict[_Key, list[Path]] = attrs.Factory(dict)
+    paths: dict[_Key, list[Path]] = attrs.Factory(dict)
 
-    def way_of(self, edge: Edge) -> Path | None:
-        """Return the least sure of the ways of an edge; None if none is told."""
-        return max(self.ways.get(_key(edge), ()), key=lambda way: rank(way.certainty), default=None)
-
-
-_NOTHING = ToldByRun()
+    def path_of(self, edge: Edge) -> Path | None:
+        """Return the least sure of the paths of an edge; None if none is stated."""
+        return max(self.paths.get(_key(edge), ()), key=lambda path: rank(path.certainty), default=None)
 
 
-def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, ToldByRun]:
+_NOTHING = RunDetails()
+
+
+def details_of_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, RunDetails]:
     """
-    Return what the events of some runs tell, by run; runs of which there is nothing to tell are left out.
+    Return what the events of some runs state, by run; runs whose events state nothing of this are left out.
 
     Args:
         tables: the store.
         runs: the ids of the runs.
         time: until when, microseconds since 1970.
     """
-    told = tables.told(runs, time)
-    paths = {id(path): path for version in told.versions.values() for path in version.paths}.values()
+    details = tables.details(runs, time)
+    paths = {id(path): path for version in details.versions.values() for path in version.paths}.values()
     nodes = _nodes(tables, {name_id for path in paths for name_id in (path.source_id, path.target_id)})
-    ways = {key: _ways(version.paths, nodes) for key, version in told.versions.items()}
+    by_edge = {key: _paths_by_edge(version.paths, nodes) for key, version in details.versions.items()}
     found = {}
-    for run, keys in told.of_run.items():
-        remarks = tuple(dict.fromkeys(gap for key in keys for gap in told.versions[key].gaps))
-        keyed = {edge: every for key in keys for edge, every in ways[key].items()}
+    for run, keys in details.of_run.items():
+        remarks = tuple(dict.fromkeys(gap for key in keys for gap in details.versions[key].gaps))
+        keyed = {edge: every for key in keys for edge, every in by_edge[key].items()}
         if keyed or remarks:
-            found[run] = ToldByRun(remarks, keyed)
+            found[run] = RunDetails(remarks, keyed)
     return found
 
 
 def stored_edge(source: str, target: str, row: EdgeRow, job: str) -> Edge:
     """
-    Return the edge of the graph that a row of column lineage stands for. It has one path.
+    Return the edge of the graph that a row of column lineage is. It has one path.
 
     Args:
         source: the id of the node of the source column.
@@ -98,23 +96,25 @@ def stored_edge(source: str, target: str, row: EdgeRow, job: str) -> Edge:
     return Edge(source, target, (path,), job, node_id("run", row.run) if row.run else "")
 
 
-def explained(edges: Iterable[Edge], told: dict[str, ToldByRun], earlier: Mapping[str, Sequence[str]]) -> list[Edge]:
+def explained(
+    edges: Iterable[Edge], details: dict[str, RunDetails], earlier: Mapping[str, Sequence[str]]
+) -> list[Edge]:
     """
-    Return edges with the steps that events tell and with their certainty, in the same order.
+    Return edges with their steps and their certainty, as events state them, in the same order.
 
     Args:
         edges: the edges, each with one path.
-        told: what the events of their last runs tell, by the id of the run.
-        earlier: what `earlier_runs` returned. An edge that such a run told is told by the latest of the others that
-            tells its way.
+        details: what the events of their last runs state, by the id of the run.
+        earlier: what `earlier_runs` returned. For an edge of such a run, the latest of the others that states its path
+            counts.
     """
-    known = {node_id("run", run): each for run, each in told.items()}
+    known = {node_id("run", run): each for run, each in details.items()}
     made = []
     for edge in edges:
         runs = earlier.get(edge.run)
         if runs is not None:
-            telling = (run for run in runs if _key(edge) in known.get(run, _NOTHING).ways)
-            edge = attrs.evolve(edge, run=next(telling, runs[0] if runs else ""))  # noqa: PLW2901 (as it was then)
+            stating = (run for run in runs if _key(edge) in known.get(run, _NOTHING).paths)
+            edge = attrs.evolve(edge, run=next(stating, runs[0] if runs else ""))  # noqa: PLW2901 (as it was then)
         made.append(_explained(edge, known.get(edge.run, _NOTHING)))
     return made
 
@@ -178,13 +178,13 @@ def operators_of_edges(edges: Iterable[Edge]) -> list[OperatorNode]:
 
 
 def diagnostics_of(
-    told: dict[str, ToldByRun], jobs: Mapping[str, str], needed: Collection[str]
+    details: dict[str, RunDetails], jobs: Mapping[str, str], needed: Collection[str]
 ) -> tuple[Diagnostic, ...]:
     """
     Return what was not understood as diagnostics.
 
     Args:
-        told: what the events of runs tell.
+        details: what the events of runs state.
         jobs: run -> the id of its job's node.
         needed: the runs without which something is missing.
     """
@@ -197,21 +197,9 @@ def diagnostics_of(
             run=node_id("run", run),
             operator=operator,
         )
-        for run in sorted(told)
-        for operator, message in told[run].remarks
+        for run in sorted(details)
+        for operator, message in details[run].remarks
     )
-
-
-def call_sites_of(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, str]:
-    """
-    Return the line of the user's Python that ran each run, such as `jobs/daily.py:12`, if an event tells it.
-
-    Args:
-        tables: the store.
-        runs: the ids of the runs.
-        time: until when, microseconds since 1970.
-    """
-    return tables.call_sites(runs, time)
 
 
 def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
@@ -227,13 +215,13 @@ def _key(edge: Edge) -> _Key:
     return edge.source, edge.target, kind.type, kind.subtype, kind.masking
 
 
-def _explained(edge: Edge, told: ToldByRun) -> Edge:
+def _explained(edge: Edge, details: RunDetails) -> Edge:
     path = edge.paths[0]
-    way = told.way_of(edge)
-    if way is not None:
-        certainty = path.certainty if way.certainty == "exact" else way.certainty
-        path = attrs.evolve(path, steps=way.steps, certainty=certainty)
-    if path.certainty == "exact" and any(operator not in LEFT_OUT for operator, _ in told.remarks):
+    stated = details.path_of(edge)
+    if stated is not None:
+        certainty = path.certainty if stated.certainty == "exact" else stated.certainty
+        path = attrs.evolve(path, steps=stated.steps, certainty=certainty)
+    if path.certainty == "exact" and any(operator not in LEFT_OUT for operator, _ in details.remarks):
         path = attrs.evolve(path, certainty="guessed")
     return edge if path is edge.paths[0] else Edge(edge.source, edge.target, (path,), edge.job, edge.run, edge.batch)
 
@@ -249,17 +237,11 @@ def _nodes(tables: QueriedTables, name_ids: Iterable[int]) -> dict[int, str]:
     }
 
 
-def _ways(paths: Iterable[ToldPath], nodes: Mapping[int, str]) -> dict[_Key, list[Path]]:
-    """Return the ways of edges that paths are."""
+def _paths_by_edge(stated: Iterable[PathOfRun], nodes: Mapping[int, str]) -> dict[_Key, list[Path]]:
     found: dict[_Key, list[Path]] = {}
-    for path in paths:
-        if path.source_id in nodes and path.target_id in nodes:
-            ends = column_id(nodes[path.source_id], path.source), column_id(nodes[path.target_id], path.target)
-            steps = [
-                Step(step.operator, step.expression, certainty=certainty_of(step.certainty), call_site=step.call_site)
-                for step in path.steps
-            ]
-            kind = (path.type, path.subtype, path.masking)
-            way = Path(Kind(*kind), "", certainty_of(path.certainty), steps_of(path.operators, steps))
-            found.setdefault((*ends, *kind), []).append(way)
+    for each in stated:
+        if each.source_id in nodes and each.target_id in nodes:
+            ends = column_id(nodes[each.source_id], each.source), column_id(nodes[each.target_id], each.target)
+            kind = each.path.kind
+            found.setdefault((*ends, kind.type, kind.subtype, kind.masking), []).append(each.path)
     return found

@@ -32,16 +32,22 @@ from openlineage_pyspark.workbench.questions.reached import (
     id_of,
 )
 from openlineage_pyspark.workbench.questions.registry import answered
-from openlineage_pyspark.workbench.questions.things import (
-    JobThing,
-    RunThing,
-    VersionThing,
-    find_asked,
+from openlineage_pyspark.workbench.questions.resolve import (
+    ResolvedJob,
+    ResolvedRun,
+    ResolvedVersion,
     find_version,
     jobs_within,
+    resolve_ref,
     runs_within,
 )
-from openlineage_pyspark.workbench.questions.told import earlier_runs, explained, runs_until, stored_edge, told_by
+from openlineage_pyspark.workbench.questions.run_details import (
+    details_of_runs,
+    earlier_runs,
+    explained,
+    runs_until,
+    stored_edge,
+)
 from openlineage_pyspark.workbench.questions.versions import (
     StoredVersions,
     VersionEdge,
@@ -50,7 +56,7 @@ from openlineage_pyspark.workbench.questions.versions import (
     versions_lead_on,
 )
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
-from openlineage_pyspark.workbench.store.names import DatasetName, Thing, datasets, find
+from openlineage_pyspark.workbench.store.names import DatasetName, ResolvedPlace, datasets, find
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
@@ -59,7 +65,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Answer
     from openlineage_pyspark.workbench.model.graph import Edge
     from openlineage_pyspark.workbench.questions.reach import Closure, Place, PlaceEdge
-    from openlineage_pyspark.workbench.questions.things import Asked
+    from openlineage_pyspark.workbench.questions.resolve import ResolvedRef
     from openlineage_pyspark.workbench.questions.versions import VersionClosure, VersionKey
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
@@ -89,52 +95,52 @@ def reached_from(
     tables: QueriedTables, text: str, direction: Direction, limits: Limits, by: Grain | None = None
 ) -> LinkedNodes:
     """
-    Return what is upstream or downstream of a thing.
+    Return what is upstream or downstream of a node.
 
     Args:
         tables: the store.
-        text: the thing, as `things.find_asked` takes it.
-        direction: the way.
+        text: the reference to the node, as `resolve.resolve_ref` takes it.
+        direction: upstream or downstream.
         limits: how far.
-        by: what the nodes are; None for what fits the thing: columns for a column, versions for a version and for a
+        by: what the nodes are; None for what fits the node: columns for a column, versions for a version and for a
             run, tables for a dataset and for a job.
 
     Raises:
-        StoreError: nothing has this name, or several things have it; or it can't be asked for in this way.
+        StoreError: nothing has this name, or several nodes have it; or its answer has no such grain.
     """
     limits = bounded(tables, limits)
     versions = StoredVersions(tables)
-    asked = find_asked(tables, versions, text, limits.time)
-    if isinstance(asked, Thing) and not asked.column and by is Grain.SNAPSHOT:
+    asked = resolve_ref(tables, versions, text, limits.time)
+    if isinstance(asked, ResolvedPlace) and not asked.column and by is Grain.SNAPSHOT:
         asked = find_version(tables, versions, f"{text}@latest", limits.time)
     grain = by or _usual_grain(asked)
     if grain in (Grain.COLUMN, Grain.SNAPSHOT) and _finest(asked) is not grain:
         raise StoreError(f"{text} can't be listed by {grain.value}: {_INSTEAD[grain]}")
-    maker = _Maker(tables, direction, limits)
-    if isinstance(asked, Thing):
+    traversal = _Traversal(tables, direction, limits)
+    if isinstance(asked, ResolvedPlace):
         if asked.column:
-            answer = maker.of_place((asked.dataset.id, asked.column), by_columns=True)
+            answer = traversal.of_place((asked.dataset.id, asked.column), by_columns=True)
         else:
-            answer = maker.of_place((asked.dataset.id, ""), by_columns=grain is Grain.COLUMN)
-    elif isinstance(asked, JobThing):
-        answer = maker.of_job(asked)
+            answer = traversal.of_place((asked.dataset.id, ""), by_columns=grain is Grain.COLUMN)
+    elif isinstance(asked, ResolvedJob):
+        answer = traversal.of_job(asked)
     else:
-        answer = maker.of_versions(versions, asked)
+        answer = traversal.of_versions(versions, asked)
     return coarser(answer, grain) if grain in (Grain.TABLE, Grain.JOB) else answer
 
 
-def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> LinkedNodes:
+def paths_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> LinkedNodes:
     """
-    Return the ways from one dataset or column to another.
+    Return the paths from one dataset or column to another.
 
     Args:
         tables: the store.
         source: where they begin.
         target: where they end. If the source is a column and the target a dataset, any column of that.
-        limits: which ways count.
+        limits: which paths count.
 
     Raises:
-        StoreError: nothing has such a name, or several things have it.
+        StoreError: nothing has such a name, or several nodes have it.
     """
     limits = bounded(tables, limits)
     start, end = find(tables, source), find(tables, target)
@@ -143,7 +149,7 @@ def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits
     begin, by_columns = (start.dataset.id, start.column), bool(start.column)
     reached = reach(tables, [begin], Direction.DOWNSTREAM, limits, by_columns=by_columns, looks_on=False)
     part = part_between(reached, (end.dataset.id, end.column))
-    found = _Maker(tables, Direction.DOWNSTREAM, limits).of_closure(begin, part)
+    found = _Traversal(tables, Direction.DOWNSTREAM, limits).of_closure(begin, part)
     return attrs.evolve(found, question="between")
 
 
@@ -153,22 +159,22 @@ _INSTEAD = {
 }
 
 
-def _usual_grain(asked: Asked) -> Grain:
-    if isinstance(asked, Thing):
+def _usual_grain(asked: ResolvedRef) -> Grain:
+    if isinstance(asked, ResolvedPlace):
         return Grain.COLUMN if asked.column else Grain.TABLE
-    return Grain.TABLE if isinstance(asked, JobThing) else Grain.SNAPSHOT
+    return Grain.TABLE if isinstance(asked, ResolvedJob) else Grain.SNAPSHOT
 
 
-def _finest(asked: Asked) -> Grain:
-    """Return the finest grain in which a thing can be asked for."""
-    if isinstance(asked, JobThing):
+def _finest(asked: ResolvedRef) -> Grain:
+    """Return the finest grain of an answer about a node."""
+    if isinstance(asked, ResolvedJob):
         return Grain.TABLE
-    return Grain.COLUMN if isinstance(asked, Thing) else Grain.SNAPSHOT
+    return Grain.COLUMN if isinstance(asked, ResolvedPlace) else Grain.SNAPSHOT
 
 
 @attrs.frozen
-class _Maker:
-    """Makes answers of what is reached: ids become names."""
+class _Traversal:
+    """Traverses the lineage from a node, and gives what it finds names in the place of ids."""
 
     tables: QueriedTables
     direction: Direction
@@ -182,7 +188,7 @@ class _Maker:
         nodes = [shown[place] for place in reached.depths if place != start]
         return self._limited(self._answer(shown[start], nodes, self._links(reached.edges, shown)), reached)
 
-    def of_job(self, job: JobThing) -> LinkedNodes:
+    def of_job(self, job: ResolvedJob) -> LinkedNodes:
         limits = self.limits
         start = AnswerNode("", "", job.namespace, job.name, 0, kind="job")
         within = {
@@ -201,10 +207,10 @@ class _Maker:
                 links.append(AnswerLink(*ends, *named[each], ""))
         return self._limited(self._answer(start, shown.values(), links), reached)
 
-    def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing) -> LinkedNodes:
+    def of_versions(self, versions: StoredVersions, asked: ResolvedVersion | ResolvedRun) -> LinkedNodes:
         limits = self.limits
         down = self.direction is Direction.DOWNSTREAM
-        if isinstance(asked, VersionThing):
+        if isinstance(asked, ResolvedVersion):
             key = asked.version.key
             reached = reach_versions(versions, [key], self.direction, depth=limits.depth, as_of=limits.as_of)
             shown = self._versions(reached, 0)
@@ -292,13 +298,13 @@ class _Maker:
         if self.limits.as_of is not None:
             until = runs_until(self.tables, job_of_run.values(), time)
             earlier = earlier_runs(self.tables, job_of_run, until, time)
-        told = told_by(self.tables, {*job_of_run, *(run for runs in until.values() for run in runs)}, time)
+        details = details_of_runs(self.tables, {*job_of_run, *(run for runs in until.values() for run in runs)}, time)
         made = []
         for edge in edges:
             ends = id_of(shown[edge.source]), id_of(shown[edge.target])
             job = node_id("job", *reversed(jobs[edge.job_id]))
             made += [stored_edge(*ends, row, job) for row in edge.rows]
-        paths = iter(explained(made, told, earlier))
+        paths = iter(explained(made, details, earlier))
         each = (united(islice(paths, len(edge.rows))) for edge in edges)
         return [same[0] if same else None for same in each]
 

@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_list
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import DatasetVersion, StoredVersions
-    from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, Thing
+    from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, ResolvedPlace
 
 LATEST = "latest"
 """The version of a dataset that is current."""
@@ -26,7 +26,7 @@ _SHOWN = 10
 
 
 @attrs.frozen
-class VersionThing:
+class ResolvedVersion:
     """
     A version of a dataset.
 
@@ -40,7 +40,7 @@ class VersionThing:
 
 
 @attrs.frozen
-class JobThing:
+class ResolvedJob:
     """
     A job.
 
@@ -56,7 +56,7 @@ class JobThing:
 
 
 @attrs.frozen
-class RunThing:
+class ResolvedRun:
     """
     A run.
 
@@ -66,13 +66,13 @@ class RunThing:
     """
 
     run_id: str
-    job: JobThing
+    job: ResolvedJob
 
 
-Asked: TypeAlias = "Thing | VersionThing | JobThing | RunThing"
+ResolvedRef: TypeAlias = "ResolvedPlace | ResolvedVersion | ResolvedJob | ResolvedRun"
 
 
-def find_asked(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> Asked:
+def resolve_ref(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> ResolvedRef:
     """
     Return what a text names.
 
@@ -85,7 +85,7 @@ def find_asked(tables: QueriedTables, versions: StoredVersions, text: str, as_of
         as_of: the time for which `@latest` is meant, microseconds since 1970.
 
     Raises:
-        StoreError: nothing has this name, or several things have it.
+        StoreError: nothing has this name, or several nodes have it.
     """
     if text.startswith(_JOB):
         return find_job(tables, text[len(_JOB) :])
@@ -102,7 +102,7 @@ def find_asked(tables: QueriedTables, versions: StoredVersions, text: str, as_of
         return _find_other(tables, text, problem)
 
 
-def _find_other(tables: QueriedTables, text: str, problem: NameNotFoundError) -> Asked:
+def _find_other(tables: QueriedTables, text: str, problem: NameNotFoundError) -> ResolvedRef:
     """Return the job or the run that has this name, where no dataset has it."""
     if _jobs_called(tables, text):
         return find_job(tables, text)
@@ -112,7 +112,7 @@ def _find_other(tables: QueriedTables, text: str, problem: NameNotFoundError) ->
         raise problem from None
 
 
-def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> VersionThing:
+def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> ResolvedVersion:
     """
     Return the version that a text names.
 
@@ -124,11 +124,11 @@ def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_
         as_of: the time for which `latest` is meant, microseconds since 1970.
 
     Raises:
-        StoreError: nothing has this name, or several things have it; or the dataset has no version that is known.
+        StoreError: nothing has this name, or several nodes have it; or the dataset has no version that is known.
     """
     name, _, wanted = text.rpartition("@") if "@" in text else (text, "", LATEST)
     dataset = find_dataset(tables, name)
-    return VersionThing(dataset, version_called(dataset, versions, wanted, as_of))
+    return ResolvedVersion(dataset, version_called(dataset, versions, wanted, as_of))
 
 
 def version_called(dataset: DatasetName, versions: StoredVersions, wanted: str, as_of: int = FOREVER) -> DatasetVersion:
@@ -169,7 +169,7 @@ def is_called(id_: str, text: str) -> bool:
     return id_.startswith(text) or (id_.startswith(begin) and id_.endswith(end))
 
 
-def find_job(tables: QueriedTables, name: str) -> JobThing:
+def find_job(tables: QueriedTables, name: str) -> ResolvedJob:
     """
     Return the job with a name, or with its namespace, a slash and its name.
 
@@ -188,10 +188,10 @@ def find_job(tables: QueriedTables, name: str) -> JobThing:
         candidates = tuple(f"job:{namespace}/{each}" for _, namespace, each in rows)
         listed = "".join(f"\n  {each}" for each in candidates[:_SHOWN])
         raise AmbiguousNameError(f"{name!r} may mean any of these jobs:{listed}", ref=name, candidates=candidates)
-    return JobThing(*rows[0])
+    return ResolvedJob(*rows[0])
 
 
-def find_run(tables: QueriedTables, id_: str) -> RunThing:
+def find_run(tables: QueriedTables, id_: str) -> ResolvedRun:
     """
     Return the run with an id, or the one whose id has this beginning or end.
 
@@ -222,7 +222,7 @@ def find_run(tables: QueriedTables, id_: str) -> RunThing:
         ids = [row[0] for row in rows]
         message = f"{id_!r} may mean any of these runs: {first_of(ids, _SHOWN)}"
         raise AmbiguousNameError(message, ref=id_, candidates=tuple(ids))
-    return RunThing(rows[0][0], JobThing(*rows[0][1:]))
+    return ResolvedRun(rows[0][0], ResolvedJob(*rows[0][1:]))
 
 
 def runs_within(tables: QueriedTables, run_id: str) -> list[str]:

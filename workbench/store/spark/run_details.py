@@ -1,4 +1,4 @@
-"""What the events of runs told, from their JSON: Spark's tables have no versions of jobs."""
+"""What the events of runs state, from their JSON: Spark's tables have no versions of jobs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.read import facts
+from openlineage_pyspark.workbench.model.kinds import Kind
 from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
+from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns, PathOfRun, VersionDetails, path_of_run
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
-from openlineage_pyspark.workbench.store.told import Told, ToldPath, ToldStep, ToldVersion
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -24,9 +25,9 @@ _EVENTS = (
 )
 
 
-def told_by_events(tables: QueriedTables, runs: Iterable[str], time: int) -> Told:
+def details_by_events(tables: QueriedTables, runs: Iterable[str], time: int) -> DetailsOfRuns:
     """
-    Return what the events of runs told.
+    Return what the events of runs state.
 
     Args:
         tables: the store.
@@ -34,17 +35,17 @@ def told_by_events(tables: QueriedTables, runs: Iterable[str], time: int) -> Tol
         time: until when, microseconds since 1970.
     """
     of_run: dict[str, tuple[Hashable, ...]] = {}
-    versions: dict[Hashable, ToldVersion] = {}
+    versions: dict[Hashable, VersionDetails] = {}
     for run, event_id, event in _events(tables, runs, time):
         of_run[run] = (*of_run.get(run, ()), event_id)
-        versions[event_id] = ToldVersion(event.run.gaps if event.run is not None else (), tuple(_paths(event)))
-    return Told(of_run, versions)
+        versions[event_id] = VersionDetails(event.run.gaps if event.run is not None else (), tuple(_paths(event)))
+    return DetailsOfRuns(of_run, versions)
 
 
 def call_sites_by_events(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, str]:
-    """Return the line of the user's Python that ran each run, if an event told it until a time."""
-    told = ((run, event.run.call_site) for run, _, event in _events(tables, runs, time) if event.run is not None)
-    return {run: site for run, site in told if site}
+    """Return the line of the user's Python that ran each run, if an event until a time states it."""
+    sites = ((run, event.run.call_site) for run, _, event in _events(tables, runs, time) if event.run is not None)
+    return {run: site for run, site in sites if site}
 
 
 def _events(tables: QueriedTables, runs: Iterable[str], time: int) -> Iterator[tuple[str, str, EventFacts]]:
@@ -54,11 +55,11 @@ def _events(tables: QueriedTables, runs: Iterable[str], time: int) -> Iterator[t
                 yield run, event_id, facts(parse_event(text))
 
 
-def _paths(event: EventFacts) -> Iterator[ToldPath]:
+def _paths(event: EventFacts) -> Iterator[PathOfRun]:
     for output in event.outputs:
         for source, target, paths in output.edges:
             ends = (identity("dataset", *source[:2]), source.column, identity("dataset", *target[:2]), target.column)
             for path in paths:
                 if path.is_traced:
-                    steps = tuple(ToldStep(*step[:4]) for step in path.steps)
-                    yield ToldPath(*ends, *path.kind, path.certainty, path.operators, steps)
+                    steps = (step[:4] for step in path.steps)
+                    yield PathOfRun(*ends, path_of_run(Kind(*path.kind), path.certainty, path.operators, steps))

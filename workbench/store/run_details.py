@@ -1,4 +1,4 @@
-"""What the events of runs told of paths, of gaps, and of lines of Python."""
+"""What the events of runs state of paths, of gaps, and of lines of Python."""
 
 from __future__ import annotations
 
@@ -7,68 +7,51 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from openlineage_pyspark.workbench.model.graph import Path, Step, steps_of
+from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 Query: TypeAlias = "Callable[[str, Sequence[str | int]], list[tuple[Any, ...]]]"
 """Returns the rows of a query, with `?` for parameters."""
 
 
-class ToldStep(NamedTuple):
-    """An operator that does something to a value: its name, its expression, how sure it is, and its line of Python."""
-
-    operator: str
-    expression: str
-    certainty: str
-    call_site: str
-
-
-class ToldPath(NamedTuple):
+class PathOfRun(NamedTuple):
     """
-    A path from a column to another one.
+    A path from a column to another one, as the events of a run state it: without its text.
 
     Args:
         source_id: the name of the dataset that is read.
         source: its column.
         target_id: the name of the dataset that is written.
         target: its column; empty for all rows.
-        type: DIRECT or INDIRECT; empty if the event does not state it.
-        subtype: such as AGGREGATION.
-        masking: whether the value can't be recognized afterwards.
-        certainty: how sure it is.
-        operators: the operators that it passes.
-        steps: those of them that do more than pass the value on.
+        path: the path.
     """
 
     source_id: int
     source: str
     target_id: int
     target: str
-    type: str
-    subtype: str
-    masking: bool
-    certainty: str
-    operators: tuple[str, ...]
-    steps: tuple[ToldStep, ...]
+    path: Path
 
 
-class ToldVersion(NamedTuple):
-    """What events that say the same told: pairs of an operator and a message, of what was not understood; and paths."""
+class VersionDetails(NamedTuple):
+    """What events of one content state: pairs of an operator and a message, of what was not understood; and paths."""
 
     gaps: tuple[tuple[str, str], ...]
-    paths: tuple[ToldPath, ...]
+    paths: tuple[PathOfRun, ...]
 
 
-class Told(NamedTuple):
+class DetailsOfRuns(NamedTuple):
     """
-    What the events of runs told.
+    What the events of runs state.
 
     Args:
-        of_run: the keys of what the events of each run told, in the order of time.
-        versions: key -> what was told.
+        of_run: the keys of what the events of each run state, in the order of time.
+        versions: key -> what is stated.
     """
 
     of_run: Mapping[str, tuple[Hashable, ...]]
-    versions: Mapping[Hashable, ToldVersion]
+    versions: Mapping[Hashable, VersionDetails]
 
 
 _VERSIONS = (
@@ -85,9 +68,9 @@ _PATHS = (
 )
 
 
-def told_by_versions(query: Query, runs: Iterable[str], time: int) -> Told:
+def details_by_versions(query: Query, runs: Iterable[str], time: int) -> DetailsOfRuns:
     """
-    Return what the events of runs told, from the tables of versions.
+    Return what the events of runs state, from the tables of versions.
 
     Args:
         query: asks the store.
@@ -99,23 +82,23 @@ def told_by_versions(query: Query, runs: Iterable[str], time: int) -> Told:
         for run, version in query(_VERSIONS.format(marks), (*part, time)):
             of_run[run] = (*of_run.get(run, ()), version)
     gaps: dict[int, list[tuple[str, str]]] = {}
-    paths: dict[int, list[ToldPath]] = {}
+    paths: dict[int, list[PathOfRun]] = {}
     every = {version for versions in of_run.values() for version in versions if isinstance(version, int)}
     for listed in id_lists(every):
         for version, *gap in query(_GAPS.format(listed), ()):
             gaps.setdefault(version, []).append((gap[0], gap[1]))
         for version, *ends, masking, steps in query(_PATHS.format(listed), ()):
             source_id, source, target_id, target, type_, subtype = ends
-            words = (type_, subtype, bool(masking))
-            paths.setdefault(version, []).append(ToldPath(source_id, source, target_id, target, *words, *_path(steps)))
-    versions: dict[Hashable, ToldVersion] = {
-        each: ToldVersion(tuple(gaps.get(each, ())), tuple(paths.get(each, ()))) for each in every
+            path = _path(type_, subtype, bool(masking), steps)
+            paths.setdefault(version, []).append(PathOfRun(source_id, source, target_id, target, path))
+    versions: dict[Hashable, VersionDetails] = {
+        each: VersionDetails(tuple(gaps.get(each, ())), tuple(paths.get(each, ()))) for each in every
     }
-    return Told(of_run, versions)
+    return DetailsOfRuns(of_run, versions)
 
 
 def call_sites_of_runs(query: Query, runs: Iterable[str]) -> dict[str, str]:
-    """Return the line of the user's Python that ran each run, if an event told it, from the table of runs."""
+    """Return the line of the user's Python that ran each run, if an event states it, from the table of runs."""
     found: dict[str, str] = {}
     for marks, part in marked_lists(sorted(set(runs))):
         found |= dict(query(_CALL_SITES.format(marks), part))
@@ -123,6 +106,20 @@ def call_sites_of_runs(query: Query, runs: Iterable[str]) -> dict[str, str]:
 
 
 @functools.lru_cache(maxsize=10_000)
-def _path(text: str) -> tuple[str, tuple[str, ...], tuple[ToldStep, ...]]:
+def _path(type_: str, subtype: str, masking: bool, text: str) -> Path:  # noqa: FBT001 (a column of the table)
     certainty, operators, steps = json.loads(text)
-    return certainty, tuple(operators), tuple(ToldStep(*step) for step in steps)
+    return path_of_run(Kind(type_, subtype, masking), certainty, operators, steps)
+
+
+def path_of_run(kind: Kind, certainty: str, operators: Iterable[str], steps: Iterable[Sequence[str]]) -> Path:
+    """
+    Return a path.
+
+    Args:
+        kind: how the value arrives.
+        certainty: how sure it is, in the words of events.
+        operators: the operators that it passes.
+        steps: those that do more than pass the value on: operator, expression, certainty and line of Python of each.
+    """
+    made = (Step(at, expression, certainty=certainty_of(sure), call_site=site) for at, expression, sure, site in steps)
+    return Path(kind, "", certainty_of(certainty), steps_of(operators, made))
