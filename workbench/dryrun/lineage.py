@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.urls import REDACTED
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.workbench.dryrun.places import DataPlace, datasets_of
-from openlineage_pyspark.workbench.dryrun.records import ProblemTold, WriteTold
+from openlineage_pyspark.workbench.dryrun.records import ProblemTold, WriteTold, spot_of_document
 from openlineage_pyspark.workbench.dryrun.request import Columns, columns_of_document, table_of_document
 from openlineage_pyspark.workbench.dryrun.values import literal_of
 from openlineage_pyspark.workbench.predict.cache import answer_of_document
@@ -66,6 +66,8 @@ def _statements(
         for found in lineage_of_answers((answer,), tables):
             told = found.lineage
             yield found if told is None else attrs.evolve(found, lineage=_without_texts(told, hidden))
+    elif line["k"] == "rows":
+        yield StatementLineage(_statement(spot_of_document(line["spot"])), is_of_rows=True)
     elif line["k"] == "write":
         yield _of_write(WriteTold.of(line), known, tables)
     elif line["k"] == "problem":

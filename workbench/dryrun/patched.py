@@ -262,7 +262,7 @@ class Patches:
 
     @property
     def _count(self) -> Callable[..., Any]:
-        return lambda *_: count_of(lambda: self._stage.decides("count()"))
+        return lambda *_: count_of(self._stage.gives("count()"))
 
     def _action(self, name: str) -> Callable[..., Any]:
         def action(frame: Any, *arguments: Any, **named: Any) -> Any:

@@ -50,7 +50,7 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
             setattr(RDD, name, told(name, value))
     for name in _SAVES:
         setattr(RDD, name, lambda rdd, path, *_, **__: write(rdd, str(path)))
-    RDD.count = lambda _: count_of(lambda: stage.decides("the count() of an RDD"))
+    RDD.count = lambda _: count_of(stage.gives("the count() of an RDD"))
     RDD.isEmpty = lambda _: stage.is_empty("isEmpty() of an RDD")
     # How many a file has is not known before it is opened.
     RDD.getNumPartitions = PipelinedRDD.getNumPartitions = lambda _: 1

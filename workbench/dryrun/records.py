@@ -57,7 +57,9 @@ class WriteTold:
     def of(cls, document: Mapping[str, Any]) -> WriteTold:
         """Return the write that a line tells."""
         lists = {name: tuple(map(str, document[name])) for name in ("plans", "table", "names", "places")}
-        return cls(_spot(document["spot"]), target=str(document["target"]), schema=str(document["schema"]), **lists)
+        return cls(
+            spot_of_document(document["spot"]), target=str(document["target"]), schema=str(document["schema"]), **lists
+        )
 
 
 @attrs.frozen
@@ -78,8 +80,9 @@ class ProblemTold:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> ProblemTold:
         """Return the problem that a line tells."""
-        return cls(_spot(document["spot"]), str(document["code"]), str(document["message"]))
+        return cls(spot_of_document(document["spot"]), str(document["code"]), str(document["message"]))
 
 
-def _spot(document: Mapping[str, Any]) -> Spot:
+def spot_of_document(document: Mapping[str, Any]) -> Spot:
+    """Return the line that a part of a line of JSON tells."""
     return Spot(str(document["file"]), int(document["line"]), str(document["text"]))

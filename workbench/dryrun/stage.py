@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.dryrun.places import datasets_of, key_of_data
 from openlineage_pyspark.workbench.dryrun.records import ProblemTold, Spot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
     from openlineage_pyspark.workbench.dryrun.places import DataPlace
@@ -66,6 +66,11 @@ class Stage:
         if (at.file, at.line, code, message) not in self._told:
             self._told.add((at.file, at.line, code, message))
             self.tell("problem", **attrs.asdict(ProblemTold(at, code, message)))
+
+    def gives(self, what: str) -> Callable[[], bool]:
+        """Tell that the script gets a number that only data know; return what is to be called if it decides by it."""
+        self.tell("rows", spot=attrs.asdict(self.spot()))
+        return lambda: self.decides(what)
 
     def decides(self, what: str, taken: str = "1") -> bool:
         """Tell that the script decides something by what only data know; return whether it is to decide otherwise."""

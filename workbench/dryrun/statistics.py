@@ -26,7 +26,7 @@ class StandInMetrics(dict[str, Any]):
         self._stage = stage
 
     def __missing__(self, name: str) -> Any:
-        return count_of(lambda: self._stage.decides(f"the metric {name}"))
+        return count_of(self._stage.gives(f"the metric {name}"))
 
 
 def install_statistics(frame: Any, stage: Stage) -> None:

@@ -130,12 +130,14 @@ class StatementLineage:
         problem: why Spark can't analyze it; None if it can. The lineage is then that of its text, or that with a
             function that can't be read in the place of one that is not known.
         from_text: whether the lineage is that of the text.
+        is_of_rows: whether a script gets a value of rows here, such as their number, from which it may make anything.
     """
 
     statement: ScriptStatement
     lineage: Lineage | None = None
     problem: Problem | None = None
     from_text: bool = False
+    is_of_rows: bool = False
 
 
 @attrs.frozen

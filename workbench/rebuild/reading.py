@@ -11,9 +11,10 @@ from openlineage_pyspark.workbench.predict.notebooks import is_notebook, sql_of
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
+    from openlineage_pyspark.workbench.report import Lineage
 
 
 def steps_of_answers(
@@ -79,8 +80,9 @@ def step_of_script(script: Script, found: Sequence[StatementLineage], surroundin
     lineages = [each.lineage for each in found if each.lineage is not None]
     written = dict.fromkeys(name_of(dataset) for each in lineages for dataset, _ in each.outputs if dataset is not None)
     read = dict.fromkeys(name_of(dataset) for each in lineages for dataset in each.inputs)
-    # What is decided by data, or is not understood, may read anything.
-    is_whole = all(each.problem is None for each in found) and not any(each.gaps for each in lineages)
+    # What is decided or made by values of rows, or is not understood, may read anything.
+    is_asking = any(each.problem is not None or each.is_of_rows for each in found)
+    is_whole = not is_asking and not any(each.gaps for each in lineages)
     return FileStep(
         script.name,
         next((each.statement.line for each in found if each.lineage is not None), 1),
@@ -88,8 +90,17 @@ def step_of_script(script: Script, found: Sequence[StatementLineage], surroundin
         "script",
         targets=tuple(written),
         reads=tuple(read) if is_whole else None,
+        written=dict(_written(lineages)),
         code=hashlib.sha256(f"{_code_of(script.text)}\n{surroundings}".encode()).hexdigest(),
     )
+
+
+def _written(lineages: Iterable[Lineage]) -> Iterator[tuple[str, str]]:
+    """Yield the columns of each dataset that is written, as far as they are known."""
+    for each in lineages:
+        for dataset, _ in each.outputs:
+            if dataset is not None and dataset.fields:
+                yield name_of(dataset), ", ".join(f"{field.name} {field.type}" for field in dataset.fields)
 
 
 def _code_of(text: str) -> str:

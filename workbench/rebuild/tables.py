@@ -91,6 +91,7 @@ class Replay:
         self._late: set[str] = set()
         self._places: dict[str, tuple[str, Term]] = {}
         self._unread: dict[int, str] = {}
+        self._columns_written: dict[str, str] = {}
         self._leaves: dict[str, None] = {}
         self._at = 0
 
@@ -200,6 +201,16 @@ class Replay:
         for key in sorted(self._tables):
             parts += [key, self._tables[key].whole]
         return self._terms.of("everything", *parts, *sorted(self._dropped))
+
+    def _schemas(self) -> Term:
+        """Return the term of which tables there are, and of their columns: what a script may ask of any of them."""
+        parts: list[Term | str] = [self._declared]
+        for key in sorted(self._tables):
+            version = self._tables[key]
+            named = [text for name, (_, type_) in version.columns.items() for text in (name, type_)]
+            # What a script makes has no plan; without its columns, all of it may decide.
+            parts += [key, *(named or [self._columns_written.get(key, version.whole)])]
+        return self._terms.of("schemas", *parts, *sorted(self._dropped))
 
     # Statements with a plan.
 
@@ -471,10 +482,14 @@ class Replay:
         else:
             keys = [key_of_name(each) for each in step.reads]
             self._leaves.update(dict.fromkeys(keys))
-            given = self._terms.of("read", *(self._terms.of("read", key, self._whole(key)) for key in sorted(keys)))
+            read = [self._terms.of("read", key, self._whole(key)) for key in sorted(keys)]
+            given = self._terms.of("read", *read, self._schemas())
         done = self._terms.of("done", step.kind, step.key, step.within, given, self._settings, self._random)
-        for key in map(key_of_name, step.targets):
+        for name in step.targets:
+            key = key_of_name(name)
             self._opaque(key, self._terms.of("done", done, self._whole(key)))
+            if name in step.written:
+                self._columns_written[key] = step.written[name]
         if not step.targets:
             self._settings = self._terms.of("then", self._settings, done)
 
@@ -482,6 +497,7 @@ class Replay:
         before = self._tables.get(key)
         rows = self._terms.of("rows of", done, key)
         self._dropped.discard(key)
+        self._columns_written.pop(key, None)
         definition, whole = self._terms.of("definition of", done), self._terms.of("whole", done, key)
         self._note_place(key, whole)
         # Its columns are those of its rows: if the rows are the same, so is each column.

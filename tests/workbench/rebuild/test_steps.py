@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
-from openlineage_pyspark.workbench.predict.scripts import Script
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.model.lineage import ColumnLineage
+from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
+from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.rebuild.findings import findings_of
 from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, text_of_plan
 from openlineage_pyspark.workbench.rebuild.places import may_share, shared_path_of
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, TablePlan, rebuild_plan
-from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
+from openlineage_pyspark.workbench.rebuild.reading import step_of_script, steps_of_answers
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, plain_text
 from openlineage_pyspark.workbench.rebuild.surroundings import surroundings_of
+from openlineage_pyspark.workbench.report import Lineage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +25,8 @@ if TYPE_CHECKING:
 
 def script(code: str, reads: tuple[str, ...] | None, *targets: str) -> FileStep:
     """Return a script."""
-    return FileStep("job.py", 3, "job.py", "script", targets=targets, reads=reads, code=code)
+    written = dict.fromkeys(targets, "id INT")
+    return FileStep("job.py", 3, "job.py", "script", targets=targets, reads=reads, written=written, code=code)
 
 
 def statement(text: str, kind: str, *targets: str, known: bool = True) -> FileStep:
@@ -48,6 +54,21 @@ def test_a_script_stays_if_its_code_and_all_that_it_reads_stay() -> None:
         "gold.a": "make",
         "gold.b": "make",
     }
+
+
+def test_a_script_is_rebuilt_if_a_table_that_it_may_ask_for_its_columns_has_others() -> None:
+    wider = attrs.evolve(FIRST, code="4", written={"s3://lake/silver": "id INT, name STRING"})
+
+    assert needs([FIRST, THIRD], [wider, THIRD]).keys() == {"s3://lake/silver", "gold.c"}
+
+
+def test_a_script_that_gets_values_of_rows_may_make_them_of_any_table() -> None:
+    read = Dataset(Identifier("db", "a"))
+    made = Lineage((read,), ((Dataset(Identifier("db", "b")), ColumnLineage(())),), ())
+    at = ScriptStatement("df.count()", "job.py", 2, 1)
+    found = [StatementLineage(at, made), StatementLineage(at, is_of_rows=True)]
+
+    assert [step_of_script(Script("job.py", "x"), found[:n], "").reads for n in (1, 2)] == [("db/a",), None]
 
 
 def test_cells_of_a_notebook_that_are_no_sql_decide_about_all_that_follows() -> None:
