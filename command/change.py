@@ -28,7 +28,7 @@ from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, sent
 from openlineage_pyspark.workbench.rebuild.masks import unmasked_values
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import step_of_script, steps_of_answers
-from openlineage_pyspark.workbench.rebuild.surroundings import surroundings_of
+from openlineage_pyspark.workbench.rebuild.surroundings import hash_of_files, surroundings_of
 
 if TYPE_CHECKING:
     import argparse
@@ -105,8 +105,9 @@ def file_steps(
             continue
         others = [path if path.is_absolute() or folder is None else folder / path for path in options.py_files]
         beside = surroundings_of(within[each.name], each.text, within.values(), others)
-        own = [line for line in found if line.statement.file == each.name]
-        steps.append(step_of_script(each, own, f"{given} {beside}"))
+        own = [line for line in found if line.script == each.name]
+        opened = hash_of_files((folder or Path.cwd()), (line.opened for line in own if line.opened))
+        steps.append(step_of_script(each, own, f"{given} {beside} {opened}"))
     return tuple(steps)
 
 

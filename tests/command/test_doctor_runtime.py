@@ -256,7 +256,7 @@ def test_a_hook_that_does_not_act_is_a_problem_and_a_launcher_is_none(process):
     """This is so in an editable install, and where .pth files are not read."""
     code, shown, _ = process(sys.executable, "-c", WITHOUT_HOOK)
     assert code == 1
-    assert re.search("problem +hook +not active, so that configuration alone does nothing", shown)
+    assert re.search("problem +hook +not active, so configuration alone has no effect", shown)
 
     beside = Path(sys.executable).with_name("openlineage-pyspark-python")
     launcher = f"spark.pyspark.driver.python={beside}"

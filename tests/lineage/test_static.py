@@ -378,7 +378,7 @@ class TestNamedSources:
             assert_lineage(orders, {}, sources={"orders": orders, "other": other})
         with pytest.raises(ValueError, match=r"a and b are the same DataFrame"):
             assert_lineage(orders, {}, sources={"a": orders, "b": orders})
-        with pytest.raises(ValueError, match=r"the name of a DataFrame is a text that is not empty"):
+        with pytest.raises(ValueError, match=r"the name of a DataFrame must be a string that is not empty"):
             assert_lineage(orders, {}, sources={"": orders})
-        with pytest.raises(TypeError, match=r"give sources to lineage\(\)"):
+        with pytest.raises(TypeError, match=r"pass sources to lineage\(\)"):
             assert_lineage(lineage(session, orders), {}, sources={"orders": orders})

@@ -282,7 +282,7 @@ def copy_of_package(tmp_path: Path) -> Path:
     for file in root.glob("*.py"):
         shutil.copy(file, folder / "openlineage_pyspark")
     words = folder / "openlineage_pyspark" / "listener" / "start" / "last_words.py"
-    words.write_text(words.read_text("utf-8").replace("ended without a word", "is a copy's"), "utf-8")
+    words.write_text(words.read_text("utf-8").replace("ended without notice", "is a copy's"), "utf-8")
     return folder
 
 
@@ -308,7 +308,7 @@ def told(tmp_path: Path) -> Callable[..., str]:
     return run
 
 
-COPY = last_words.MESSAGE.replace("ended without a word", "is a copy's")
+COPY = last_words.MESSAGE.replace("ended without notice", "is a copy's")
 INSTALLED = os.pathsep.join(sys.path[1:])
 
 

@@ -23,16 +23,20 @@ SCHEMAS = {
     "shop.orders": ORDERS,
     "shop.customers": "customer_id STRING, country STRING, email STRING, segment STRING",
     "shop.targets": "customer_id STRING, total DOUBLE",
-    "tpch/customer": "c_custkey BIGINT, c_name STRING, c_nationkey BIGINT, c_mktsegment STRING",
+    "tpch/customer": "c_custkey BIGINT, c_name STRING, c_nationkey BIGINT, c_mktsegment STRING, c_acctbal DOUBLE, "
+    "c_address STRING, c_phone STRING, c_comment STRING",
     "tpch/lineitem": "l_orderkey BIGINT, l_partkey BIGINT, l_suppkey BIGINT, l_quantity DOUBLE, "
     "l_extendedprice DOUBLE, l_discount DOUBLE, l_tax DOUBLE, l_returnflag STRING, l_linestatus STRING, "
-    "l_shipdate DATE, l_commitdate DATE, l_receiptdate DATE, l_shipmode STRING",
+    "l_shipdate DATE, l_commitdate DATE, l_receiptdate DATE, l_shipmode STRING, l_shipinstruct STRING",
     "tpch/nation": "n_nationkey BIGINT, n_name STRING, n_regionkey BIGINT",
-    "tpch/orders": "o_orderkey BIGINT, o_custkey BIGINT, o_orderdate DATE, o_orderpriority STRING, o_shippriority INT",
-    "tpch/part": "p_partkey BIGINT, p_brand STRING, p_type STRING, p_size INT",
-    "tpch/partsupp": "ps_partkey BIGINT, ps_suppkey BIGINT",
+    "tpch/orders": "o_orderkey BIGINT, o_custkey BIGINT, o_orderdate DATE, o_orderpriority STRING, o_shippriority INT, "
+    "o_orderstatus STRING, o_totalprice DOUBLE",
+    "tpch/part": "p_partkey BIGINT, p_name STRING, p_brand STRING, p_type STRING, p_size INT, p_mfgr STRING, "
+    "p_container STRING",
+    "tpch/partsupp": "ps_partkey BIGINT, ps_suppkey BIGINT, ps_availqty INT, ps_supplycost DOUBLE",
     "tpch/region": "r_regionkey BIGINT, r_name STRING",
-    "tpch/supplier": "s_suppkey BIGINT, s_name STRING, s_nationkey BIGINT, s_comment STRING",
+    "tpch/supplier": "s_suppkey BIGINT, s_name STRING, s_nationkey BIGINT, s_comment STRING, s_address STRING, "
+    "s_phone STRING, s_acctbal DOUBLE",
 }
 """The columns of all that scripts read, as `--schemas` takes them: paths below the folder, and tables."""
 

@@ -12,7 +12,6 @@ import resource
 import sys
 import tempfile
 import threading
-import traceback
 import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,10 +20,12 @@ import yaml
 from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.databricks import Databricks
 from openlineage_pyspark.workbench.dryrun.effects import Effects
-from openlineage_pyspark.workbench.dryrun.environment import hide_environment
+from openlineage_pyspark.workbench.dryrun.environment import FOLLOW, hide_environment, tell_wrong_arguments
 from openlineage_pyspark.workbench.dryrun.glue import install_glue
 from openlineage_pyspark.workbench.dryrun.guard import AuditHook, RefusedError
+from openlineage_pyspark.workbench.dryrun.handled import compiled_code, install_handlers, text_of_error
 from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
+from openlineage_pyspark.workbench.dryrun.local_files import LocalFiles
 from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
 from openlineage_pyspark.workbench.dryrun.patched import Patches, own_session
 from openlineage_pyspark.workbench.dryrun.pipelines import SPECIFICATIONS, ScriptPipeline
@@ -32,6 +33,7 @@ from openlineage_pyspark.workbench.dryrun.records import Spot
 from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET, ScriptRequest
 from openlineage_pyspark.workbench.dryrun.session import attached_session
 from openlineage_pyspark.workbench.dryrun.stage import Stage, shortened
+from openlineage_pyspark.workbench.dryrun.standins import install_random_ids
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.scripts import analyzed
 from openlineage_pyspark.workbench.predict.session import ScriptSession
@@ -39,7 +41,6 @@ from openlineage_pyspark.workbench.predict.statements import statements_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
 _MEGABYTE = 1024 * 1024
 _SCRIPT_ENDED = 0
@@ -104,8 +105,12 @@ def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
     sys.path[:] = [str(Path(request.path).parent), *request.python_path, *(each for each in sys.path if each)]
     os.chdir(request.begins)
     hide_environment(stage)
+    tell_wrong_arguments(stage)
     Finder(stage, request.allowed, guarded_imports(request.source)).install()
     Effects(stage, sparks_folder).install()
+    LocalFiles(stage).install()
+    install_handlers(stage)
+    install_random_ids(stage.is_users)
     limit = _taken() + request.megabytes * _MEGABYTE
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     threading.Thread(target=_watch, args=(stage, threading.main_thread().ident), daemon=True).start()
@@ -143,8 +148,7 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
     if "pyspark.pipelines" in request.source or "pyspark import pipelines" in request.source:
         # What runs pipelines gives it.
         names["spark"] = spark
-    code = compile(request.source, request.path, "exec", dont_inherit=True)
-    exec(code, names)  # noqa: S102 (this is what the user asks for)
+    exec(compiled_code(request.source, request.path), names)  # noqa: S102 (this is what the user asks for)
 
 
 def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> None:
@@ -167,8 +171,7 @@ def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> No
         if file.suffix == ".sql":
             pipeline.define_statements(text, name)
         elif file.suffix == ".py":
-            code = compile(text, str(file), "exec", dont_inherit=True)
-            exec(code, {"__name__": file.stem, "__file__": str(file), "spark": spark})  # noqa: S102 (as above)
+            exec(compiled_code(text, str(file)), {"__name__": file.stem, "__file__": str(file), "spark": spark})  # noqa: S102 (as above)
 
 
 def _perform(stage: Stage, run: Callable[[], None]) -> None:
@@ -177,8 +180,10 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
         run()
     except SystemExit as end:
         if end.code not in (None, 0):
-            said = end.code if isinstance(end.code, str) else f"status {end.code}"
-            stage.problem("SCRIPT_ENDED", f"the script exits here with {shortened(str(said))}", _spot_of(stage, end))
+            said = shortened(end.code if isinstance(end.code, str) else f"status {end.code}")
+            cause = end.__cause__ or end.__context__
+            why = f", since it fails at {_place(stage, cause)}: {text_of_error(cause)}" if cause is not None else ""
+            stage.problem("SCRIPT_ENDED", f"the script exits here with {said}{why}", stage.spot_of_error(end))
     except SyntaxError as problem:
         spot = stage.spot_of(str(problem.filename), problem.lineno or 1)
         stage.problem("SCRIPT_FAILED", f"the script is not valid Python: {problem.msg}", spot)
@@ -186,20 +191,15 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
         # The guard has told it.
         return
     except BaseException as problem:  # noqa: BLE001 (whatever a script raises)
-        said = shortened("".join(traceback.format_exception_only(type(problem), problem)))
-        stage.problem("SCRIPT_FAILED", f"the script fails here: {said}", _spot_of(stage, problem))
+        spot = stage.spot_of_error(problem)
+        of_arguments = isinstance(problem, IndexError) and "argv" in spot.text
+        said = f"{text_of_error(problem)}{f' ({FOLLOW})' if of_arguments else ''}"
+        stage.problem("SCRIPT_FAILED", f"the script fails here: {said}", spot)
 
 
-def _spot_of(stage: Stage, problem: BaseException) -> Spot:
-    """Return the innermost line of the user's code in a traceback."""
-    found = Spot(stage.request.name, 1)
-    trace: TracebackType | None = problem.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if stage.is_users(file):
-            found = stage.spot_of(file, trace.tb_lineno)
-        trace = trace.tb_next
-    return found
+def _place(stage: Stage, problem: BaseException) -> str:
+    spot = stage.spot_of_error(problem)
+    return f"{spot.file}:{spot.line}"
 
 
 def _wait_for_threads() -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.dryrun.handled import compiled_code
 from openlineage_pyspark.workbench.dryrun.modules import StandIn, module_of
 from openlineage_pyspark.workbench.dryrun.notebooks import runnable_of
 from openlineage_pyspark.workbench.dryrun.values import with_parameters
@@ -163,5 +164,4 @@ class Databricks:
             said = f"the notebook {name} was not found: what it defines is unknown"
             self._stage.problem("STAND_IN", said)
             return
-        code = compile(source, os.path.realpath(found), "exec", dont_inherit=True)
-        exec(code, self._names)  # noqa: S102 (this is what the user asks for)
+        exec(compiled_code(source, os.path.realpath(found)), self._names)  # noqa: S102 (this is what the user asks for)

@@ -1,12 +1,16 @@
-"""The variables of the environment as a script sees them: those that it was given, and stand-ins for the others."""
+"""What a script is given from outside: its arguments, and the variables of the environment."""
 
 from __future__ import annotations
 
+import argparse
+import optparse
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
 PASSED_ON = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV")
@@ -35,3 +39,22 @@ def hide_environment(stage: Stage) -> None:
             return f"{{{key}}}"
 
     os.environ.__class__ = Environment
+
+
+FOLLOW = "what follows -- on the command line are the arguments of scripts"
+"""How a script gets its arguments."""
+
+
+def tell_wrong_arguments(stage: Stage) -> None:
+    """Have a script that ends for its arguments say which are wrong: Python says so where nobody sees it."""
+
+    def telling(end: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+        def error(parser: Any, message: str) -> Any:
+            stage.problem("ARGUMENTS", f"the arguments are not those that the script takes: {message} ({FOLLOW})")
+            return end(parser, message)
+
+        return error
+
+    parsers: tuple[Any, ...] = (argparse.ArgumentParser, optparse.OptionParser)
+    for each in parsers:
+        each.error = telling(each.error)

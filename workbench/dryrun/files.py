@@ -128,7 +128,7 @@ def lineage_of_files(
     in_order: list[StatementLineage] = []
     for at, script in enumerate(scripts):
         if at in told:
-            in_order += told[at]
+            in_order += (attrs.evolve(each, script=script.name) for each in told[at])
         elif script.name in files:
             files.discard(script.name)
             in_order += [each for each in of_files if each.statement.file == script.name]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _DATABASES = frozenset({"mysql", "oracle", "postgresql", "redshift", "sqlserver"})
 _SAME = ("coalesce", "repartition", "spigot", "unbox", "unnest", "drop_nulls", "assertErrorThreshold")
 _FILES = frozenset({"s3", "file", ""})
+# A mapping has the name and the type of the source, and those of the target.
+_TYPED = 4
 
 
 class DynamicFrame:
@@ -65,11 +67,11 @@ class DynamicFrame:
 
     def select_fields(self, paths: Sequence[str], *_: Any, **__: Any) -> Any:
         """Return some columns."""
-        return self._with(self._frame.select(*([paths] if isinstance(paths, str) else paths)))
+        return self._with(self._frame.select(*_names(paths)))
 
     def drop_fields(self, paths: Sequence[str], *_: Any, **__: Any) -> Any:
         """Return all columns but some."""
-        return self._with(self._frame.drop(*([paths] if isinstance(paths, str) else paths)))
+        return self._with(self._frame.drop(*_names(paths)))
 
     def rename_field(self, oldName: str, newName: str, *_: Any, **__: Any) -> Any:  # noqa: N803 (Glue's)
         """Return it with another name for a column."""
@@ -77,13 +79,16 @@ class DynamicFrame:
 
     def apply_mapping(self, mappings: Iterable[Sequence[str]], *_: Any, **__: Any) -> Any:
         """Return columns under other names and with other types."""
-        return self._with(self._frame.select(*map(_mapped, mappings)))
+        return self._with(self._frame.select(*_nested({_parts(each): _mapped(each) for each in mappings})))
 
     def resolveChoice(self, specs: Any = None, *_: Any, **__: Any) -> Any:  # noqa: N802 (Glue's)
         """Return columns of one type each."""
         frame = self._frame
         for name, action in specs or ():
-            if action.startswith("cast:") and Unknown.of(frame) is None:
+            if not action.startswith(("cast:", "project:")):
+                said = f"whether {name} has values of several types, which {action} tells apart, only data know"
+                self.stage.problem("PATTERN", said)
+            elif Unknown.of(frame) is None:
                 frame = frame.withColumn(name, F.col(name).cast(action.partition(":")[2]))
         return self._with(frame)
 
@@ -107,9 +112,10 @@ class DynamicFrame:
     def join(self, paths1: Sequence[str], paths2: Sequence[str], frame2: Any, *_: Any, **__: Any) -> Any:
         """Return the rows of two frames whose keys are the same."""
         one, other = self._frame, frame2.toDF()
-        if list(paths1) == list(paths2) or any(Unknown.of(each) is not None for each in (one, other)):
-            return self._with(one.join(other, list(paths1)))
-        condition = [F.col(a) == F.col(b) for a, b in zip(paths1, paths2, strict=True)]
+        keys, others = _names(paths1), _names(paths2)
+        if keys == others or any(Unknown.of(each) is not None for each in (one, other)):
+            return self._with(one.join(other, keys))
+        condition = [F.col(a) == F.col(b) for a, b in zip(keys, others, strict=True)]
         return self._with(one.join(other, condition))
 
     def __getattr__(self, name: str) -> Any:
@@ -141,11 +147,29 @@ class DynamicFrameCollection(dict[str, Any]):
         return self[key]
 
 
+def _names(paths: str | Sequence[str]) -> list[str]:
+    """Return several names: one may be given by itself."""
+    return [paths] if isinstance(paths, str) else list(paths)
+
+
+def _parts(mapping: Sequence[str]) -> tuple[str, ...]:
+    """Return the target of a mapping: a dot leads into a field, if the name is not in backticks."""
+    target = mapping[-2] if len(mapping) == _TYPED else mapping[1]
+    return (target.strip("`"),) if target.startswith("`") else tuple(target.split("."))
+
+
 def _mapped(mapping: Sequence[str]) -> Any:
-    source, target, type_ = (mapping[0], mapping[-2], mapping[-1]) if len(mapping) == 4 else (*mapping[:2], "")
-    is_same = len(mapping) == 4 and mapping[1] == type_
-    column = F.col(source)
-    return (column if is_same or not type_ else column.cast(type_)).alias(target.strip("`"))
+    """Return the column that a mapping takes, with the type that it gives."""
+    column = F.col(mapping[0])
+    return column if len(mapping) != _TYPED or mapping[1] == mapping[3] else column.cast(mapping[3])
+
+
+def _nested(columns: Mapping[tuple[str, ...], Any]) -> list[Any]:
+    """Return columns under their names: those whose names begin with the same part are fields of one."""
+    below: dict[str, dict[tuple[str, ...], Any]] = {}
+    for parts, column in columns.items():
+        below.setdefault(parts[0], {})[parts[1:]] = column
+    return [(each[()] if () in each else F.struct(*_nested(each))).alias(name) for name, each in below.items()]
 
 
 class GlueContext:

@@ -100,7 +100,12 @@ class AuditHook:
         if isinstance(path, int):
             return None
         is_write = bool(flags & _WRITES) if isinstance(flags, int) else any(c in str(mode or "") for c in "wax+")
-        return self._changed((path,)) if is_write else self._read((path,))
+        if is_write:
+            return self._changed((path,))
+        refused = self._read((path,))
+        if refused is None and (found := _path(path)) is not None:
+            self._stage.opens(found)
+        return refused
 
     def _changed(self, arguments: tuple[Any, ...]) -> str | None:
         path = _path(arguments[0] if arguments else None)

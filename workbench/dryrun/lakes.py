@@ -217,9 +217,9 @@ class Table:
         return cls(spark, name, lambda: spark.table(name))
 
     @classmethod
-    def isDeltaTable(cls, *_: Any) -> bool:  # noqa: N802
-        """Return that there is one, as there is when the script has run before."""
-        return True
+    def isDeltaTable(cls, _: Any = None, identifier: str = "") -> bool:  # noqa: N802
+        """Return that there is one, as there is when the script has run before, and that a run may find none."""
+        return not cls.patches.stage.decides(f"whether {identifier} is a Delta table", taken="true")
 
     @classmethod
     def create(cls, spark: Any = None) -> Any:

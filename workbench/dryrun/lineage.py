@@ -41,10 +41,20 @@ def lineage_of_script(told: Told, tables: Sequence[DeclaredTable]) -> tuple[Stat
         told: what the script has told.
         tables: the tables that were known before.
     """
-    # A table with a LOCATION is what lies there, as in a run.
-    tables = (*tables, *(each for each in tables_of_script(told) if each.identifier is not None))
     known = DeclaredTables(tables)
-    return tuple(found for line in told for found in _statements(line, known, tables))
+    found: list[StatementLineage] = []
+    for line in told:
+        if line["k"] == "table":
+            _know(table_of_document(line), known)
+        found += _statements(line, known)
+    return tuple(found)
+
+
+def _know(table: DeclaredTable, known: DeclaredTables) -> None:
+    """Have a table that lies at a place of its own be what lies there, as in a run, until it lies elsewhere."""
+    before = known.get(table.parts)
+    if table.identifier is not None or (before is not None and before.identifier is not None):
+        known.put(table)
 
 
 def tables_of_script(told: Told) -> tuple[DeclaredTable, ...]:
@@ -57,19 +67,19 @@ def columns_of_script(told: Told) -> dict[str, Columns]:
     return {str(line["key"]): columns_of_document(line["columns"]) for line in told if line["k"] == "columns"}
 
 
-def _statements(
-    line: dict[str, Any], known: DeclaredTables, tables: Sequence[DeclaredTable]
-) -> Iterator[StatementLineage]:
+def _statements(line: dict[str, Any], known: DeclaredTables) -> Iterator[StatementLineage]:
     if line["k"] == "sql":
         answer = answer_of_document(line["answer"])
         hidden = [literal_of(str(each)) for each in line["hidden"]]
-        for found in lineage_of_answers((answer,), tables):
+        for found in lineage_of_answers((answer,), tuple(known)):
             told = found.lineage
             yield found if told is None else attrs.evolve(found, lineage=_without_texts(told, hidden))
     elif line["k"] == "rows":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), is_of_rows=True)
+    elif line["k"] == "file":
+        yield StatementLineage(_statement(spot_of_document(line["spot"])), opened=str(line["path"]))
     elif line["k"] == "write":
-        yield _of_write(WriteTold.of(line), known, tables)
+        yield _of_write(WriteTold.of(line), known)
     elif line["k"] == "problem":
         problem = ProblemTold.of(line)
         at = problem.spot
@@ -102,11 +112,13 @@ def _statement(spot: Spot) -> ScriptStatement:
     return ScriptStatement(spot.text, spot.file, spot.line, 1)
 
 
-def _of_write(write: WriteTold, known: DeclaredTables, tables: Sequence[DeclaredTable]) -> StatementLineage:
+def _of_write(write: WriteTold, known: DeclaredTables) -> StatementLineage:
     statement = _statement(write.spot)
-    found = [_of_plan(statement, plan, tables) for plan in write.plans if plan]
+    found = [_of_plan(statement, plan, known) for plan in write.plans if plan]
     fields = tuple(_renamed(schema_fields(write.schema), write.names)) if write.schema else ()
     targets = _targets(write, known, fields)
+    if write.schema and not write.plans:
+        return StatementLineage(statement, Lineage((), tuple((each, ColumnLineage(())) for each in targets), ()))
     if not write.schema or len(found) != 1:
         return StatementLineage(statement, _of_datasets(write, found, targets, known))
     ((_, columns),) = found[0].outputs
@@ -115,9 +127,9 @@ def _of_write(write: WriteTold, known: DeclaredTables, tables: Sequence[Declared
     return StatementLineage(statement, lineage)
 
 
-def _of_plan(statement: ScriptStatement, plan: str, tables: Sequence[DeclaredTable]) -> Lineage:
+def _of_plan(statement: ScriptStatement, plan: str, known: DeclaredTables) -> Lineage:
     answers = (StatementAnswer(statement, Analyzed("", EncodedQuery(plan))),)
-    found = lineage_of_answers(answers, tables)
+    found = lineage_of_answers(answers, tuple(known))
     return found[0].lineage if found and found[0].lineage is not None else Lineage((), ((None, ColumnLineage(())),), ())
 
 

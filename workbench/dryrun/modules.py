@@ -7,14 +7,17 @@ Whatever a script asks of a stand-in gives another one: nothing is sent, and eac
 from __future__ import annotations
 
 import ast
+import dis
 import importlib.abc
 import importlib.machinery
+import inspect
+import json
 import sys
 import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
@@ -46,8 +49,10 @@ class StandIn:
             raise AttributeError(name)
         return StandIn(f"{self._name}.{name}")
 
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        """Return a stand-in for what it gives."""
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Return a stand-in for what it gives; for a function, which it may decorate, one that still does its work."""
+        if len(given) == 1 and not named and isinstance(given[0], types.FunctionType | Decorated):
+            return Decorated(self._name, given[0])
         return StandIn(f"{self._name}()")
 
     def __getitem__(self, key: object) -> Any:
@@ -60,7 +65,8 @@ class StandIn:
         return
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(())
+        # `key, name = client.login()` takes as many as there are names; a loop has nothing to do.
+        return iter([StandIn(f"{self._name}[{at}]") for at in range(_taken_apart(sys._getframe(1)))])
 
     def __len__(self) -> int:
         return 0
@@ -89,17 +95,81 @@ class StandIn:
     def __mro_entries__(self, _: tuple[Any, ...]) -> tuple[type, ...]:
         return (object,)
 
+    def __fspath__(self) -> str:
+        return str(self)
+
+    def __int__(self) -> int:
+        return 1
+
+    __index__ = __int__
+
+    def __float__(self) -> float:
+        return 1.0
+
     def __lt__(self, _: object) -> bool:
         return False
 
-    def __gt__(self, _: object) -> bool:
-        return False
+    __gt__ = __le__ = __ge__ = __lt__
+
+    def __sub__(self, _: object) -> Any:
+        return self
+
+    __mul__ = __truediv__ = __floordiv__ = __mod__ = __sub__
+    __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __sub__
 
     def __add__(self, other: object) -> Any:
         return f"{self}{other}" if isinstance(other, str) else self
 
     def __radd__(self, other: object) -> Any:
         return f"{other}{self}" if isinstance(other, str) else self
+
+
+def _taken_apart(frame: types.FrameType) -> int:
+    """Return into how many names the line at work takes something apart; 0 if it does not."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    name, argument = dis.opname[code[at]], code[at + 1]
+    if name == "UNPACK_EX" and at >= 2 and dis.opname[code[at - 2]] == "EXTENDED_ARG":
+        # The names behind the one with the asterisk.
+        argument += code[at - 1]
+    return argument if name in ("UNPACK_SEQUENCE", "UNPACK_EX") else 0
+
+
+class Decorated(StandIn):
+    """
+    A function of a script that a stand-in was given: it does its work, whoever calls it.
+
+    Args:
+        name: what the stand-in stands for.
+        function: the function.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        super().__init__(name)
+        inner = function.__dict__["__wrapped__"] if isinstance(function, Decorated) else function
+        self.__dict__.update(__wrapped__=inner, __name__=inner.__name__, __doc__=inner.__doc__)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Call the function: what a decorator would have given it beside is the name of the parameter, in braces."""
+        function = self.__dict__["__wrapped__"]
+        missing = _missing(function, len(given), named)
+        return function(*given, **{**{name: f"{{{name}}}" for name in missing}, **named})
+
+    def __get__(self, owner: Any, _: type | None = None) -> Any:
+        return self if owner is None else types.MethodType(self, owner)
+
+
+def _missing(function: Callable[..., Any], given: int, named: Container[str]) -> list[str]:
+    """Return the parameters that a call of a function lacks."""
+    every = inspect.signature(function).parameters.values()
+    by_place = [each.name for each in every if each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    return [
+        each.name
+        for each in every
+        if each.default is inspect.Parameter.empty
+        and each.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        and each.name not in by_place[:given]
+        and each.name not in named
+    ]
 
 
 class _StandInModule(types.ModuleType):
@@ -137,6 +207,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             if (first := name.partition(".")[0]) in CLIENTS and first not in self._allowed:
                 del sys.modules[name]
         sys.meta_path.insert(0, self)
+        _install_json()
         last = Finder(self._stage, tuple(self._allowed), self._guarded)
         last._is_last = True
         sys.meta_path.append(last)
@@ -176,6 +247,23 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Do nothing more."""
+
+
+def _install_json() -> None:
+    """Have JSON be read of what a stand-in gives, and written: an answer of a service is the usual one."""
+    loads, load, encode = json.loads, json.load, json.JSONEncoder.default
+
+    def of(read: Callable[..., Any]) -> Callable[..., Any]:
+        def reading(value: Any, **named: Any) -> Any:
+            return StandIn(f"json({value})") if isinstance(value, StandIn) else read(value, **named)
+
+        return reading
+
+    def default(encoder: json.JSONEncoder, value: Any) -> Any:
+        return str(value) if isinstance(value, StandIn) else encode(encoder, value)
+
+    json.loads, json.load = of(loads), of(load)
+    setattr(json.JSONEncoder, "default", default)  # noqa: B010 (its type is that of a method)
 
 
 def module_of(name: str, **members: Any) -> types.ModuleType:

@@ -10,24 +10,31 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 from openlineage_pyspark.listener.probe.client import spark_errors
+from openlineage_pyspark.workbench.dryrun.catalog import ScriptCatalog
 from openlineage_pyspark.workbench.dryrun.models import has_models, install_models
 from openlineage_pyspark.workbench.dryrun.modules import StandIn
 from openlineage_pyspark.workbench.dryrun.rdds import install_rdds, schema_of_names
 from openlineage_pyspark.workbench.dryrun.standins import count_of, plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.statistics import install_statistics
 from openlineage_pyspark.workbench.dryrun.streams import FinishedQuery, NoQueries
-from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownRow, class_of_unknown
+from openlineage_pyspark.workbench.dryrun.unknown import (
+    Unknown,
+    UnknownParts,
+    UnknownRow,
+    UnknownRows,
+    class_of_unknown,
+)
 from openlineage_pyspark.workbench.dryrun.values import texts_in, with_quoted_operators, with_values
 from openlineage_pyspark.workbench.dryrun.world import World
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.session import ScriptSession, is_kept_setting
+from py4j import java_gateway
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.rdd import RDD
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import Column, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
-from pyspark.sql.catalog import Catalog
 from pyspark.sql.group import GroupedData
 from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter, DataFrameWriterV2
 from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
@@ -38,12 +45,15 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
-_NOTHING = ("cacheTable", "clearCache", "recoverPartitions", "refreshByPath", "refreshTable", "uncacheTable")
 _JOINING = ("crossJoin", "exceptAll", "intersect", "intersectAll", "join", "subtract", "union", "unionAll",
             "unionByName")  # fmt: skip
+_VIEWS = ("createOrReplaceTempView", "createTempView", "createGlobalTempView", "createOrReplaceGlobalTempView",
+          "registerTempTable")  # fmt: skip
+_ROWS = ("collect", "first", "head", "tail", "take", "toArrow", "toLocalIterator", "toPandas")
 _SAME = ("cache", "checkpoint", "localCheckpoint", "persist", "unpersist")
 _NO_VALUE = object()
-_QUIET = ("explain", "foreach", "foreachPartition", "printSchema", "show")
+# What Databricks adds to DataFrames is here too.
+_QUIET = ("display", "explain", "foreach", "foreachPartition", "printSchema", "show")
 
 
 class Patches:
@@ -74,7 +84,7 @@ class Patches:
         self._patch_readers()
         self._patch_writers()
         self._patch_actions()
-        self._patch_catalog()
+        ScriptCatalog(self._tables, self._stage, self.world_of).install()
         has_models(lambda: install_models(self._stage, self.without_columns))
         for owner, names in (
             (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
@@ -82,9 +92,20 @@ class Patches:
         ):
             for name in names:
                 setattr(owner, name, _DoorToJava(name, owner.__dict__.get(name), self._stage))
+        take_name = java_gateway.java_import
+
+        def java_import(jvm: Any, name: str) -> Any:
+            return None if isinstance(jvm, StandIn) else take_name(jvm, name)
+
+        java_gateway.java_import = java_import
         # Code that is sent to no worker need not be pickled.
         CloudPickleSerializer.dumps = lambda _self, _object: b"code"
         time.sleep = lambda _seconds: None
+
+    @property
+    def stage(self) -> Stage:
+        """The stage of the script."""
+        return self._stage
 
     def add_method(self, name: str, method: Callable[..., Any]) -> None:
         """Have DataFrames do something in another way."""
@@ -133,15 +154,32 @@ class Patches:
                 return self._unknown(session, Unknown())
             if world.is_query(text):
                 given = {} if args is None else {"args": args}
-                found = world.query(lambda: ask(session, text, **given))
+                found = world.query(text, lambda: ask(session, text, **given))
                 return found if isinstance(found, self._frame) else self._unknown(session, found)
             hidden = texts_in(args)
             return self._frame(world.statement(with_values(text, args), text, hidden), session)
 
-        make = SparkSession.createDataFrame
+        SparkSession.createDataFrame = self._creating(SparkSession.createDataFrame)
+        builder = SparkSession.Builder
+        builder.getOrCreate = builder.create = get
+        builder.remote = lambda self, _url: self
+        SparkSession.sql = sql
+        SparkSession.table = lambda session, name: self._frame_of(self.world_of(session).load_table(name), session)
+        SparkSession.stop = SparkSession.__exit__ = lambda *_: None
+        SparkSession.streams = property(lambda _: NoQueries())
+        SparkSession.conf = property(lambda session: ScriptConf(own_session(session).conf, self._conf, self._stage))
 
+    def _creating(self, make: Callable[..., Any]) -> Callable[..., Any]:
         def create(session: Any, data: Any, schema: Any = None, *rest: Any, **named: Any) -> Any:
-            if isinstance(data, RDD) and not (isinstance(schema, str) or hasattr(schema, "typeName")):
+            unknown = Unknown.of(data)
+            if unknown is not None:
+                return self._unknown(session, unknown)
+            is_typed = isinstance(schema, str) or hasattr(schema, "typeName")
+            if isinstance(data, StandIn) and not is_typed:
+                said = f"the columns of a DataFrame of {data} are not known without a schema: give it one"
+                self._stage.problem("UNKNOWN_SCHEMA", said)
+                return self._unknown(session, Unknown())
+            if isinstance(data, RDD) and not is_typed:
                 names = schema_of_names(schema)
                 if names is None:
                     said = "the columns of a DataFrame of an RDD are unknown without a schema: give it one"
@@ -151,18 +189,13 @@ class Patches:
                 said = "the types of a DataFrame of an RDD are unknown without a schema: each is assumed to be a string"
                 self._stage.problem("STAND_IN", said)
                 schema = names
-            plain = list(map(plain_row, data)) if isinstance(data, (list, tuple)) else data
+            plain = list(map(plain_row, data)) if isinstance(data, (list, tuple, StandIn)) else data
+            if len(rest) < 2:
+                # Stand-ins are of other types.
+                named["verifySchema"] = False
             return make(session, plain, schema, *rest, **named)
 
-        SparkSession.createDataFrame = create
-        builder = SparkSession.Builder
-        builder.getOrCreate = builder.create = get
-        builder.remote = lambda self, _url: self
-        SparkSession.sql = sql
-        SparkSession.table = lambda session, name: self._frame_of(self.world_of(session).load_table(name), session)
-        SparkSession.stop = SparkSession.__exit__ = lambda *_: None
-        SparkSession.streams = property(lambda _: NoQueries())
-        SparkSession.conf = property(lambda session: ScriptConf(own_session(session).conf, self._conf, self._stage))
+        return create
 
     def _configure(self, options: dict[str, Any]) -> None:
         for key, value in options.items():
@@ -173,6 +206,7 @@ class Patches:
         SparkContext.__new__ = lambda *_, **__: context
         SparkContext.__init__ = lambda *_, **__: None
         SparkContext.stop = SparkContext.__exit__ = lambda *_: None
+        SparkContext.applicationId = property(lambda _: "{applicationId}")
         SparkContext.addPyFile = lambda _, path: sys.path.insert(1, str(path))
         make = SparkSession.createDataFrame
 
@@ -230,11 +264,13 @@ class Patches:
             setattr(frame, name, lambda *_, **__: None)
         frame.count = self._count
         frame.isEmpty = lambda _: self._stage.is_empty("isEmpty()")
-        for name in ("first", "head", "take", "tail", "collect", "toLocalIterator", "toPandas", "toArrow"):
+        for name in _ROWS:
             setattr(frame, name, self._action(name))
         for name in _JOINING:
             setattr(frame, name, self._joining(name, getattr(frame, name)))
-        install_statistics(frame, self._stage)
+        for name in _VIEWS:
+            setattr(frame, name, self._viewing(getattr(frame, name)))
+        install_statistics(frame, self._stage, self.without_columns)
         pivot = GroupedData.pivot
 
         def known_pivot(grouped: Any, column: str, values: Any = None) -> Any:
@@ -280,6 +316,13 @@ class Patches:
 
         return action
 
+    def _viewing(self, method: Callable[[Any, str], None]) -> Callable[[Any, str], None]:
+        def view(frame: Any, name: str) -> None:
+            method(frame, name)
+            self.world_of(frame.sparkSession).drop_view(name)
+
+        return view
+
     def _joining(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def joined(frame: Any, *arguments: Any, **named: Any) -> Any:
             others = [each for each in (*arguments, *named.values()) if Unknown.of(each) is not None]
@@ -293,16 +336,23 @@ class Patches:
         joined.__name__ = name
         return joined
 
+    def _late(self, name: str) -> Callable[..., Any]:
+        def method(frame: Any, *arguments: Any, **named: Any) -> Any:
+            return getattr(self._frame, name)(frame, *arguments, **named)
+
+        return method
+
     def _methods_of_unknown(self) -> dict[str, Any]:
         def view(frame: Any, name: str) -> None:
             known = Unknown.of(frame)
             if known is not None:
-                self.world_of(frame.sparkSession).unknown_views[name.lower()] = known
+                self.world_of(frame.sparkSession).put_view(name, known)
 
-        names = ("createOrReplaceTempView", "createTempView", "createGlobalTempView", "createOrReplaceGlobalTempView")
         return {
-            **dict.fromkeys((*names, "registerTempTable"), view),
-            **{name: self._action(name) for name in ("first", "head", "take", "tail", "collect", "toLocalIterator")},
+            **dict.fromkeys(_VIEWS, view),
+            **{name: self._action(name) for name in _ROWS},
+            # They are replaced later.
+            **{name: self._late(name) for name in ("approxQuantile", "corr", "cov", "inputFiles")},
             **dict.fromkeys(_QUIET, lambda *_, **__: None),
             "count": self._count,
             "isEmpty": lambda _: self._stage.is_empty("isEmpty()"),
@@ -315,27 +365,10 @@ class Patches:
             "write": property(DataFrameWriter),
             "writeStream": property(DataStreamWriter),
             "writeTo": _writer_to,
-            "na": property(lambda self_: self_),
+            "na": property(UnknownParts),
             "stat": property(lambda self_: self_),
-            "rdd": property(lambda self_: self_),
+            "rdd": property(UnknownRows),
         }
-
-    def _patch_catalog(self) -> None:
-        for name in _NOTHING:
-            setattr(Catalog, name, lambda *_, **__: None)
-
-        def exists(catalog: Any, name: str, database: str | None = None) -> bool:
-            whole = f"{database}.{name}" if database else name
-            world = self.world_of(catalog._sparkSession)
-            known = world.declared(whole) is not None
-            return known != self._stage.decides(f"whether the table {whole} exists", taken=str(known).lower())
-
-        def use(catalog: Any, name: str) -> None:
-            self.world_of(catalog._sparkSession).statement(f"USE {name}")
-
-        Catalog.tableExists = exists
-        Catalog.databaseExists = lambda *_: True
-        Catalog.setCurrentDatabase = Catalog.setCurrentCatalog = use
 
 
 class _OwnSession(SparkSession):  # type: ignore[misc]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.places import qualified
 from openlineage_pyspark.workbench.dryrun.standins import count_of
-from pyspark import SparkContext
+from pyspark import SparkContext, SparkFiles
 from pyspark.rdd import RDD, PipelinedRDD
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
 _OF_PATHS = ("binaryFiles", "binaryRecords", "pickleFile", "sequenceFile", "textFile", "wholeTextFiles")
-_NOT_DONE = ("addArchive", "addFile", "addJar", "cancelAllJobs", "setCheckpointDir", "setLogLevel")
+_NOT_DONE = ("addArchive", "addJar", "cancelAllJobs", "setCheckpointDir", "setLogLevel")
 _LISTS = ("collect", "take", "takeOrdered", "takeSample", "top")
 _MAPS = ("collectAsMap", "countByKey", "countByValue")
 _SINGLE = ("aggregate", "first", "fold", "max", "mean", "min", "reduce", "sum", "treeAggregate", "treeReduce")
 _SAVES = ("saveAsPickleFile", "saveAsSequenceFile", "saveAsTextFile")
 _NOTHING = ("foreach", "foreachPartition")
+_SHIPPED = "/{SparkFiles}"
 
 
 def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
@@ -45,6 +47,7 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
         setattr(SparkContext, name, lambda *_, **__: None)
     for name in _OF_PATHS:
         setattr(SparkContext, name, _of_path(getattr(SparkContext, name), stage))
+    _install_files(stage)
     for names, value in ((_LISTS, list), (_MAPS, dict), ((*_SINGLE, *_NOTHING), _nothing)):
         for name in names:
             setattr(RDD, name, told(name, value))
@@ -54,6 +57,27 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
     RDD.isEmpty = lambda _: stage.is_empty("isEmpty() of an RDD")
     # How many a file has is not known before it is opened.
     RDD.getNumPartitions = PipelinedRDD.getNumPartitions = lambda _: 1
+
+
+def _install_files(stage: Stage) -> None:
+    """Have the files that a script ships be those that it names, or those beside it, as far as they exist."""
+    shipped: dict[str, str] = {}
+
+    def add(_: SparkContext, path: str, *__: Any, **___: Any) -> None:
+        shipped[path.rstrip("/").rpartition("/")[2]] = qualified(path, stage.request.folder)
+
+    def get(name: str) -> str:
+        beside = qualified(name, stage.request.folder)
+        for each in (shipped.get(name, beside), beside):
+            if os.path.exists(each):  # noqa: PTH110 (a text)
+                return each
+        said = f"the file {name} is not shipped here: its path is taken to be {_SHIPPED}/{name}"
+        stage.problem("STAND_IN", said)
+        return f"{_SHIPPED}/{name}"
+
+    SparkContext.addFile = add
+    SparkFiles.get = staticmethod(get)
+    SparkFiles.getRootDirectory = staticmethod(lambda: _SHIPPED)
 
 
 def _nothing() -> None:

@@ -37,7 +37,8 @@ class WriteTold:
 
     Args:
         spot: the line that writes.
-        plans: the encoded plans of what is written; several if only the datasets are known, and not the columns.
+        plans: the encoded plans of what is written; several if only the datasets are known, and not the columns; none
+            with a schema if the target is changed, and nothing is read.
         target: the place, as `DataPlace.to_text` has it; empty for a table.
         table: the parts of the table's name; empty for a place.
         names: the columns of the target in the order of the query; empty for those of the query.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _LIBRARIES = tuple(f"{sysconfig.get_paths()[name]}{os.sep}" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 _OURS = os.path.realpath(os.path.join(os.path.dirname(__file__), *([os.pardir] * 2))) + os.sep  # noqa: PTH118, PTH120
 _INFERRED_TYPES = {"INT": "BIGINT", "SMALLINT": "BIGINT", "TINYINT": "BIGINT", "FLOAT": "DOUBLE", "DATE": "STRING"}
+_LOCAL = "file/"
 _LONGEST_TEXT = 2000
 _MOST_TOLD = 20_000
 
@@ -47,6 +48,7 @@ class Stage:
         self._columns = dict(request.columns)
         self._own: dict[str, str] = {}
         self._told: set[tuple[str, int, str, str]] = set()
+        self._opened: set[str] = set()
         self._count = 0
         self._instead: Spot | None = None
 
@@ -66,6 +68,13 @@ class Stage:
         if (at.file, at.line, code, message) not in self._told:
             self._told.add((at.file, at.line, code, message))
             self.tell("problem", **attrs.asdict(ProblemTold(at, code, message)))
+
+    def opens(self, path: str) -> None:
+        """Tell once of a file that the script reads, if it is in the folder in which the script runs."""
+        name = os.path.relpath(path, os.path.realpath(self.request.begins))
+        if not name.startswith(os.pardir) and not name.endswith(".pyc") and name not in self._opened:
+            self._opened.add(name)
+            self.tell("file", spot=attrs.asdict(self.spot()), path=name)
 
     def gives(self, what: str) -> Callable[[], bool]:
         """Tell that the script gets a number that only data know; return what is to be called if it decides by it."""
@@ -91,6 +100,20 @@ class Stage:
                 return self.spot_of(frame.f_code.co_filename, frame.f_lineno)
             frame = frame.f_back
         return self._instead or Spot(self.request.name, 1)
+
+    def spot_of_error(self, problem: BaseException) -> Spot:
+        """Return the innermost line of the user's code that an error has passed."""
+        found = Spot(self.request.name, 1)
+        trace = problem.__traceback__
+        while trace is not None:
+            if self.is_users(trace.tb_frame.f_code.co_filename):
+                found = self.spot_of(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+            trace = trace.tb_next
+        return found
+
+    def local_paths(self) -> list[str]:
+        """Return the files and folders of this machine of which the columns are known."""
+        return [f"/{key.removeprefix(_LOCAL)}" for key in self._columns if key.startswith(_LOCAL)]
 
     @contextlib.contextmanager
     def at(self, spot: Spot) -> Iterator[None]:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import sys
+import uuid
 from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.dryrun.modules import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,10 +81,42 @@ def count_of(decides: Callable[[], object], value: int = 1) -> Count:
     return found
 
 
+class RandomId(uuid.UUID):
+    """An id that is another one in each run: the same here, so that names made of it are the same each time."""
+
+    def __str__(self) -> str:
+        return "{uuid}"
+
+    @property
+    def hex(self) -> str:
+        """Return it without hyphens."""
+        return str(self)
+
+
+def install_random_ids(is_users: Callable[[str], bool]) -> None:
+    """
+    Have Python give such ids to the user's code, for the rest of the process.
+
+    Args:
+        is_users: returns whether a file is one of the user's.
+    """
+    real = uuid.uuid1, uuid.uuid4
+
+    def giving(of: Callable[..., uuid.UUID]) -> Callable[..., uuid.UUID]:
+        def give(*given: Any, **named: Any) -> uuid.UUID:
+            return RandomId(int=0) if is_users(sys._getframe(1).f_code.co_filename) else of(*given, **named)
+
+        return give
+
+    uuid.uuid1, uuid.uuid4 = map(giving, real)
+
+
 def plain_row(row: Any) -> Any:
-    """Return a row of a script with plain numbers in the places of counts: Spark knows the types of no others."""
+    """Return a row of a script with plain values in the places of stand-ins: Spark knows the types of no others."""
     if isinstance(row, Count):
         return int(row)
+    if isinstance(row, StandIn):
+        return str(row)
     if isinstance(row, dict):
         return {key: plain_row(value) for key, value in row.items()}
     if type(row) in (list, tuple):

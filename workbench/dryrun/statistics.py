@@ -8,6 +8,8 @@ from openlineage_pyspark.workbench.dryrun.standins import count_of
 from pyspark.sql import Observation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
 _SOME_NUMBER = 1.0
@@ -29,13 +31,14 @@ class StandInMetrics(dict[str, Any]):
         return count_of(self._stage.gives(f"the metric {name}"))
 
 
-def install_statistics(frame: Any, stage: Stage) -> None:
+def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any], Any]) -> None:
     """
     Have statistics give stand-ins.
 
     Args:
         frame: PySpark's class of DataFrames.
         stage: is told of each.
+        without_columns: makes a DataFrame without known columns of another one.
     """
 
     def told(name: str) -> None:
@@ -60,6 +63,10 @@ def install_statistics(frame: Any, stage: Stage) -> None:
         stage.problem("PATTERN", said)
         return self.sparkSession.createDataFrame([], f"`{one}_{other}` STRING, `{{{other}}}` BIGINT")
 
+    def transposed(self: Any, *_: Any) -> Any:
+        stage.problem("PATTERN", "the columns of transpose() are values of the data: which ones is not known")
+        return without_columns(self)
+
     def files(_: Any) -> list[str]:
         stage.problem(
             "STAND_IN", "inputFiles() returns no files in a dry run: what is made from their names is unknown"
@@ -73,5 +80,6 @@ def install_statistics(frame: Any, stage: Stage) -> None:
         return StandInMetrics(stage)
 
     frame.approxQuantile, frame.crosstab, frame.inputFiles = quantiles, crosstab, files
+    frame.transpose = transposed
     frame.corr, frame.cov = number("corr"), number("cov")
     Observation.get = property(metrics)

@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.workbench.predict.declared import in_backticks, name_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _UNKNOWN = "_openlineage_unknown"
+_GLOBAL = "global_temp"
 _ITSELF = frozenset({"cache", "persist", "unpersist", "checkpoint", "localCheckpoint"})
 _GROUPING = ("groupBy", "groupby", "rollup", "cube", "groupingSets")
 _OF_GROUPS = ("agg", "avg", "count", "max", "mean", "min", "sum", "apply", "applyInPandas", "applyInArrow",
@@ -51,6 +53,41 @@ class Unknown:
         return Unknown(both(self.plans, other.plans), both(self.places, other.places), both(self.tables, other.tables))
 
 
+class UnknownNames:
+    """The views and tables of a session of which the columns are not known."""
+
+    def __init__(self) -> None:
+        self._views: dict[str, Unknown] = {}
+        self._tables: dict[tuple[str, ...], Unknown] = {}
+
+    def put_view(self, name: str, known: Unknown) -> None:
+        """Have a temporary view of which only what it reads is known."""
+        self._views[name.lower()] = known
+
+    def drop_view(self, name: str) -> bool:
+        """Forget such a view, and return whether there was one."""
+        return self._views.pop(name.lower(), None) is not None
+
+    def put_table(self, parts: tuple[str, ...]) -> None:
+        """Have a table, by its whole name, of which only the name is known."""
+        self._tables[name_key(parts)] = Unknown(tables=(".".join(map(in_backticks, parts)),))
+
+    def drop_table(self, parts: tuple[str, ...]) -> None:
+        """Forget such a table."""
+        self._tables.pop(name_key(parts), None)
+
+    def of(self, names: tuple[str, ...], whole: tuple[str, ...]) -> Unknown | None:
+        """
+        Return what is known of a view or a table; None if it is none of these.
+
+        Args:
+            names: its name as it is spelled.
+            whole: its name with its catalog and its database.
+        """
+        view = self._views.get(names[-1].lower()) if len(names) == 1 or names[0].lower() == _GLOBAL else None
+        return view or self._tables.get(name_key(whole))
+
+
 class UnknownRow:
     """A row of columns that are not known: each has a value that says so."""
 
@@ -68,6 +105,71 @@ class UnknownRow:
     def asDict(self, *_: object) -> dict[str, str]:  # noqa: N802 (Spark's name)
         """Return no columns."""
         return {}
+
+
+class UnknownRows:
+    """
+    The RDD of a DataFrame of which the columns are not known: what is made of it reads the same datasets.
+
+    Args:
+        frame: the DataFrame.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        vars(self).update({_UNKNOWN: Unknown.of(frame), "_frame": frame})
+
+    def toDF(self, *_: object, **__: object) -> Any:  # noqa: N802 (Spark's name)
+        """Return the DataFrame."""
+        return vars(self)["_frame"]
+
+    def count(self) -> Any:
+        """Return how many rows there are, which only data know."""
+        return vars(self)["_frame"].count()
+
+    def isEmpty(self) -> Any:  # noqa: N802
+        """Return whether there are no rows, which only data know."""
+        return vars(self)["_frame"].isEmpty()
+
+    def collect(self, *_: object) -> list[Any]:
+        """Return no rows."""
+        return []
+
+    take = top = takeOrdered = takeSample = collect  # noqa: N815
+
+    def getNumPartitions(self) -> int:  # noqa: N802
+        """Return the number that every RDD has here."""
+        return 1
+
+    def saveAsTextFile(self, path: str, *_: object) -> None:  # noqa: N802
+        """Tell that it would be written."""
+        vars(self)["_frame"].write.text(path)
+
+    def foreach(self, *_: object) -> None:
+        """Do nothing."""
+
+    foreachPartition = foreach  # noqa: N815
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: self
+
+
+class UnknownParts:
+    """
+    What `na` gives of a DataFrame without known columns: each of its methods gives one again.
+
+    Args:
+        frame: the DataFrame.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: self._frame
 
 
 def class_of_unknown(

@@ -14,13 +14,13 @@ from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.listener.analyze import encoded_query
 from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of
 from openlineage_pyspark.workbench.dryrun.boundary import PARSED, Reader, TableWriter, Writer
-from openlineage_pyspark.workbench.dryrun.places import datasets_of, place_of, with_whole_paths
+from openlineage_pyspark.workbench.dryrun.places import datasets_of, place_of, qualified, with_whole_paths
 from openlineage_pyspark.workbench.dryrun.records import WriteTold
 from openlineage_pyspark.workbench.dryrun.request import document_of_table
-from openlineage_pyspark.workbench.dryrun.unknown import Unknown
+from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownNames
 from openlineage_pyspark.workbench.predict.cache import document_of_answer
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, in_backticks
-from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed
+from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed, read_text
 from openlineage_pyspark.workbench.predict.session import ScriptSession, compiled_classes, names_after, names_in
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.text import is_format_and_path
@@ -54,6 +54,7 @@ _FIXED: dict[str, Columns] = {
 }  # fmt: skip
 _MADE_UP = frozenset({"rate", "rate-micro-batch"})
 _PROVIDED_VIEW = "CreateTempViewUsing"
+_TEMPORARY_VIEW, _CACHED = "CreateViewCommand", "CacheTableAsSelect"
 _PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
 _READS_NOTHING = ("Show", "Describe", "List")
 _STATEMENTS = frozenset({"InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"})
@@ -73,7 +74,7 @@ class World:
         self.spark = spark
         self.session = session
         self.stage = stage
-        self.unknown_views: dict[str, Unknown] = {}
+        self._unknown = UnknownNames()
         # What makes a table or a view that another part of a pipeline reads, and the name that it has there.
         self.maker: Callable[[str], bool] = lambda _: False
         self.plain_name: Callable[[str], str] = str
@@ -177,10 +178,9 @@ class World:
             return self._missing_table(name)
         self.maker(name)
         name = self.plain_name(name)
-        parts = names_in(name)
-        view = self.unknown_views.get(parts[-1].lower()) if parts else None
-        if view is not None:
-            return view
+        unknown = self._unknown_of(name)
+        if unknown is not None:
+            return unknown
         try:
             return self.session.with_known(lambda: self.spark._jsparkSession.table(name))
         except analysis_errors() as problem:
@@ -188,6 +188,19 @@ class World:
             if refusal.code != _UNKNOWN_TABLE:
                 raise
             return self._missing_table(name)
+
+    def _unknown_of(self, name: str) -> Unknown | None:
+        names = names_in(name)
+        return self._unknown.of(names, self.session.whole(names)) if names else None
+
+    def put_view(self, name: str, known: Unknown) -> None:
+        """Have a temporary view of a DataFrame without known columns: one that had this name is gone."""
+        self.spark._jsparkSession.catalog().dropTempView(name)
+        self._unknown.put_view(name, known)
+
+    def drop_view(self, name: str) -> bool:
+        """Forget such a view, and return whether there was one."""
+        return self._unknown.drop_view(name)
 
     def _missing_table(self, name: str) -> Unknown:
         if _is_of_data(name):
@@ -240,6 +253,8 @@ class World:
                 told = attrs.evolve(told, names=tuple(names[: len(given)]))
             elif mode != "insert":
                 self._declare(parts, self._columns(frame), partitions, place)
+        elif mode == "create" or (known is None and mode == "append"):
+            self._without_columns(parts)
         self.stage.tell("write", **attrs.asdict(told))
 
     def whole(self, name: str) -> tuple[str, ...]:
@@ -252,6 +267,7 @@ class World:
         last = {each.lower() for each in partitions}
         ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
         names = tuple(name for name, _ in ordered if name.lower() in last)
+        self._unknown.drop_table(parts)
         self.session.declare(DeclaredTable(parts, ordered, names, _identifier(place)))
         self._tell_tables()
 
@@ -261,12 +277,14 @@ class World:
 
     def _told(self, frame: Any) -> WriteTold:
         """Return what a write tells of what it writes."""
-        spot = self.stage.spot()
         unknown = Unknown.of(frame)
         if unknown is not None:
-            tables = tuple(f"table:{'.'.join(self.whole(each))}" for each in unknown.tables)
-            return WriteTold(spot, unknown.plans, places=(*unknown.places, *tables))
-        return WriteTold(spot, (self.plan(frame),), schema=str(frame._jdf.schema().json()))
+            return self._told_unknown(unknown)
+        return WriteTold(self.stage.spot(), (self.plan(frame),), schema=str(frame._jdf.schema().json()))
+
+    def _told_unknown(self, unknown: Unknown) -> WriteTold:
+        tables = tuple(f"table:{'.'.join(self.whole(each))}" for each in unknown.tables)
+        return WriteTold(self.stage.spot(), unknown.plans, places=(*unknown.places, *tables))
 
     def plan(self, frame: Any) -> str:
         """Return the encoded plan of a DataFrame; empty if it can't be read."""
@@ -292,8 +310,28 @@ class World:
         is_multi = name == "Union" and str(parsed.children().apply(0).nodeName()) in _STATEMENTS
         return not (is_multi or name in _STATEMENTS or any(each.isInstance(parsed) for each in classes))
 
-    def query(self, ask: Callable[[], Any]) -> Any:
-        """Return what a query gives, which `ask` asks Spark; `Unknown` if a table in it is not known."""
+    def _read_by(self, text: str) -> tuple[str, Unknown]:
+        """Return the table that a statement writes, and what it reads, as far as its text names them."""
+        target, read = "", Unknown()
+        for told in read_text(text):
+            target = told.target or target
+            for name in told.tables:
+                known = self._unknown_of(name)
+                table = None if known is not None else self.session.table(name)
+                read = read.joined(known or Unknown((table.query.plan,) if table is not None else (), (), ()))
+        return target, read
+
+    def query(self, text: str, ask: Callable[[], Any]) -> Any:
+        """
+        Return what a query gives.
+
+        Args:
+            text: the query.
+            ask: asks Spark.
+
+        Returns:
+            `Unknown` if the columns of a table in it are not known.
+        """
         while True:
             try:
                 return self.session.with_known(ask)
@@ -302,9 +340,9 @@ class World:
                 if refusal.code != _UNKNOWN_TABLE:
                     raise
             names = names_in(refusal.parameters.get("relationName", ""))
-            view = self.unknown_views.get(names[-1].lower()) if names else None
-            if view is not None:
-                return view
+            unknown = self._unknown.of(names, self.session.whole(names)) if names else None
+            if unknown is not None:
+                return self._read_by(text)[1].joined(unknown)
             if self.maker(".".join(names)):
                 continue
             if not is_format_and_path(names):
@@ -312,6 +350,10 @@ class World:
             place = self.reader(streamed=False).format(names[0]).place(names[1:])
             if not self.know_path(place):
                 return self._missing(place)
+
+    def qualified(self, path: str) -> str:
+        """Return a path as an absolute one."""
+        return qualified(path, self.stage.request.folder)
 
     def whole_paths(self, text: str) -> str:
         """Return a statement in which the paths are absolute."""
@@ -343,19 +385,61 @@ class World:
         self.session.use_from_this_thread()
         if self._viewed(text):
             return self.spark._jsparkSession.emptyDataFrame()
-        found = analyzed(self.session, statement)
-        answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
-        if found.query is not None or found.refusal is not None or found.missed is not None:
-            self.stage.tell("sql", answer=document_of_answer(answer), hidden=list(hidden))
+        found = self._analyzed(statement)
         self._tell_tables()
         if found.kind in _PLACED:
             self._place_table(text)
+        if found.refusal is not None and found.refusal.code == _UNKNOWN_TABLE and self._of_unknown(text, found):
+            return self.spark._jsparkSession.emptyDataFrame()
+        if found.refusal is None and found.kind == _TEMPORARY_VIEW:
+            self.drop_view(names_after(text, "VIEW")[-1])
+        answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
+        if found.query is not None or found.refusal is not None or found.missed is not None:
+            self.stage.tell("sql", answer=document_of_answer(answer), hidden=list(hidden))
         return self._answer_of(text, found)
 
+    def _analyzed(self, statement: ScriptStatement) -> Analyzed:
+        """Analyze a statement, with the columns of the paths in it that are known."""
+        while True:
+            found = analyzed(self.session, statement)
+            refusal = found.refusal
+            if refusal is None or refusal.code != _UNKNOWN_TABLE:
+                return found
+            names = names_in(refusal.parameters.get("relationName", ""))
+            if not is_format_and_path(names):
+                return found
+            if not self.know_path(self.reader(streamed=False).format(names[0]).place(names[1:])):
+                return found
+
+    def _of_unknown(self, text: str, found: Analyzed) -> bool:
+        """Tell a statement that reads what has no known columns, and return whether that is why Spark refuses it."""
+        names = names_in(found.refusal.parameters.get("relationName", "")) if found.refusal is not None else ()
+        if not names or self._unknown.of(names, self.session.whole(names)) is None:
+            return False
+        target, read = self._read_by(text)
+        view = names_after(text, "VIEW" if found.kind == _TEMPORARY_VIEW else "TABLE")
+        if found.kind in (_TEMPORARY_VIEW, _CACHED) and view:
+            self.put_view(view[-1], read)
+            return True
+        if not target:
+            return False
+        parts = self.session.whole(names_in(target))
+        if self.session.known(parts) is None or found.kind in _PLACED:
+            self._without_columns(parts)
+        self.stage.tell("write", **attrs.asdict(attrs.evolve(self._told_unknown(read), table=parts)))
+        return True
+
+    def _without_columns(self, parts: tuple[str, ...]) -> None:
+        """Have a table of which the columns are not known."""
+        self.session.forget(parts)
+        self._unknown.put_table(parts)
+
     def _place_table(self, text: str) -> None:
-        """Tell where a table lies, if a statement says it."""
+        """Tell where a table lies, if a statement says it; one that moves a table changes it, and reads nothing."""
         parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         is_moved = str(parsed.nodeName()) == "SetTableLocation"
+        if is_moved and parsed.partitionSpec().isDefined():
+            return
         words = names_after(text, "EXISTS") or names_after(text, "TABLE")
         table = self.session.known(self.session.whole(words))
         path = str(parsed.location()) if is_moved else _location_of(parsed)
@@ -366,6 +450,9 @@ class World:
         self.stage.learn(place, table.columns, table.partitions)
         self.session.declare(attrs.evolve(table, identifier=_identifier(place)))
         self._tell_tables()
+        if is_moved:
+            told = WriteTold(self.stage.spot(), (), table=table.parts, schema=str(self._parsed(table.ddl).json()))
+            self.stage.tell("write", **attrs.asdict(told))
 
     def _viewed(self, text: str) -> bool:
         """Make a temporary view of a place, if that is what a statement does without naming columns."""
@@ -381,9 +468,9 @@ class World:
             pair = options.next()
             reader.option(str(pair._1()), str(pair._2()))
         found, name = reader.load(), str(parsed.tableIdent().table())
-        self.unknown_views.pop(name.lower(), None)
+        self.drop_view(name)
         if isinstance(found, Unknown):
-            self.unknown_views[name.lower()] = found
+            self.put_view(name, found)
         elif getattr(parsed, "global")():
             found.createOrReplaceGlobalTempView(name)
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from openlineage_pyspark.facets.model.dataset import Identifier
 
@@ -82,7 +82,7 @@ class DeclaredTables:
         for table in tables:
             self.put(table)
 
-    def __iter__(self) -> Iterable[DeclaredTable]:
+    def __iter__(self) -> Iterator[DeclaredTable]:
         """Yield the tables."""
         return iter(self._tables.values())
 

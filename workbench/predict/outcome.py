@@ -23,7 +23,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 GATES = ("short", "text-only", "nothing", "any", "never", *REASONS)
 """What an exit code can be asked to say: `short` is of statements with less than the exact lineage."""
-NOTES = frozenset({"BRANCH", "STAND_IN", "DECISION", "PATTERN", "NOT_DONE"})
+NOTES = frozenset({"BRANCH", "STAND_IN", "DECISION", "PATTERN", "NOT_DONE", "HANDLED"})
 """The codes of problems of scripts that leave the lineage as it is: they name what a run may do in another way."""
 _WRONG = frozenset({"syntax", "unsupported", "error"})
 _OF_CODES: dict[str, Reason] = {

@@ -130,14 +130,18 @@ class StatementLineage:
         problem: why Spark can't analyze it; None if it can. The lineage is then that of its text, or that with a
             function that can't be read in the place of one that is not known.
         from_text: whether the lineage is that of the text.
+        script: the name of the script that runs it, also where its line is in another file; empty for a file of SQL.
         is_of_rows: whether a script gets a value of rows here, such as their number, from which it may make anything.
+        opened: the file that a script reads here, from the folder in which it runs; empty if it reads none.
     """
 
     statement: ScriptStatement
     lineage: Lineage | None = None
     problem: Problem | None = None
     from_text: bool = False
+    script: str = ""
     is_of_rows: bool = False
+    opened: str = ""
 
 
 @attrs.frozen
@@ -297,7 +301,7 @@ class _Refused:
     def __init__(self, answer: StatementAnswer, known: DeclaredTables, dialect: str) -> None:
         self._text = answer.analyzed.text or answer.statement.text
         self._dialect = dialect
-        told, analyzed = _read(self._text, dialect), answer.analyzed
+        told, analyzed = read_text(self._text, dialect), answer.analyzed
         names = dict.fromkeys(name for each in told for name in each.tables if name not in analyzed.tables)
         self.tables = {name: _unknown(name, analyzed, known).identifier for name in names}
         columns = {name: _columns_of(query) for name, query in analyzed.tables.items()} if names else {}
@@ -313,7 +317,7 @@ class _Refused:
         if not self.tables:
             return
         known = attrs.evolve(self._known, used=_used_by_name(self.tables, used))
-        for each in _read(self._text, self._dialect, known):
+        for each in read_text(self._text, self._dialect, known):
             for name, column in each.proven:
                 if name in self.tables:
                     yield self.tables[name], column
@@ -350,12 +354,12 @@ def analyzed(session: ScriptSession, statement: ScriptStatement, options: Analys
     if found.refusal is None:
         return found
     text = found.text or statement.text
-    told = _read(text, options.dialect)
+    told = read_text(text, options.dialect)
     spelled = {name: session.table(name) for each in told for name in (*each.tables, each.target) if name}
     known = {name: table for name, table in spelled.items() if table is not None}
     makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
     if makes and len(told) == 1 and told[0].target:
-        _declare_told(session, _read(text, options.dialect, Known(_columns(known))), place, known)
+        _declare_told(session, read_text(text, options.dialect, Known(_columns(known))), place, known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 
@@ -373,8 +377,15 @@ def _declare_told(
             session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
 
 
-def _read(text: str, dialect: str, known: Known | None = None) -> tuple[TextLineage, ...]:
-    """Return what a text says of what it reads and writes; nothing if it can't be read."""
+def read_text(text: str, dialect: str = "", known: Known | None = None) -> tuple[TextLineage, ...]:
+    """
+    Return what a text says of what it reads and writes; nothing if it can't be read.
+
+    Args:
+        text: the statement.
+        dialect: its SQL, as `read_statement` has it.
+        known: the columns of the tables that are known.
+    """
     try:
         return read_statement(text, known, dialect) or ()
     except ImportError:

@@ -90,7 +90,7 @@ def step_of_script(script: Script, found: Sequence[StatementLineage], surroundin
         "script",
         targets=tuple(written),
         reads=tuple(read) if is_whole else None,
-        written=dict(_written(lineages)),
+        written=tuple(_written(lineages)),
         code=hashlib.sha256(f"{_code_of(script.text)}\n{surroundings}".encode()).hexdigest(),
     )
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from types import MappingProxyType
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
@@ -29,7 +27,7 @@ class FileStep:
         is_known: whether all that it does is known. What is not known may touch any table.
         is_declaration: whether it only declares what is there.
         within: the catalog and the database that are current.
-        written: the names of targets -> the columns that a script writes there, as a text.
+        written: targets of a script, each with the columns that it writes there, as a text.
         code: all that decides what it does beside the tables; by default its text without comments and white space.
     """
 
@@ -43,7 +41,7 @@ class FileStep:
     is_known: bool = True
     is_declaration: bool = False
     within: str = ""
-    written: Mapping[str, str] = attrs.field(factory=dict, converter=MappingProxyType, eq=False)
+    written: tuple[tuple[str, str], ...] = ()
     code: str = ""
 
     @property

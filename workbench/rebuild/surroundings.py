@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LARGEST = 1_000_000
+"""Modules with more bytes are not looked at for names of files."""
+_PART = 1 << 20
 # What people alone read.
 _FOR_PEOPLE = (".md", ".rst")
 
@@ -32,10 +34,29 @@ def surroundings_of(script: Path, text: str, listed: Iterable[Path], others: Ite
     texts = [text, *(_text(each) for each in beside if each.suffix == ".py")]
     words = {word for each in texts for word in re.findall(r"\w+", each)}
     read = sorted(each for each in files if each in beside or each.stem in words)
+    return _hash_of(
+        (str(each.relative_to(own.parent)) if each.is_relative_to(own.parent) else each.name, each) for each in read
+    )
+
+
+def hash_of_files(folder: Path, names: Iterable[str]) -> str:
+    """
+    Return a hash of the files that a script has read.
+
+    Args:
+        folder: the folder in which it ran.
+        names: the files, from there.
+    """
+    return _hash_of((name, file) for name in sorted(set(names)) if (file := folder / name).is_file())
+
+
+def _hash_of(files: Iterable[tuple[str, Path]]) -> str:
     digest = hashlib.sha256()
-    for each in read:
-        digest.update(f"{each.relative_to(own.parent) if each.is_relative_to(own.parent) else each.name}\0".encode())
-        digest.update(each.read_bytes() if each.stat().st_size <= _LARGEST else str(each.stat().st_size).encode())
+    for name, file in files:
+        digest.update(f"{name}\0".encode())
+        with file.open("rb") as content:
+            while part := content.read(_PART):
+                digest.update(part)
     return digest.hexdigest()
 
 

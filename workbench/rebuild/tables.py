@@ -207,9 +207,10 @@ class Replay:
         parts: list[Term | str] = [self._declared]
         for key in sorted(self._tables):
             version = self._tables[key]
-            named = [text for name, (_, type_) in version.columns.items() for text in (name, type_)]
+            named: list[Term | str] = [text for name, (_, type_) in version.columns.items() for text in (name, type_)]
+            written = self._columns_written.get(key)
             # What a script makes has no plan; without its columns, all of it may decide.
-            parts += [key, *(named or [self._columns_written.get(key, version.whole)])]
+            parts += [key, *(named or [version.whole if written is None else written])]
         return self._terms.of("schemas", *parts, *sorted(self._dropped))
 
     # Statements with a plan.
@@ -485,11 +486,9 @@ class Replay:
             read = [self._terms.of("read", key, self._whole(key)) for key in sorted(keys)]
             given = self._terms.of("read", *read, self._schemas())
         done = self._terms.of("done", step.kind, step.key, step.within, given, self._settings, self._random)
-        for name in step.targets:
-            key = key_of_name(name)
+        for key in map(key_of_name, step.targets):
             self._opaque(key, self._terms.of("done", done, self._whole(key)))
-            if name in step.written:
-                self._columns_written[key] = step.written[name]
+        self._columns_written |= {key_of_name(name): columns for name, columns in step.written}
         if not step.targets:
             self._settings = self._terms.of("then", self._settings, done)
 

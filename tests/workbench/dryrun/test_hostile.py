@@ -84,7 +84,7 @@ def test_what_is_not_known_leaves_the_rest_as_it_is(runner: ScriptRunner, tmp_pa
         (13, "STAND_IN"),
         (14, "PATTERN"),
     ]
-    assert '--schemas FILE with {"not_declared": "id INT, ..."}' in found.message(8)
+    assert '--schemas FILE containing {"not_declared": "id INT, ..."}' in found.message(8)
     assert found.written == ["out/one", "default.joined", "out/two", "out/three", "out/four"]
     assert edges_of_lineage(found.found, tmp_path) == ["known.name -> out/four.name DIRECT IDENTITY"]
 

@@ -153,6 +153,12 @@ both = Join.apply(big, mapped.rename_field("key", "other").select_fields(["other
 glue.write_dynamic_frame.from_options(
     frame=both, connection_type="s3", connection_options={"path": args["target"]}, format="parquet")
 glue.spark_session.table("shop.orders").select("day").write.parquet("s3://b/days")
+fields = [("id", "long", "who.key", "long"), ("amount", "double", "who.a", "string"), ("day", "`on.day`")]
+nested = ApplyMapping.apply(frame=orders, mappings=fields).resolveChoice(specs=[("who", "make_cols")])
+nested.toDF().write.parquet("s3://b/nested")
+others = mapped.rename_field("key", "another").select_fields("another")
+pairs = Join.apply(orders.select_fields("id"), others, "id", "another")
+pairs.toDF().write.parquet("s3://b/pairs")
 """
 
 
@@ -164,8 +170,13 @@ def test_a_job_of_glue_has_the_edges_of_its_dynamic_frames(tmp_path: Path) -> No
         "shop.orders.amount -> out.a",
         "shop.orders.id -> out.other",
         "shop.orders.day -> days.day",
+        "shop.orders.id -> nested.who",
+        "shop.orders.amount -> nested.who",
+        "shop.orders.day -> nested.on.day",
+        "shop.orders.id -> pairs.id",
+        "shop.orders.id -> pairs.another",
     }
-    assert problems(every) == []
+    assert problems(every) == [(17, "PATTERN")]
 
 
 DECISIONS = """\

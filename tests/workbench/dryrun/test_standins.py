@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+from pathlib import Path
+
+from openlineage_pyspark.workbench.dryrun.handled import compiled_code
 from openlineage_pyspark.workbench.dryrun.modules import StandIn, guarded_imports
 from openlineage_pyspark.workbench.dryrun.standins import count_of
+from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownNames
 
 
 def test_a_count_tells_each_decision_and_no_text_of_it() -> None:
@@ -20,6 +26,16 @@ def test_a_stand_in_takes_every_use_and_says_what_it_stands_for() -> None:
     assert str(client.get_object(Bucket="b")["Body"].read()) == "{boto3.client().get_object()['Body'].read()}"
     assert f"s3a://{client.bucket}/x" == "s3a://{boto3.client().bucket}/x"
     assert list(client.list()) == []
+    key, name = client.login()
+    first, *rest, last = client.all()
+    assert [str(key), str(name)] == ["{boto3.client().login()[0]}", "{boto3.client().login()[1]}"]
+    assert [str(first), str(last)] == ["{boto3.client().all()[0]}", "{boto3.client().all()[1]}"]
+    assert rest == []
+    assert (int(client.size), 3 * client.size <= 2, Path("in", client.name)) == (
+        1,
+        False,
+        Path("in/{boto3.client().name}"),
+    )
     with client.open() as opened:
         opened.write("x")
 
@@ -28,3 +44,74 @@ def test_a_module_that_a_script_can_do_without_is_not_replaced() -> None:
     source = "import a\ntry:\n    import b.c\n    from d.e import f\nexcept ImportError:\n    b = None\n"
     assert guarded_imports(source) == {"b", "d"}
     assert guarded_imports("def (") == frozenset()
+
+
+def test_a_function_that_a_stand_in_decorates_does_its_work() -> None:
+    flow = StandIn("prefect")
+
+    @flow.task(retries=3)
+    @flow.logged
+    def load(day: str, *more: str, folder: str, kind: str = "csv") -> str:
+        """Load a day."""
+        return f"{folder}/{day}.{kind}{more}"
+
+    assert load("monday", folder="in") == "in/monday.csv()"
+    assert load("a", "b", kind="json", folder="in") == "in/a.json('b',)"
+    # What the decorator gives is not known.
+    assert load() == "{folder}/{day}.csv()"
+    assert (load.__name__, load.__doc__) == ("load", "Load a day.")
+    assert str(inspect.signature(load)).startswith("(day: ")
+
+
+def test_a_method_that_a_stand_in_decorates_is_a_method() -> None:
+    retry = StandIn("tenacity.retry")
+
+    class Job:
+        name = "orders"
+
+        @retry
+        def path(self, day: str) -> str:
+            return f"{self.name}/{day}"
+
+    assert Job().path("monday") == "orders/monday"
+    assert Job().path() == "orders/{day}"
+
+
+def test_each_error_that_a_handler_of_all_errors_takes_is_told() -> None:
+    source = """
+from __future__ import annotations
+for what in ("1 / 0", "{}['x']", "int('x')", "undefined", "[][1]"):
+    try:
+        eval(what)
+    except KeyError:
+        pass
+    except (ValueError, Exception):
+        done.append(what)
+    else:
+        done.append("nothing")
+    finally:
+        done.append("finally")
+try:
+    raise SystemExit
+except:
+    pass
+"""
+    told: list[str] = []
+    done: list[str] = []
+    names = {"done": done, "_openlineage_error_is_handled": lambda: told.append(type(sys.exc_info()[1]).__name__)}
+    exec(compiled_code(source, "job.py"), names)  # noqa: S102 (our own text)
+    assert told == ["ZeroDivisionError", "ValueError", "NameError", "IndexError", "SystemExit"]
+    assert done == ["1 / 0", "finally", "finally", "int('x')", "finally", "undefined", "finally", "[][1]", "finally"]
+
+
+def test_an_unknown_view_hides_no_table_of_another_database() -> None:
+    names = UnknownNames()
+    names.put_view("Orders", Unknown(places=("p",)))
+    names.put_table(("spark_catalog", "shop", "items"))
+    assert names.of(("orders",), ("spark_catalog", "default", "orders")) == Unknown(places=("p",))
+    assert names.of(("global_temp", "orders"), ("global_temp", "orders")) == Unknown(places=("p",))
+    assert names.of(("shop", "orders"), ("spark_catalog", "shop", "orders")) is None
+    assert names.of(("Shop", "ITEMS"), ("spark_catalog", "Shop", "ITEMS")) is not None
+    assert (names.drop_view("ORDERS"), names.drop_view("orders")) == (True, False)
+    names.drop_table(("spark_catalog", "shop", "items"))
+    assert names.of(("shop", "items"), ("spark_catalog", "shop", "items")) is None

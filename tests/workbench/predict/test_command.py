@@ -255,7 +255,7 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
         f"3.sql:10:44: the table nowhere {unknown} (and 4 more statements: 3.sql:11, 4.sql:1, 5.sql:1, 5.sql:18)"
     )
     assert lines[6] == (
-        "4.sql:6:15: the view unopened is of csv, which is not opened: name its columns, "
+        "4.sql:6:15: the view unopened is of csv, which is not opened: declare its columns, "
         "as in CREATE TEMPORARY VIEW unopened (id INT, ...) USING csv"
     )
     told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["result"]["statements"]}

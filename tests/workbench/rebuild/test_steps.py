@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def script(code: str, reads: tuple[str, ...] | None, *targets: str) -> FileStep:
     """Return a script."""
-    written = dict.fromkeys(targets, "id INT")
+    written = tuple((target, "id INT") for target in targets)
     return FileStep("job.py", 3, "job.py", "script", targets=targets, reads=reads, written=written, code=code)
 
 
@@ -57,7 +57,7 @@ def test_a_script_stays_if_its_code_and_all_that_it_reads_stay() -> None:
 
 
 def test_a_script_is_rebuilt_if_a_table_that_it_may_ask_for_its_columns_has_others() -> None:
-    wider = attrs.evolve(FIRST, code="4", written={"s3://lake/silver": "id INT, name STRING"})
+    wider = attrs.evolve(FIRST, code="4", written=(("s3://lake/silver", "id INT, name STRING"),))
 
     assert needs([FIRST, THIRD], [wider, THIRD]).keys() == {"s3://lake/silver", "gold.c"}
 

@@ -1,0 +1,249 @@
+"""Habits of jobs in production: files that they look for, errors that they handle, catalogs that they list."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
+from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
+from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
+from support.script_edges import edges_of_lineage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
+
+BEGIN = "from pyspark.sql import SparkSession, functions as F\nspark = SparkSession.builder.getOrCreate()\n"
+SCHEMAS = {"data/raw/a.csv": "x STRING", "data/raw/b.csv": "y STRING", "data/k": "id INT, v STRING"}
+
+
+@pytest.fixture(scope="module")
+def runner(real_spark: None) -> Iterator[ScriptRunner]:
+    """Give what runs scripts without data."""
+    with ScriptRunner({}) as found:
+        yield found
+
+
+@attrs.frozen
+class Seen:
+    """What a script does: its edges without what is done to values, the datasets of each write, and its problems."""
+
+    edges: list[str]
+    writes: list[tuple[list[str], str]]
+    problems: list[tuple[int, str]]
+    messages: list[str]
+
+
+def seen(runner: ScriptRunner, folder: Path, text: str, **modules: str) -> Seen:
+    """Run a script in a folder in which its data are not; the first line of its text is its line 3."""
+    for name, each in modules.items():
+        (folder / f"{name}.py").write_text(each, "utf-8")
+    (folder / "schemas.json").write_text(json.dumps(SCHEMAS), "utf-8")
+    known, here = KnownColumns(), str(folder)
+    known.read(folder / "schemas.json", here)
+    (script := folder / "job.py").write_text(f"{BEGIN}{text}", "utf-8")
+    request = ScriptRequest(script.name, str(script), script.read_text("utf-8"), (), here, "", here)
+    told = runner.run(attrs.evolve(request, tables=tuple(known.tables), columns=known.places))
+    found = lineage_of_script(told, known.tables)
+    lineages = [each.lineage for each in found if each.lineage is not None]
+    writes = [
+        (sorted(_name(each.identifier.name, here) for each in lineage.inputs), _name(output.identifier.name, here))
+        for lineage in lineages
+        for output, _ in lineage.outputs
+        if output is not None
+    ]
+    problems = [each.problem for each in found if each.problem is not None]
+    return Seen(
+        [" ".join(each.split(" ")[:3]) for each in edges_of_lineage(found, folder)],
+        writes,
+        [(each.line, each.code) for each in problems],
+        [each.message for each in problems],
+    )
+
+
+def _name(name: str, folder: str) -> str:
+    return name.removeprefix(f"{folder}/")
+
+
+def test_files_of_known_columns_are_found_and_others_are_named(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+import glob, os
+from pathlib import Path
+for name in sorted(os.listdir("data/raw")):
+    spark.read.csv(f"data/raw/{name}", header=True).write.parquet(f"out/listed/{name}")
+for path in glob.glob("data/raw/a*"):
+    spark.read.csv(path, header=True).write.parquet("out/globbed")
+for path in Path("data").rglob("b.csv"):
+    spark.read.csv(str(path), header=True).write.parquet("out/below")
+assert os.path.exists("data/raw/a.csv") and Path("data/raw").is_dir() and not Path("data/raw").is_file()
+if os.path.exists("data/other"):
+    raise ValueError
+assert os.listdir("nowhere") == glob.glob("nowhere/*") == []
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == [
+        "data/raw/a.csv.x -> out/globbed.x",
+        "data/raw/a.csv.x -> out/listed/a.csv.x",
+        "data/raw/b.csv.y -> out/below.y",
+        "data/raw/b.csv.y -> out/listed/b.csv.y",
+    ]
+    assert found.problems == [(12, "DECISION"), (14, "STAND_IN"), (14, "STAND_IN")]
+
+
+def test_an_error_that_a_script_handles_is_named_where_it_happens(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+import sys
+from steps import write
+write(spark.read.parquet("data/k"))
+try:
+    spark.read.parquet("data/k").select("id").write.parquet("out/after")
+    undefined()
+except Exception:
+    sys.exit(3)
+"""
+    steps = """\
+def write(frame):
+    try:
+        frame.select("nothing").write.parquet("out/never")
+    except Exception as problem:
+        print(problem)
+"""
+    found = seen(runner, tmp_path, text, steps=steps)
+    assert found.edges == ["data/k.id -> out/after.id"]
+    assert found.problems == [(3, "HANDLED"), (8, "HANDLED"), (10, "SCRIPT_ENDED")]
+    assert "UNRESOLVED_COLUMN" in found.messages[0]
+    ends = "the script exits here with status 3, since it fails at job.py:8: NameError: name 'undefined'"
+    assert found.messages[2].startswith(ends)
+
+
+def test_a_statement_on_a_view_without_known_columns_reads_what_the_view_reads(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+spark.read.parquet("data/k").createOrReplaceTempView("t")
+spark.read.parquet("new/x").createOrReplaceTempView("t")
+spark.read.parquet("data/k").createOrReplaceTempView("k")
+spark.sql("CREATE TABLE made USING parquet AS SELECT t.*, k.v FROM t JOIN k ON t.id = k.id")
+spark.sql("SELECT t.* FROM t JOIN k ON t.id = k.id").write.parquet("out/asked")
+spark.sql("CREATE OR REPLACE TEMP VIEW u AS SELECT * FROM t")
+spark.table("u").write.parquet("out/viewed")
+spark.table("made").write.parquet("out/made")
+spark.read.parquet("data/k").createOrReplaceTempView("t")
+spark.table("t").write.parquet("out/known")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes == [
+        (["data/k", "new/x"], "default.made"),
+        (["data/k", "new/x"], "out/asked"),
+        (["new/x"], "out/viewed"),
+        (["default.made"], "out/made"),
+        (["data/k"], "out/known"),
+    ]
+    assert found.edges == ["data/k.id -> out/known.id", "data/k.v -> out/known.v"]
+    assert found.problems == [(4, "UNKNOWN_SCHEMA")]
+
+
+def test_a_table_without_known_columns_has_no_longer_those_that_it_had(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+spark.read.parquet("data/k").write.saveAsTable("t")
+spark.read.parquet("new/x").write.mode("overwrite").saveAsTable("t")
+spark.table("t").write.parquet("out/unknown")
+spark.read.parquet("data/k").write.mode("overwrite").saveAsTable("t")
+spark.sql("SELECT v FROM t").write.parquet("out/known")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes[2:] == [(["default.t"], "out/unknown"), (["data/k"], "default.t"), (["default.t"], "out/known")]
+    assert found.edges == ["data/k.id -> default.t.id", "data/k.v -> default.t.v", "default.t.v -> out/known.v"]
+
+
+def test_the_catalog_lists_and_makes_what_is_known(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+spark.read.parquet("data/k").createOrReplaceTempView("view_of_k")
+spark.read.parquet("data/k").write.saveAsTable("shop.orders")
+spark.read.parquet("data/k").write.saveAsTable("other.things")
+for table in spark.catalog.listTables("shop"):
+    spark.table(table.name if table.isTemporary else f"shop.{table.name}").write.parquet(f"out/{table.name}")
+assert [each.name for each in spark.catalog.listColumns("shop.orders")] == ["id", "v"]
+if not spark.catalog.databaseExists("nothing"):
+    raise ValueError
+spark.catalog.createTable("given", "data/k", "parquet").write.parquet("out/created")
+spark.catalog.setCurrentDatabase("other")
+spark.table("things").write.parquet("out/current")
+"""
+    found = seen(runner, tmp_path, text)
+    assert [each for each in found.writes if each[1].startswith("out/")] == [
+        (["data/k"], "out/view_of_k"),
+        (["shop.orders"], "out/orders"),
+        (["data/k"], "out/created"),
+        (["other.things"], "out/current"),
+    ]
+    assert found.problems == [(6, "STAND_IN"), (9, "DECISION")]
+
+
+def test_a_table_is_at_its_own_place_until_it_is_moved(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+spark.sql("CREATE TABLE t USING parquet LOCATION '/old' AS SELECT * FROM parquet.`data/k`")
+spark.table("t").write.parquet("out/before")
+spark.sql("ALTER TABLE t PARTITION (v = 'a') SET LOCATION '/of/a/part'")
+spark.sql("ALTER TABLE t SET LOCATION '/new'")
+spark.table("t").write.parquet("out/after")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes == [
+        (["data/k"], "/old"),
+        (["/old"], "out/before"),
+        ([], "/new"),
+        (["/new"], "out/after"),
+    ]
+
+
+def test_what_decides_or_is_shipped_elsewhere_is_named(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+from delta.tables import DeltaTable
+from pyspark import SparkFiles
+if not DeltaTable.isDeltaTable(spark, "lake/t"):
+    raise ValueError
+spark.sparkContext.addFile("https://example.com/orders.csv")
+spark.read.schema("id INT").csv(SparkFiles.get("orders.csv")).write.parquet("out/shipped")
+spark.range(1).display()
+import uuid
+made = spark.read.parquet("data/k").select("id", F.lit(str(uuid.uuid4())))
+made.write.parquet(f"out/{uuid.uuid4()}/{uuid.uuid1().hex}")
+from py4j.java_gateway import java_import
+java_import(spark._jvm, "org.example.Utils")
+spark._jvm.org.example.Utils.run("x")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == ["/{SparkFiles}/orders.csv.id -> out/shipped.id", "data/k.id -> out/{uuid}/{uuid}.id"]
+    assert found.problems == [(5, "DECISION"), (8, "STAND_IN"), (14, "STAND_IN"), (15, "STAND_IN")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "import argparse\np = argparse.ArgumentParser()\np.add_argument('--day', required=True)\np.parse_args()\n",
+            "--day",
+        ),
+        ("import optparse\np = optparse.OptionParser()\np.error('no day')\n", "no day"),
+        ("import sys\nprint(sys.argv[1])\n", "IndexError"),
+    ],
+)
+def test_a_script_without_its_arguments_says_which_and_how_it_gets_them(
+    runner: ScriptRunner, tmp_path: Path, text: str, said: str
+) -> None:
+    found = seen(runner, tmp_path, text)
+    assert said in found.messages[0]
+    assert "what follows -- on the command line are the arguments of scripts" in found.messages[0]
+    assert found.problems[0][0] == len(text.splitlines()) + 2
+
+
+def test_columns_that_a_transposition_makes_of_rows_are_not_guessed(runner: ScriptRunner, tmp_path: Path) -> None:
+    found = seen(runner, tmp_path, 'spark.read.parquet("data/k").transpose().write.parquet("out/t")\n')
+    assert (found.edges, found.writes, found.problems) == ([], [(["data/k"], "out/t")], [(3, "PATTERN")])

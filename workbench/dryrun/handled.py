@@ -1,0 +1,76 @@
+"""
+Errors that a script handles itself: a handler for whatever goes wrong also takes what goes wrong here alone.
+
+The code of the user is compiled with a call at the beginning of each such handler, which tells the error and its place.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+import traceback
+from importlib.machinery import SourceFileLoader
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.dryrun.guard import RefusedError
+from openlineage_pyspark.workbench.dryrun.stage import shortened
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from openlineage_pyspark.workbench.dryrun.stage import Stage
+
+_CALL = "_openlineage_error_is_handled"
+_EVERYTHING = frozenset({"Exception", "BaseException"})
+
+
+def compiled_code(source: str | bytes, path: str) -> CodeType:
+    """
+    Return the code of a script or a module.
+
+    Args:
+        source: its text.
+        path: its path.
+
+    Raises:
+        SyntaxError: it is no valid Python.
+    """
+    tree = ast.parse(source, path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and _takes_everything(node.type):
+            call = ast.Expr(ast.Call(ast.Name(_CALL, ast.Load()), [], []))
+            node.body.insert(0, ast.copy_location(call, node.body[0]))
+    return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+
+
+def _takes_everything(caught: ast.expr | None) -> bool:
+    """Return whether a handler takes errors of every class."""
+    if isinstance(caught, ast.Tuple):
+        return any(map(_takes_everything, caught.elts))
+    return caught is None or (isinstance(caught, ast.Name) and caught.id in _EVERYTHING)
+
+
+def install_handlers(stage: Stage) -> None:
+    """Have the modules of the user tell the errors that they handle, as scripts do that `compiled_code` compiles."""
+
+    def handled() -> None:
+        problem = sys.exc_info()[1]
+        # What is refused has been told, and an absent module is one that the script can do without.
+        if isinstance(problem, Exception) and not isinstance(problem, RefusedError | ImportError):
+            told = f"the script handles an error, which a run may not meet: {text_of_error(problem)}"
+            stage.problem("HANDLED", told, stage.spot_of_error(problem))
+
+    load = SourceFileLoader.get_code
+
+    def get_code(loader: SourceFileLoader, fullname: str) -> Any:
+        path = loader.get_filename(fullname)
+        return compiled_code(loader.get_data(path), path) if stage.is_users(path) else load(loader, fullname)
+
+    setattr(builtins, _CALL, handled)
+    setattr(SourceFileLoader, "get_code", get_code)  # noqa: B010 (its type is that of a class above it)
+
+
+def text_of_error(problem: BaseException) -> str:
+    """Return an error as Python shows it, on one line."""
+    return shortened("".join(traceback.format_exception_only(type(problem), problem)))
