@@ -1,0 +1,102 @@
+"""What a rebuild plan must not keep: all that a script may make of rows, columns, files and its own modules."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from openlineage_pyspark.command.main import main
+from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
+from openlineage_pyspark.workbench.rebuild.surroundings import hash_of_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPOT = {"file": "helpers.py", "line": 3, "text": "return frame.count()"}
+FILES = {
+    "1.sql": "CREATE TABLE src (id INT, v INT) USING parquet;\n"
+    "CREATE TABLE a USING parquet AS SELECT id, v FROM src WHERE v > 1;\n"
+    "CREATE TABLE c USING parquet AS SELECT id FROM src;\n",
+    "jobs/count.py": """
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+spark.range(spark.table("a").count()).write.saveAsTable("counted")
+""",
+    "jobs/columns.py": """
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+shared = [name for name in spark.table("c").columns if name in ("id", "v")]
+spark.table("src").select(*shared).write.saveAsTable("chosen")
+""",
+    "jobs/module.py": """
+from pyspark.sql import SparkSession
+from helpers import save
+save(SparkSession.builder.getOrCreate(), "copied")
+""",
+    "jobs/helpers.py": """
+def save(spark, name):
+    spark.table("a").write.saveAsTable(name)
+""",
+    "jobs/configured.py": """
+import json
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+with open("conf/limits.json") as file:
+    limit = json.load(file)["limit"]
+spark.table("src").where(f"v < {limit}").select("id").write.saveAsTable("limited")
+""",
+    "conf/limits.json": '{"limit": 3}',
+    "9.sql": "CREATE TABLE of_copied USING parquet AS SELECT id FROM copied;\n",
+}
+SCRIPTS = [name for name in FILES if name.startswith("jobs/") and "helpers" not in name]
+CHANGES = {
+    "rows": ("1.sql", "v > 1", "v > 2", {"a", "counted", "copied", "of_copied"}),
+    "columns": ("1.sql", "SELECT id FROM src", "SELECT id, v FROM src", {"c", "chosen"}),
+    "a file": ("conf/limits.json", "3", "4", {"limited"}),
+}
+
+
+def test_a_number_of_rows_and_a_file_are_noted_of_a_script(tmp_path: Path) -> None:
+    found = lineage_of_script(({"k": "rows", "spot": SPOT}, {"k": "file", "spot": SPOT, "path": "conf/x.json"}), ())
+
+    assert [(each.is_of_rows, each.opened, each.lineage, each.problem) for each in found] == [
+        (True, "", None, None),
+        (False, "conf/x.json", None, None),
+    ]
+
+
+def test_the_hash_of_files_that_were_read_follows_their_content_and_names(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "b").write_text("1")
+    first = hash_of_files(tmp_path, ["a", "gone"])
+
+    assert hash_of_files(tmp_path, ["a", "a"]) == first
+    assert hash_of_files(tmp_path, ["b"]) != first
+    (tmp_path / "a").write_text("2")
+    assert hash_of_files(tmp_path, ["a"]) != first
+
+
+@pytest.mark.any_spark
+@pytest.mark.long
+@pytest.mark.usefixtures("real_spark")
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_a_script_makes_is_rebuilt_if_anything_that_it_uses_changes(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    git = [shutil.which("git") or "git", "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for arguments in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "base"]):
+        subprocess.run([*git, *arguments], check=True, cwd=tmp_path)
+    file, old, new, expected = CHANGES[what]
+    (tmp_path / file).write_text(FILES[file].replace(old, new), "utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    main(["lineage", "1.sql", *SCRIPTS, "9.sql", "--diff", "HEAD", "--plan", "--check"])
+
+    shown = capsys.readouterr().out
+    rebuilt = {line.split("default.")[1].split(" ")[0] for line in shown.splitlines() if ". re" in line}
+    assert expected <= rebuilt
