@@ -23,6 +23,7 @@ usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then 
        ./run truth structs [--queries N] [--seed S]  sources of struct fields, compared with what random queries give
        ./run truth fuzz [--events N] [--seed S]   every command on mutated events, stores and arguments
        ./run truth sql_files [--statements N]     `lineage` on mutated statements in files of 50
+       ./run truth text_pairs [--statements N]    what texts of random statements tell, compared with Spark's answers
        ./run truth kept_answers [--edits N]       `lineage --cache` on files that are edited at random
        ./run python [--spark X.Y] script...       a script of this repository, with all that the tests have
        ./run pythons [--spark X.Y]                the installed versions of Python that it runs on

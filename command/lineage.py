@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 import time
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,14 +45,14 @@ from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_m
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
-from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
+from openlineage_pyspark.workbench.predict.revisions import is_changed_since, scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers
 from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, table_schemas
 from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
 from openlineage_pyspark.workbench.report import QUERY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.predict.dbt import Exposure, Project
@@ -161,9 +163,12 @@ def run(options: argparse.Namespace) -> int:
         base = None if options.diff is None else _base(options)
         now, base = _as_models(now, project), base and _as_models(base, project)
         exposures = () if project is None else project.exposures
-        state = _with_exposures(_state(now, known, options), exposures)
-        if base is not None:
-            return _diff(state, _with_exposures(_state_at(base, known, options), exposures), options)
+        with _answers_kept(options):
+            state = _with_exposures(_state(now, known, options), exposures)
+            if base is not None:
+                is_same = base == now and (not _has_scripts(now) or not is_changed_since(options.diff))
+                before = state if is_same else _with_exposures(_state_at(base, known, options), exposures)
+                return _diff(state, before, options)
     except (LineageError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
@@ -175,6 +180,22 @@ def run(options: argparse.Namespace) -> int:
         if not found and options.format == "text":
             complain(f"no statement in {', '.join(map(str, options.files))} reads or writes a table")
     return _told(found, _gates(options))
+
+
+@contextmanager
+def _answers_kept(options: argparse.Namespace) -> Iterator[None]:
+    """Keep Spark's results while two states are compared, so that it is asked only about what is different."""
+    if options.diff is None or options.cache is not None:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="openlineage-pyspark-kept-") as folder:
+        options.cache = Path(folder)
+        yield
+        options.cache = None
+
+
+def _has_scripts(scripts: Iterable[Script]) -> bool:
+    return any(is_python_script(Path(each.name)) for each in scripts)
 
 
 def _with_exposures(state: FileState, exposures: Sequence[Exposure]) -> FileState:
@@ -197,7 +218,7 @@ def _state(
         answers.extend(_answers(files, tables, options))
         return lineage_of_answers(answers, tables, options.dialect)
 
-    if not any(is_python_script(Path(each.name)) for each in scripts):
+    if not _has_scripts(scripts):
         found = of_sql(scripts, known.tables)
     else:
         settings = ScriptSettings(
@@ -216,7 +237,7 @@ def _state(
 
 def _state_at(scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace) -> FileState:
     """Return what files did as they were in the revision to compare with."""
-    if not any(is_python_script(Path(each.name)) for each in scripts):
+    if not _has_scripts(scripts):
         return _state(scripts, known, options)
     with files_at(options.diff) as folder:
         return _state(scripts, known, options, folder)

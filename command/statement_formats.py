@@ -27,6 +27,8 @@ _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_LEVELS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "note"}
 _COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
 _MOST_PLACES = 10
+# No string has it: in JSON, quotes within one have a backslash.
+_NO_STATEMENTS = '"statements": []'
 
 
 def _text(found: Sequence[StatementLineage]) -> str:
@@ -63,22 +65,24 @@ def _without_reason(lineage: Lineage) -> Lineage:
 
 
 def _json(found: Sequence[StatementLineage]) -> str:
-    document = {
-        "summary": summary_of(found).to_dict(),
-        "statements": [
-            {
-                "file": each.statement.file,
-                "line": each.statement.line,
-                "column": each.statement.column,
-                "sql": each.statement.text,
-                "told": told_of(each),
-                "problem": None if each.problem is None else _problem(each),
-                "lineage": None if each.lineage is None else each.lineage.to_dict(),
-            }
-            for each in found
-        ],
+    document = {"summary": summary_of(found).to_dict(), "statements": []}
+    text = json.dumps(Answer("lineage", {}, Values("statements", document)).to_dict(), indent=2)
+    # A line each: Python's encoder is ten times as fast without indents.
+    lines = ",\n".join(f"      {json.dumps(_statement(each))}" for each in found)
+    listed = f"{_NO_STATEMENTS[:-1]}\n{lines}\n    ]" if found else _NO_STATEMENTS
+    return f"{text.replace(_NO_STATEMENTS, listed)}\n"
+
+
+def _statement(found: StatementLineage) -> dict[str, Any]:
+    return {
+        "file": found.statement.file,
+        "line": found.statement.line,
+        "column": found.statement.column,
+        "sql": found.statement.text,
+        "told": told_of(found),
+        "problem": _problem(found),
+        "lineage": None if found.lineage is None else found.lineage.to_dict(),
     }
-    return f"{json.dumps(Answer('lineage', {}, Values('statements', document)).to_dict(), indent=2)}\n"
 
 
 def _problem(found: StatementLineage) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -96,12 +96,24 @@ class LineageEdge:
 
 
 class WalkedPlan:
-    """A plan with its lineage, and what is shown of it: that is made when it is asked for."""
+    """
+    A plan with its lineage, and what is shown of it: that is made when it is asked for.
 
-    def __init__(self, plan: Plan, found: PlanLineage) -> None:
-        """Keep a plan and its lineage."""
-        self.plan = plan
-        self._found = found
+    Args:
+        made: gives both.
+    """
+
+    def __init__(self, made: Callable[[], tuple[Plan, PlanLineage]]) -> None:
+        self._made = made
+
+    @functools.cached_property
+    def _both(self) -> tuple[Plan, PlanLineage]:
+        return self._made()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self._both[0]
 
     @functools.cached_property
     def operators(self) -> tuple[OperatorNode, ...]:
@@ -114,7 +126,7 @@ class WalkedPlan:
 
     @functools.cached_property
     def _parts(self) -> PartColumns:
-        return PartColumns(self.plan, self._found, {each.index: each.label for each in self.operators if each.role})
+        return PartColumns(self.plan, self._both[1], {each.index: each.label for each in self.operators if each.role})
 
 
 @attrs.frozen(repr=False)
@@ -320,7 +332,7 @@ def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
         outputs = ((None, plan_lineage.columns),)
     if plan is None:
         return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
-    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, WalkedPlan(plan, plan_lineage))
+    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, WalkedPlan(lambda: (plan, plan_lineage)))
 
 
 def plan_text(plan: Plan) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import attrs
-from openlineage_pyspark.facets.commands.row_level import Action, changed, merged
+from openlineage_pyspark.facets.commands.row_level import Action, Setting, changed, merged
 from openlineage_pyspark.facets.commands.tables import named_only, resolved_table
 from openlineage_pyspark.facets.commands.target import (
     NO_TARGET,
@@ -54,12 +54,12 @@ def _merge(plan: Plan, operator: Operator, session: Session) -> Target:
     return attrs.evolve(made, dataset=attrs.evolve(made.dataset, fields=fields)) if fields else made
 
 
-def _assigned(plan: Plan, clause: Expression, kept: dict[int, str]) -> Iterator[tuple[str, Value]]:
+def _assigned(plan: Plan, clause: Expression, kept: dict[int, str]) -> Iterator[Setting]:
     for action in plan.expressions_of(clause.sequence("actions")):
         parts, value = action.sequence("targetColNameParts"), action.arguments.get("expr")
         name = parts[0] if parts else None
         if isinstance(name, str) and not _keeps(kept, name, value):
-            yield name, value
+            yield Setting(name, value)
 
 
 @command({_DELTA: "UpdateCommand DeleteCommand"})
@@ -72,7 +72,9 @@ def _row_level(plan: Plan, operator: Operator, session: Session) -> Target:
     kept = _columns(plan, target)
     names = (column.name for column in plan.operators[target].output)
     values = operator.sequence("updateExpressions")
-    assigned = ((name, value) for name, value in zip(names, values, strict=False) if not _keeps(kept, name, value))
+    assigned = (
+        Setting(name, value) for name, value in zip(names, values, strict=False) if not _keeps(kept, name, value)
+    )
     return changed(plan, found, target, assigned, operator)
 
 

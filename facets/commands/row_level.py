@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.commands.target import (
@@ -28,7 +29,15 @@ from openlineage_pyspark.facets.model.plan import (
 )
 
 
-def changed(plan: Plan, found: Write, target: int, assigned: Iterable[tuple[str, Value]], operator: Operator) -> Write:
+class Setting(NamedTuple):
+    """An expression that a column is set to, or that a field of it is set to: then it stays in part what it was."""
+
+    name: str
+    value: Value
+    kind: Kind = Kind.IDENTITY
+
+
+def changed(plan: Plan, found: Write, target: int, assigned: Iterable[Setting], operator: Operator) -> Write:
     """
     Return the write of a DELETE or an UPDATE.
 
@@ -38,10 +47,13 @@ def changed(plan: Plan, found: Write, target: int, assigned: Iterable[tuple[str,
         plan: the plan.
         found: the write of the target.
         target: the index of the target's operator.
-        assigned: the columns with the expressions that they are set to; empty for a DELETE.
+        assigned: what the columns are set to; empty for a DELETE.
         operator: the command, whose `condition` chooses the rows.
     """
-    columns = tuple(Assigned(name, (Scoped(value, (target,)),)) for name, value in assigned)
+    values: dict[str, tuple[Scoped, ...]] = {}
+    for each in assigned:
+        values[each.name] = (*values.get(each.name, ()), Scoped(each.value, (target,), each.kind))
+    columns = tuple(Assigned(name, each) for name, each in values.items())
     chosen = _chosen(operator, target)
     keeps = _leaves_rows(plan, operator)
     return attrs.evolve(found, reads=(target,), columns=columns, influences=chosen, changes=target, keeps_rows=keeps)
@@ -64,13 +76,13 @@ class Action:
 
     Args:
         condition: the condition on the rows, in addition to the merge condition; None for all rows.
-        assigned: the columns with the expressions that they are set to, without columns that keep their value.
+        assigned: what the columns are set to, without those that keep their value.
         deletes: whether it deletes the rows.
         inserts: whether it inserts the rows.
     """
 
     condition: Value
-    assigned: tuple[tuple[str, Value], ...]
+    assigned: tuple[Setting, ...]
     deletes: bool
     inserts: bool
 
@@ -96,8 +108,8 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
         decides = (Scoped(action.condition, both, Kind.CONDITIONAL),) if action.condition is not None else ()
         if action.deletes and action.condition is not None:
             rows.append(Scoped(action.condition, both, Kind.FILTER))
-        for name, value in action.assigned:
-            columns[name] = (*columns.get(name, ()), Scoped(value, both), *decides)
+        for name, value, kind in action.assigned:
+            columns[name] = (*columns.get(name, ()), Scoped(value, both, kind), *decides)
     made = tuple(Assigned(name, values) for name, values in columns.items())
     return attrs.evolve(found, reads=both, columns=made, influences=tuple(rows), changes=both[0], keeps_rows=keeps)
 
@@ -122,12 +134,27 @@ def merge(plan: Plan, operator: Operator, session: Session) -> Target:
     return merged(found, (target, source), operator.arguments.get("mergeCondition"), actions)
 
 
-def _assigned(plan: Plan, assignments: tuple[Value, ...]) -> Iterator[tuple[str, Value]]:
+def _assigned(plan: Plan, assignments: tuple[Value, ...]) -> Iterator[Setting]:
     for assignment in plan.expressions_of(assignments):
         key, value = assignment.arguments.get("key"), assignment.arguments.get("value")
+        column = _holder(plan, key)
         # Spark assigns each column that keeps its value to itself.
-        if isinstance(key, AttributeRef) and key.id in plan.attributes and value != key:
-            yield plan.attributes[key.id].name, value
+        if column is None or value == key:
+            continue
+        name = plan.attributes[column.id].name
+        if column is key:
+            yield Setting(name, value)
+        else:
+            # The other fields stay.
+            yield Setting(name, column, Kind.TRANSFORMATION)
+            yield Setting(name, value, Kind.TRANSFORMATION)
+
+
+def _holder(plan: Plan, key: Value) -> AttributeRef | None:
+    """Return the column that is set, or of which a field is; None for anything else."""
+    while isinstance(key, ExpressionRef) and plan.expressions[key.index].name == "GetStructField":
+        key = plan.expressions[key.index].arguments.get("child")
+    return key if isinstance(key, AttributeRef) and key.id in plan.attributes else None
 
 
 @command({LOGICAL: "ReplaceData WriteDelta"})

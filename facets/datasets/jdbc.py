@@ -22,7 +22,8 @@ from openlineage_pyspark.facets.model.lineage import Certainty, Kind
 from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Plan
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.datasets.foreign_sql import Query, SourceKinds
+    from openlineage_pyspark.facets.datasets.foreign_sql import Query
+    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
 
 _V2 = "org.apache.spark.sql.execution.datasources.v2.jdbc"
 _DIALECTS = {

@@ -12,14 +12,18 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.predict.cache import KeptAnswer, KeptAnswers, base_of
+from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.dependencies import Dependence, Dependencies, text_digest
 from openlineage_pyspark.workbench.predict.scripts import (
     AnalysisOptions,
     Given,
     Script,
     StatementAnswer,
+    guard_of_statements,
     guarded_analysis,
+    lineage_of_analyzed,
     session_of,
     statements_in,
 )
@@ -70,10 +74,9 @@ def answers_of(
     else:
         with KeptAnswers(folder) as store:
             kept, places = _answered(statements, asked, store)
-    answers = (_with_places(each.analyzed, places) for each in kept)
     return tuple(
-        StatementAnswer(statement, analyzed, is_ddl)
-        for (statement, is_ddl), analyzed in zip(of_ddl, answers, strict=True)
+        StatementAnswer(statement, _with_places(each.analyzed, places), is_ddl, each.lineage)
+        for (statement, is_ddl), each in zip(of_ddl, kept, strict=True)
     )
 
 
@@ -102,8 +105,25 @@ def _answered(
         dependences = _dependences(statements, asked.given, store.opaque())
         marks = {_mark(old.key): _mark(new.key) for old, new in zip(found.dependences, dependences, strict=True)}
         kept = [attrs.evolve(each, analyzed=_with_places(each.analyzed, marks)) for each in kept]
+    kept = _with_lineages(kept, DeclaredTables(asked.given.tables))
     store.keep({each.key: answer for each, answer in zip(dependences, kept, strict=True)}, known)
     return kept, _places(statements, dependences)
+
+
+def _with_lineages(kept: Iterable[KeptAnswer], known: DeclaredTables) -> list[KeptAnswer]:
+    """Return answers with the lineages of their plans, which need not be made again then."""
+    guard = guard_of_statements()
+    found = []
+    with without_cycle_collection():
+        for each in kept:
+            query = each.analyzed.query
+            if each.lineage is None and query is not None:
+                # A fault of this program is told with the statement.
+                made = guard.run("the lineage of a statement", lineage_of_analyzed, query, known)
+                found.append(attrs.evolve(each, lineage=made))
+            else:
+                found.append(each)
+    return found
 
 
 def _dependences(

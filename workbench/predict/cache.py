@@ -23,16 +23,20 @@ from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.kept_lineage import document_of_lineage, lineage_of_document
+from openlineage_pyspark.workbench.predict.query import walked_query
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer
 from openlineage_pyspark.workbench.predict.session import Analyzed, Consequence
 from openlineage_pyspark.workbench.predict.statements import Loop, ScriptStatement
+from openlineage_pyspark.workbench.report import WalkedPlan
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from openlineage_pyspark.workbench.predict.scripts import Given
+    from openlineage_pyspark.workbench.report import Lineage
 
-_FORMAT = 6
+_FORMAT = 7
 _FILE = "answers.sqlite"
 _PACKAGES = ("openlineage-pyspark", "pyspark", "sqlglot")
 # Where what makes the answers is; a version may stay the same while these are developed.
@@ -55,10 +59,12 @@ class KeptAnswer:
     Args:
         analyzed: what Spark told.
         effects: what was changed.
+        lineage: the lineage of its analyzed plan; None if it has none.
     """
 
     analyzed: Analyzed
     effects: tuple[Consequence, ...] = ()
+    lineage: Lineage | None = None
 
 
 def base_of(given: Given) -> str:
@@ -202,7 +208,8 @@ def _document(answer: KeptAnswer) -> bytes:
         {**attrs.asdict(each, recurse=False), "table": None if each.table is None else attrs.asdict(each.table)}
         for each in answer.effects
     ]
-    values = {"analyzed": document_of_analyzed(answer.analyzed), "effects": effects}
+    lineage = None if answer.lineage is None else document_of_lineage(answer.lineage)
+    values = {"analyzed": document_of_analyzed(answer.analyzed), "effects": effects, "lineage": lineage}
     return zlib.compress(json.dumps(values).encode(), 1)
 
 
@@ -210,9 +217,17 @@ def _answer_in(document: bytes) -> KeptAnswer | None:
     """Return a kept answer; None if it can't be read."""
     try:
         values = json.loads(zlib.decompress(document))
-        return KeptAnswer(analyzed_of_document(values["analyzed"]), tuple(map(_effect, values["effects"])))
-    except (ValueError, KeyError, TypeError, zlib.error):
+        analyzed = analyzed_of_document(values["analyzed"])
+        lineage = None if values["lineage"] is None else lineage_of_document(values["lineage"], _walked(analyzed))
+        return KeptAnswer(analyzed, tuple(map(_effect, values["effects"])), lineage)
+    except (ValueError, KeyError, TypeError, IndexError, zlib.error):
         return None
+
+
+def _walked(analyzed: Analyzed) -> WalkedPlan | None:
+    """Return the plan of a kept answer with its lineage, which few ask for."""
+    query = analyzed.query
+    return None if query is None else WalkedPlan(lambda: walked_query(query))
 
 
 def _effect(values: Mapping[str, Any]) -> Consequence:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, in_backticks
+from openlineage_pyspark.workbench.predict.scripts import Script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from openlineage_pyspark.workbench.predict.scripts import Script
 
-_MODELS = frozenset({"model", "snapshot"})
+_SNAPSHOT = "snapshot"
+_MODELS = frozenset({"model", _SNAPSHOT})
 _VIEWS = frozenset({"view", "materialized_view"})
 # dbt puts the query of such a model into those that read it.
 _WITHOUT_TABLE = frozenset({"ephemeral", "test"})
@@ -47,8 +48,9 @@ class Model:
         parts: the name of its table: its catalog, its schema and its own name.
         path: the path of its compiled file within `target/compiled`.
         is_view: whether it is a view.
-        reads: the ids of what it reads.
+        reads: the ids of what it reads, also through ephemeral models.
         compiled: its query as dbt has compiled it; empty if it is not known.
+        is_snapshot: whether it is a snapshot.
     """
 
     id: str
@@ -57,6 +59,7 @@ class Model:
     is_view: bool
     reads: tuple[str, ...] = ()
     compiled: str = ""
+    is_snapshot: bool = False
 
     @property
     def head(self) -> str:
@@ -117,7 +120,7 @@ def read_project(manifest: Path) -> Project:
     if not isinstance(nodes, dict):
         raise TextError(f"{manifest} is not a dbt manifest: it has no nodes", path=str(manifest))
     try:
-        models = tuple(_ordered([_model(each) for each in nodes.values() if _is_model(each)]))
+        models = tuple(_ordered([_model(each, nodes) for each in nodes.values() if _is_model(each)]))
         catalog = manifest.with_name(_CATALOG)
         described = _document(catalog) if catalog.is_file() else {}
         sources = [*dict(document.get("sources", {})).values(), *(each for each in nodes.values() if _is_seed(each))]
@@ -134,9 +137,11 @@ def scripts_of_models(scripts: Iterable[Script], project: Project) -> list[Scrip
     Return scripts of which those that are compiled models make their tables, in the order in which dbt runs them.
 
     What is no model comes as it is, after them; tests of dbt and ephemeral models, which make no table, are left out.
+    Of a snapshot, dbt writes no compiled file: its query is that of the manifest.
     """
     found: dict[str, Script] = {}
     others = []
+    scripts = list(scripts)
     for script in scripts:
         model = _of_path(PurePath(script.name), project.models)
         if model is not None:
@@ -144,6 +149,9 @@ def scripts_of_models(scripts: Iterable[Script], project: Project) -> list[Scrip
             found[model.id] = attrs.evolve(script, head=model.head, text=text)
         elif script.is_ddl or not _is_compiled(script.name):
             others.append(script)
+    if any(_is_compiled(script.name) for script in scripts):
+        made = (each for each in project.models if each.id not in found and each.is_snapshot and each.compiled)
+        found |= {each.id: Script(str(PurePath(*each.path.parts[1:])), each.compiled, head=each.head) for each in made}
     ordered = [found[model.id] for model in project.models if model.id in found]
     return [*(each for each in others if each.is_ddl), *ordered, *(each for each in others if not each.is_ddl)]
 
@@ -235,12 +243,25 @@ def _is_seed(node: Mapping[str, Any]) -> bool:
     return node.get("resource_type") == "seed"
 
 
-def _model(node: Mapping[str, Any]) -> Model:
+def _model(node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> Model:
     kind = dict(node.get("config") or {}).get("materialized", "")
     path = PurePath(node["package_name"], node["original_file_path"].replace("\\", "/"))
-    reads = tuple(dict(node.get("depends_on") or {}).get("nodes") or ())
+    reads = tuple(dict.fromkeys(_reads(node, nodes, set())))
     compiled = node.get("compiled_code") or ""
-    return Model(node["unique_id"], _parts(node), path, kind in _VIEWS, reads, compiled)
+    return Model(
+        node["unique_id"], _parts(node), path, kind in _VIEWS, reads, compiled, node["resource_type"] == _SNAPSHOT
+    )
+
+
+def _reads(node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], seen: set[str]) -> Iterator[str]:
+    """Yield the ids of what a node reads; the query of an ephemeral model stands in those of its readers."""
+    for each in dict(node.get("depends_on") or {}).get("nodes") or ():
+        inner = nodes.get(each)
+        if inner is None or inner.get("resource_type") not in _MODELS or _is_model(inner):
+            yield each
+        elif each not in seen:
+            seen.add(each)
+            yield from _reads(inner, nodes, seen)
 
 
 def _exposure(node: Mapping[str, Any], named: Mapping[str, tuple[str, ...]]) -> Exposure:

@@ -139,9 +139,9 @@ class Dependencies:
         self._history = ""
         self._is_blind = False
         for table in tables:
-            self._change(table.key[-1], _hash("table", attrs.asdict(table)))
+            self._give(table.key[-1], _hash("table", attrs.asdict(table)))
         for name in functions:
-            self._change(name.rpartition(".")[2].strip("`").lower(), _hash("function", name))
+            self._give(name.rpartition(".")[2].strip("`").lower(), _hash("function", name))
 
     def take(self, statement: ScriptStatement) -> Dependence:
         """Return what a statement can see and change, and have it changed for the next ones."""
@@ -201,6 +201,11 @@ class Dependencies:
             self._settings[change.setting] = _hash(change.value)
         if change.names is None or change.rolls_setting or change.setting:
             self._set = _hash(sorted(self._settings.items()))
+
+    def _give(self, name: str, by: str) -> None:
+        """Have something known before any statement: what sees everything sees it too."""
+        self._change(name, by)
+        self._history = _hash(self._history, name, by)
 
     def _change(self, name: str, by: str) -> None:
         self._names[name] = _hash(self._names.get(name, ""), by)

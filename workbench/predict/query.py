@@ -21,6 +21,8 @@ from openlineage_pyspark.workbench.report import Lineage, lineage_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from openlineage_pyspark.facets.model.plan import Plan
+    from openlineage_pyspark.facets.plan_lineage import PlanLineage
     from pyspark.sql import DataFrame, SparkSession
 
 _NONE: Mapping[str, DataFrame] = MappingProxyType({})
@@ -40,6 +42,14 @@ def lineage_of_query(
     Raises:
         ValueError: the query does not read one of the sources, or two of them can't be distinguished.
     """
+    plan, found = walked_query(query, sources, fields=fields)
+    return lineage_of(found, plan)
+
+
+def walked_query(
+    query: EncodedQuery, sources: Mapping[str, EncodedQuery] | None = None, *, fields: bool = False
+) -> tuple[Plan, PlanLineage]:
+    """Return the plan of an analyzed query with its lineage; the arguments are those of `lineage_of_query`."""
     with without_cycle_collection():
         plan = decode_plan(query.plan)
         session = session_settings_of(plan, query.metastore, query.trimming, views=query.views)
@@ -47,8 +57,7 @@ def lineage_of_query(
         if sources:
             named = with_sources(plan, {name: decode_plan(each.plan) for name, each in sources.items()})
             plan, memory = named.plan, named.memory
-        found = lineage_of_plan(plan, session, memory, paths=True, composed=query.composed, fields=fields)
-        return lineage_of(found, plan)
+        return plan, lineage_of_plan(plan, session, memory, paths=True, composed=query.composed, fields=fields)
 
 
 def lineage(

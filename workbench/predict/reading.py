@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.facets.datasets.sql_rows import SAME, all_of
 from openlineage_pyspark.facets.datasets.sql_tables import named_tables
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
@@ -20,7 +21,8 @@ from openlineage_pyspark.workbench.predict.databricks import as_spark
 from openlineage_pyspark.workbench.predict.inserts import single_inserts
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.datasets.foreign_sql import Query, SourceKinds
+    from openlineage_pyspark.facets.datasets.foreign_sql import Query
+    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
 
 SPARK = "spark"
 """The dialect of the files, unless another one is named."""
@@ -43,10 +45,13 @@ _WRITING = {
 _BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
 _NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
 _ALTERED_VIEW = re.compile(r"^(\s*)ALTER(\s+VIEW\s+(?:`[^`]*`|[\w.])+\s+AS\b)", re.IGNORECASE)
+_EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION\s", re.IGNORECASE)
 _OF_PIPELINES = re.compile(
     r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
 )
-_SAME = frozenset((Kind.IDENTITY,))
+
+
+_MADE = frozenset((Kind.TRANSFORMATION,))
 
 
 @attrs.frozen
@@ -159,6 +164,7 @@ def _for_sqlglot(statement: str) -> str:
     INSERT that it is; the word STREAM before a table of a pipeline is left out.
     """
     statement = as_spark(statement) if statement[:1].isalpha() else statement
+    statement = _EVOLUTION.sub(r"\1 ", statement)
     parts: list[str] = []
     first = before = ""
     streams = _OF_PIPELINES.match(statement) is not None
@@ -299,6 +305,7 @@ class _Changes:
             self.whole = False
             return
         found, spelled = read
+        self.rows_known = self.rows_known and found.rows_known
         places = assigned.paths
         if places is None:
             # None stands for all columns of a table.
@@ -314,13 +321,14 @@ class _Changes:
                 continue
             name, *fields = path
             made = _spelled(item.kinds, spelled)
-            if made and fields:
-                made = _composed(made, Kind.TRANSFORMATION)
-            if made == {(self.target, name): _SAME}:
+            if made is not None and fields:
+                # The other fields stay.
+                made = all_of(_composed(made, Kind.TRANSFORMATION), {(self.target, name): _MADE})
+            if made == {(self.target, name): SAME}:
                 # It keeps its value.
                 continue
             _, before = self.columns.get(name.lower(), (name, {}))
-            self.columns[name.lower()] = (name, _together(before, made, decides))
+            self.columns[name.lower()] = (name, all_of(before, made, decides))
 
     def decide(self, query: Any, kind: Kind) -> None:
         """Add a condition on all rows, and what decides about the rows that it is about."""
@@ -328,13 +336,13 @@ class _Changes:
         if found is None or read is None or not read[0].rows_known:
             self.rows_known = False
         rows = {} if read is None else _spelled(read[0].rows, read[1]) or {}
-        self.rows.update(_together(self.rows, found or {}, rows) or {})
+        self.rows.update(all_of(self.rows, found or {}, rows) or {})
 
     def keep(self) -> None:
         """Let each column that is set keep its value in some rows."""
         for key, (name, told) in self.columns.items():
-            own = {(self.target, name): _SAME}
-            self.columns[key] = (name, _together(own, told))
+            own = {(self.target, name): SAME}
+            self.columns[key] = (name, all_of(own, told))
 
     def _used(self, query: Any, kind: Kind) -> SourceKinds | None:
         """Return the sources of a condition, as they decide; None if they are not known."""
@@ -364,17 +372,6 @@ def _composed(sources: SourceKinds, kind: Kind) -> SourceKinds:
     return {source: frozenset(compose(kind, each) for each in kinds) for source, kinds in sources.items()}
 
 
-def _together(*parts: SourceKinds | None) -> SourceKinds | None:
-    """Return the sources of a column that is set in several ways; None if one is not known."""
-    found: dict[tuple[str, str], frozenset[Kind]] = {}
-    for part in parts:
-        if part is None:
-            return None
-        for source, kinds in part.items():
-            found[source] = found.get(source, frozenset()) | kinds
-    return found
-
-
 def _leaves_rows(tree: Any) -> bool:
     """Return whether rows may stay as they are whose columns are set: an UPDATE of some, a MERGE but for inserts."""
     from sqlglot import exp
@@ -401,7 +398,15 @@ def _row_conditions(tree: Any) -> Iterator[tuple[Any, Kind]]:
                 if deletes:
                     yield _selected([condition], both, tree), Kind.FILTER
     elif tree.args.get("where") is not None:
-        yield _selected([tree.args["where"].this], (target,), tree), Kind.FILTER
+        yield _selected([tree.args["where"].this], (target, *_further(tree)), tree), Kind.FILTER
+
+
+def _further(tree: Any) -> list[Any]:
+    """Return what other databases let an UPDATE or a DELETE read beside its target: FROM, USING."""
+    start = tree.args.get("from") or tree.args.get("from_")
+    using = tree.args.get("using") or []
+    found = [start.this] if start is not None else list(using) if isinstance(using, list) else [using]
+    return [*found, *(join.this for each in found for join in each.args.get("joins") or ())]
 
 
 def _whens(merge: Any) -> list[Any]:
@@ -417,7 +422,7 @@ def _assignments(tree: Any) -> Iterator[_Assigned]:
 
     target, source = tree.this, tree.args.get("using")
     if isinstance(tree, exp.Update):
-        yield from _set_to(tree.expressions, (target,), tree, None)
+        yield from _set_to(tree.expressions, (target, *_further(tree)), tree, None)
     for when in _whens(tree) if isinstance(tree, exp.Merge) else ():
         then, condition = when.args["then"], when.args.get("condition")
         decides = None if condition is None else _selected([condition], (target, source), tree)

@@ -116,6 +116,21 @@ def archive_at(revision: str) -> bytes:
     return _git_bytes(here, "archive", "--format=tar", f"{_commit(here, revision)}^{{tree}}")
 
 
+def is_changed_since(revision: str) -> bool:
+    """
+    Return whether any file below the current folder is another one than in a revision; those that git ignores are not.
+
+    Args:
+        revision: what git takes for a commit.
+
+    Raises:
+        TextError: git is not installed, the folder is in no repository, or the revision is not known.
+    """
+    here = Path.cwd()
+    changed = _git(here, "diff", "--name-only", "--relative", _commit(here, revision), "--", ".")
+    return bool(changed or _git(here, "ls-files", "--others", "--exclude-standard", "--", "."))
+
+
 def _commit(folder: Path, revision: str) -> str:
     return _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
 

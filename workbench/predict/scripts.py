@@ -17,6 +17,7 @@ from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.client import Refusal
+from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
 from openlineage_pyspark.workbench.predict.reading import Known, TextLineage, read_statement
@@ -43,7 +44,7 @@ from openlineage_pyspark.workbench.predict.text import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from openlineage_pyspark.facets.datasets.foreign_sql import SourceKinds
+    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.listener.analyze import EncodedQuery
@@ -85,11 +86,13 @@ class StatementAnswer:
         statement: the statement.
         analyzed: what Spark told.
         is_ddl: whether it stands in a file that only declares tables.
+        lineage: that of its analyzed plan, if it was kept, as `lineage_of_analyzed` gives it.
     """
 
     statement: ScriptStatement
     analyzed: Analyzed
     is_ddl: bool = False
+    lineage: Lineage | None = None
 
 
 @attrs.frozen
@@ -223,11 +226,11 @@ def guarded_analysis(
     session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = AS_IT_IS
 ) -> Analyzed:
     """Analyze a statement, as `analyzed` does. A fault of this program costs that statement alone."""
-    found = _guard().attempt("the analysis of a statement", analyzed, session, statement, options)
+    found = guard_of_statements().attempt("the analysis of a statement", analyzed, session, statement, options)
     return Analyzed("", refusal=_fault(found)) if isinstance(found, CaughtException) else found
 
 
-def _guard() -> Guard:
+def guard_of_statements() -> Guard:
     """Return what catches every exception; it is told as the problem of a statement, and not logged."""
     guard = Guard()
     guard.expected = (Exception,)
@@ -252,10 +255,11 @@ def lineage_of_answers(
     known = DeclaredTables(tables)
     views: dict[Identifier, Lineage] = {}
     every = tuple(answers)
-    used = _guard().run("the columns that statements use", _used_columns, every, known, dialect) or {}
-    reading = _Reading(known, views, used, dialect)
-    found = (_guarded(answer, reading) for answer in every)
-    return tuple(each for each in found if each.lineage is not None or each.problem is not None)
+    with without_cycle_collection():
+        used = guard_of_statements().run("the columns that statements use", _used_columns, every, known, dialect) or {}
+        reading = _Reading(known, views, used, dialect)
+        found = (_guarded(answer, reading) for answer in every)
+        return tuple(each for each in found if each.lineage is not None or each.problem is not None)
 
 
 def _used_columns(
@@ -422,7 +426,7 @@ class _Reading:
 
 def _guarded(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
     """Return the lineage of a statement. A fault of this program costs that statement alone."""
-    found = _guard().attempt("the lineage of a statement", _told, answer, reading)
+    found = guard_of_statements().attempt("the lineage of a statement", _told, answer, reading)
     if not isinstance(found, CaughtException):
         return found
     return StatementLineage(answer.statement, problem=_problem(answer.statement, _fault(found)))
@@ -438,7 +442,7 @@ def _told(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
         def table(name: str) -> Lineage | None:
             if name not in told.tables:
                 return None
-            return with_names(lineage_of_query(told.tables[name]), lambda dataset: _known_as(dataset, known))
+            return lineage_of_analyzed(told.tables[name], known)
 
         def unknown(name: str) -> Dataset:
             return _unknown(name, told, known)
@@ -460,13 +464,24 @@ def _told(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
     missed = None if told.missed is None else _problem(statement, told.missed)
     if told.query is None or answer.is_ddl:
         return StatementLineage(statement, problem=missed)
-    lineage = with_names(lineage_of_query(told.query), lambda dataset: _known_as(dataset, known))
+    lineage = lineage_of_analyzed(told.query, known) if answer.lineage is None else answer.lineage
     lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *_unsure(lineage, told.from_text, views)))
     lineage = behind_views(lineage, views)
     for dataset, _ in lineage.outputs:
         if dataset is not None:
             views.pop(dataset.identifier, None)
     return StatementLineage(statement, lineage if lineage.outputs else None, missed)
+
+
+def lineage_of_analyzed(query: EncodedQuery, known: DeclaredTables) -> Lineage:
+    """
+    Return the lineage of an analyzed plan, by the names that scripts have for tables.
+
+    Args:
+        query: the plan.
+        known: the tables that were known before any statement.
+    """
+    return with_names(lineage_of_query(query), lambda dataset: _known_as(dataset, known))
 
 
 def _with_view(found: Lineage, views: dict[Identifier, Lineage], *, is_temporary: bool) -> Lineage | None:

@@ -30,13 +30,17 @@ from openlineage_pyspark.workbench.predict.reading import Known, TextLineage, re
 from openlineage_pyspark.workbench.report import Lineage
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.datasets.foreign_sql import SourceKinds
+    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
 
     _MadeEdge = tuple[Identifier, str, Transformation]
 
 TEXT = "the statement's text"
 """What a gap is about if the lineage was taken from the text."""
 
+ROWS_UNKNOWN = "it does not state everything that decides about the rows"
+"""What a gap says if the text does not state all conditions on rows."""
+NAMES_OF_QUERY = "the query's names are used"
+"""What a gap says if columns have other names in their table."""
 _OF_TYPES = "the types of the columns of "
 _WAY = Way(certainty=Certainty.TEXT)
 _CATALOG = "spark_catalog"
@@ -124,9 +128,9 @@ def _output(told: TextLineage, target: Dataset | None, names: _Named) -> tuple[C
     if untold:
         gaps.append(f"it does not state where these columns come from: {', '.join(untold)}")
     if places is None and told.columns:
-        gaps.append(f"it does not name the columns of {told.target} that it fills: the query's names are used")
+        gaps.append(f"it does not name the columns of {told.target} that it fills: {NAMES_OF_QUERY}")
     if not told.rows_known:
-        gaps.append("it does not state everything that decides about the rows")
+        gaps.append(ROWS_UNKNOWN)
     made = tuple(OutputColumn(name, edges) for name, edges in columns if edges is not None)
     return ColumnLineage(made, names.influences(told)), gaps
 

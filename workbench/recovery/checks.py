@@ -226,7 +226,14 @@ class _Checking:
         if len(newer) < len(live.line) and all(each.operation in _KEEPING_ROWS for each in newer):
             # Somebody has only tidied up the files.
             return
-        if known and known not in live.versions:
+        if name in self._reached:
+            # What was accepted before the first step was lost by it. This would stay among what the next steps make.
+            self._add(
+                number,
+                f"this recovery left {name} at version {known}, and it is at {live.version or '(none)'}: something "
+                f"else wrote it since, such as an application that a step ran. Roll it back to version {known} by hand",
+            )
+        elif known and known not in live.versions:
             self._add(number, f"{name} has no version {known}, the newest that the store knows: it is another table")
         elif not newer or (known and known not in {each.version for each in live.line}):
             self._add(

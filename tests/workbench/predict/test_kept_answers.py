@@ -153,8 +153,10 @@ def test_a_variable_has_its_value_in_the_names_that_are_seen() -> None:
     ids=["tables", "functions", "properties", "dialect"],
 )
 def test_what_is_given_is_in_the_key(given: Given) -> None:
-    files = {"0.sql": "SELECT id FROM a"}
-    assert dependences(files)[0].key != dependences(files, given)[0].key
+    # The last one is taken to see all that there is.
+    for text in ("SELECT id FROM a", "SELECT id FROM IDENTIFIER('' || 'a')"):
+        files = {"0.sql": text}
+        assert dependences(files)[0].key != dependences(files, given)[0].key
 
 
 def test_the_program_itself_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,6 +171,37 @@ def made_of(kind: str) -> StatementLineage:
     return StatementLineage(ScriptStatement("SELECT 1", "a.sql", 1, 1), lineage)
 
 
+def test_what_is_read_through_an_ephemeral_model_comes_first_and_a_snapshot_has_the_query_of_the_manifest(
+    tmp_path: Path,
+) -> None:
+    def node(name: str, materialized: str, reads: str = "", kind: str = "model") -> tuple[str, dict[str, object]]:
+        made: dict[str, object] = {"unique_id": f"{kind}.shop.{name}", "resource_type": kind, "package_name": "shop"}
+        made |= {"name": name, "schema": "mart", "config": {"materialized": materialized}, "compiled_code": f"q{name}"}
+        nodes = [f"model.shop.{reads}"] if reads else []
+        return f"{kind}.shop.{name}", {
+            **made,
+            "original_file_path": f"{kind}s/{name}.sql",
+            "depends_on": {"nodes": nodes},
+        }
+
+    nodes = [
+        node("c", "table", "b"),
+        node("s", "snapshot", "c", "snapshot"),
+        node("b", "ephemeral", "a"),
+        node("a", "view"),
+    ]
+    (tmp_path / "manifest.json").write_text(json.dumps({"nodes": dict(nodes), "sources": {}}), "utf-8")
+    project = read_project(tmp_path / "manifest.json")
+    compiled = "target/compiled/shop/models"
+    made = scripts_of_models([Script(f"{compiled}/{name}.sql", name) for name in ("b", "c", "a")], project)
+    assert [(each.name, each.text) for each in made] == [
+        (f"{compiled}/a.sql", "a"),
+        (f"{compiled}/c.sql", "c"),
+        (str(PurePath("snapshots/s.sql")), "qs"),
+    ]
+    assert made[2].head == "CREATE TABLE `spark_catalog`.`mart`.`s` AS "
+
+
 def test_a_change_of_a_model_reaches_the_exposures_of_the_project(tmp_path: Path) -> None:
     project = read_project(manifest(tmp_path))
     assert [each.label for each in project.exposures] == ["dashboard weekly of Jo <jo@example.org>", "exposure f"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.predict.revisions import scripts_at, scripts_now
+from openlineage_pyspark.workbench.predict.revisions import is_changed_since, scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Script
 
 pytestmark = pytest.mark.usefixtures("git")
@@ -145,3 +145,18 @@ def test_a_file_is_read_whatever_its_encoding_is(repository: Path, encoding: str
     expected = [("a.sql", "SELECT 'é' AS e;\nSELECT 2")]
     assert pairs(scripts_now([Path("sql/a.sql")])) == expected
     assert pairs(scripts_at("HEAD", [Path("sql/a.sql")])) == expected
+
+
+def test_a_file_that_is_another_one_or_new_is_a_change_and_an_ignored_one_is_none(repository: Path) -> None:
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    assert is_changed_since("base")
+    for arguments in (["add", "-A"], ["commit", "-qm", "next"]):
+        subprocess.run([*git, *arguments], check=True, cwd=repository)
+    assert (is_changed_since("base"), is_changed_since("HEAD")) == (True, False)
+    (repository / ".git" / "info" / "exclude").write_text("*.tmp\n", "utf-8")
+    (repository / "sql" / "x.tmp").write_text("", "utf-8")
+    assert not is_changed_since("HEAD")
+    (repository / "module.py").write_text("", "utf-8")
+    assert is_changed_since("HEAD")
+    with pytest.raises(TextError, match="no revision nowhere"):
+        is_changed_since("nowhere")

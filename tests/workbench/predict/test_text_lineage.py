@@ -130,10 +130,148 @@ def test_the_columns_of_a_union_by_name_are_matched_by_their_names() -> None:
 
 def test_a_column_that_a_right_join_uses_is_that_of_the_right_table() -> None:
     found = told("SELECT id FROM nope RIGHT JOIN more USING (id)")
-    assert of_columns(found) == [("id", "default.more", "id", "TRANSFORMATION")]
+    assert of_columns(found) == [("id", "default.more", "id", "IDENTITY")]
+    assert of_columns(told("SELECT id FROM nope JOIN more USING (id)")) == [("id", "default.nope", "id", "IDENTITY")]
     both = told("SELECT id FROM nope FULL JOIN more USING (id)")
-    assert [source[1] for source in of_columns(both)] == ["default.more", "default.nope"]
+    assert [source[1:] for source in of_columns(both)] == [
+        (table, "id", kind) for table in ("default.more", "default.nope") for kind in ("TRANSFORMATION", "CONDITIONAL")
+    ]
     assert of_rows(both) == [("default.more", "id", "JOIN"), ("default.nope", "id", "JOIN")]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (
+            (
+                "SELECT q.id, x_total AS x, y_total FROM (SELECT id, c, v FROM t) "
+                "PIVOT (sum(v) AS total, max(v) AS most FOR c IN ('x', 'y')) q"
+            ),
+            {
+                "id": ["id IDENTITY"],
+                "x": ["c CONDITIONAL", "v AGGREGATION"],
+                "y_total": ["c CONDITIONAL", "v AGGREGATION"],
+                None: ["id GROUP_BY"],
+            },
+        ),
+        (
+            "SELECT * FROM (SELECT id, c, v FROM t) PIVOT (sum(v) FOR c IN ('x' AS one, 2))",
+            {
+                "id": ["id IDENTITY"],
+                "one": ["c CONDITIONAL", "v AGGREGATION"],
+                "2": ["c CONDITIONAL", "v AGGREGATION"],
+                None: ["id GROUP_BY"],
+            },
+        ),
+        (
+            "SELECT x, other FROM t PIVOT (sum(v) FOR c IN ('x'))",
+            {"x": ["c CONDITIONAL", "v AGGREGATION"], "other": ["other IDENTITY"]},
+        ),
+        (
+            "SELECT * FROM (SELECT id, q1, q2 + 1 AS q2 FROM t) UNPIVOT (v FOR q IN (q1 AS one, q2))",
+            {
+                "id": ["id IDENTITY"],
+                "q": [],
+                "v": ["q1 IDENTITY", "q2 TRANSFORMATION"],
+                None: ["q1 FILTER", "q2 FILTER"],
+            },
+        ),
+        (
+            "SELECT v, w FROM t UNPIVOT INCLUDE NULLS ((v, w) FOR q IN ((a, b) AS one, (c, d) AS two)) AS u",
+            {"v": ["a IDENTITY", "c IDENTITY"], "w": ["b IDENTITY", "d IDENTITY"]},
+        ),
+        (
+            "SELECT id, tag FROM t LATERAL VIEW explode(tags) v AS tag",
+            {"id": ["id IDENTITY"], "tag": ["tags TRANSFORMATION"], None: ["tags JOIN"]},
+        ),
+        # Its own edge tells it.
+        ("SELECT upper(v.tag) AS tag FROM t LATERAL VIEW explode(t.tags) v AS tag", {"tag": ["tags TRANSFORMATION"]}),
+        (
+            "SELECT id, explode(tags) AS tag FROM t",
+            {"id": ["id IDENTITY"], "tag": ["tags TRANSFORMATION"], None: ["tags JOIN"]},
+        ),
+        (
+            "SELECT id, p, tag FROM t LATERAL VIEW OUTER posexplode(tags) v AS p, tag",
+            {"id": ["id IDENTITY"], "p": ["tags TRANSFORMATION"], "tag": ["tags TRANSFORMATION"], None: ["tags JOIN"]},
+        ),
+        # An array that is spelled out always has as many elements; which of two values is in which field is not told.
+        (
+            "SELECT id, x FROM t LATERAL VIEW explode(array(a, b)) v AS x",
+            {"id": ["id IDENTITY"], "x": ["a TRANSFORMATION", "b TRANSFORMATION"]},
+        ),
+        ("SELECT id, x FROM t LATERAL VIEW inline(array(struct(1, a))) v AS x, y", {"id": ["id IDENTITY"]}),
+        (
+            "SELECT id, k, v FROM t LATERAL VIEW stack(2, 'one', a, 'two', b) s AS k, v",
+            {"id": ["id IDENTITY"], "k": [], "v": ["a TRANSFORMATION", "b TRANSFORMATION"]},
+        ),
+        ("SELECT a.* FROM t a JOIN (SELECT k AS id FROM t) b USING (id)", {None: ["id JOIN", "k JOIN"]}),
+        (
+            "SELECT * FROM (SELECT id, a FROM t) x LEFT JOIN (SELECT id, b FROM t) y USING (id)",
+            {"id": ["id IDENTITY"], "a": ["a IDENTITY"], "b": ["b IDENTITY"], None: ["id JOIN"]},
+        ),
+        (
+            "SELECT a FROM t LEFT SEMI JOIN (SELECT k, a FROM t) u ON t.id = u.k",
+            {"a": ["a IDENTITY"], None: ["id JOIN", "k JOIN"]},
+        ),
+        (
+            "SELECT coalesce(a, b) AS c, nullif(a, b) AS n FROM t",
+            {
+                "c": ["a CONDITIONAL", "a TRANSFORMATION", "b CONDITIONAL", "b TRANSFORMATION"],
+                "n": ["a CONDITIONAL", "a TRANSFORMATION", "b CONDITIONAL"],
+            },
+        ),
+        (
+            "SELECT a, sum(b) AS b FROM t GROUP BY ALL",
+            {"a": ["a IDENTITY"], "b": ["b AGGREGATION"], None: ["a GROUP_BY"]},
+        ),
+        (
+            "SELECT a, count(*) AS n FROM t GROUP BY GROUPING SETS ((a, b), (a)), ROLLUP (c)",
+            {"a": ["a IDENTITY"], "n": [], None: ["a GROUP_BY", "b GROUP_BY", "c GROUP_BY"]},
+        ),
+        (
+            "SELECT a.x, b.y FROM (((t AS b JOIN t AS a ON b.k = a.k)))",
+            {"x": ["x IDENTITY"], "y": ["y IDENTITY"], None: ["k JOIN"]},
+        ),
+        ("SELECT a FROM t DISTRIBUTE BY c SORT BY b", {"a": ["a IDENTITY"], None: ["b SORT"]}),
+        ("SELECT a, b FROM t ORDER BY ALL", {"a": ["a IDENTITY"], "b": ["b IDENTITY"], None: ["a SORT", "b SORT"]}),
+        (
+            "SELECT a FROM t UNION ALL SELECT b FROM t ORDER BY 1",
+            {"a": ["a IDENTITY", "b IDENTITY"], None: ["a SORT", "b SORT"]},
+        ),
+        ("SELECT listagg(a) WITHIN GROUP (ORDER BY b) AS l FROM t", {"l": ["a AGGREGATION", "b CONDITIONAL"]}),
+        (
+            "SELECT map_filter(m, (k, v) -> v > x) AS f, iff(x > 1, y, z) AS i FROM t",
+            {
+                "f": ["m TRANSFORMATION", "x CONDITIONAL"],
+                "i": ["x CONDITIONAL", "y TRANSFORMATION", "z TRANSFORMATION"],
+            },
+        ),
+        ("SELECT TRANSFORM(a, b) USING 'cat' AS (c, d) FROM t", {}),
+        ("SELECT n FROM t MATCH_RECOGNIZE (ORDER BY b MEASURES a AS n PATTERN (x+) DEFINE x AS x.v > 1)", {}),
+        ("SELECT a FROM t ARRAY JOIN tags AS tag PREWHERE b > 1", {"a": ["a IDENTITY"], None: ["b FILTER"]}),
+        ("SELECT d.t.s.f AS f, d.t.a FROM d.t", {"f": ["s TRANSFORMATION"], "a": ["a IDENTITY"]}),
+        ("SELECT a + 1 AS b FROM t ORDER BY b", {"b": ["a TRANSFORMATION"], None: ["a SORT"]}),
+        # The table may have a column of that name, which comes first.
+        ("SELECT a + 1 AS b FROM t GROUP BY b", {"b": ["a TRANSFORMATION"]}),
+        ("SELECT date(a) AS a FROM t GROUP BY a", {"a": ["a TRANSFORMATION"], None: ["a GROUP_BY"]}),
+        # What is around may have it.
+        ("SELECT (SELECT x + u.a FROM u) AS v, a FROM t", {"a": ["a IDENTITY"]}),
+        ("SELECT q.b FROM (SELECT a AS b FROM t) s, LATERAL (SELECT b FROM u) q", {}),
+    ],
+)
+def test_what_a_from_makes_of_columns_is_told(query: str, expected: dict[str | None, list[str]]) -> None:
+    found: dict[str | None, list[str]] = {}
+    lineage = told(query)
+    for _, columns in lineage.outputs:
+        found |= {column.name: [] for column in columns.columns}
+    for name, _, column, kind in sources(lineage):
+        found.setdefault(name, []).append(f"{column} {kind}")
+    assert {name: sorted(kinds) for name, kinds in found.items()} == expected
+
+
+def test_a_cte_that_nothing_reads_is_not_read() -> None:
+    found = told("WITH a AS (SELECT x FROM nope), b AS (SELECT y FROM more) SELECT y FROM b")
+    assert [each.identifier.name for each in found.inputs] == ["default.more"]
 
 
 @pytest.mark.parametrize(
@@ -289,10 +427,31 @@ def of_rows(found: Lineage) -> list[tuple[str | None, str, str]]:
             "UPDATE t AS x SET x.a = a + 1, c.d = e, g = g, h = a, i = (SELECT max(a) FROM u)",
             [
                 ("a", "default.t", "a", "TRANSFORMATION"),
+                # The other fields of c stay.
+                ("c", "default.t", "c", "TRANSFORMATION"),
                 ("c", "default.t", "e", "TRANSFORMATION"),
                 ("h", "default.t", "a", "IDENTITY"),
                 ("i", "default.u", "a", "AGGREGATION"),
             ],
+        ),
+        (
+            "UPDATE t SET a = u.v FROM u JOIN w ON u.k = w.k WHERE u.id = t.id",
+            [
+                ("a", "default.t", "a", "IDENTITY"),
+                ("a", "default.u", "v", "IDENTITY"),
+                (None, "default.t", "id", "FILTER"),
+                (None, "default.u", "id", "FILTER"),
+                (None, "default.u", "k", "JOIN"),
+                (None, "default.w", "k", "JOIN"),
+            ],
+        ),
+        (
+            "DELETE FROM t USING u WHERE u.id = t.id",
+            [(None, "default.t", "id", "FILTER"), (None, "default.u", "id", "FILTER")],
+        ),
+        (
+            "MERGE WITH SCHEMA EVOLUTION INTO t USING u ON t.k = u.k WHEN NOT MATCHED THEN INSERT (k) VALUES (u.k)",
+            [("k", "default.u", "k", "IDENTITY"), (None, "default.t", "k", "JOIN"), (None, "default.u", "k", "JOIN")],
         ),
         (
             "UPDATE t SET a = (SELECT max(v) FROM u WHERE u.k = t.k)",

@@ -1,0 +1,158 @@
+"""
+What a FROM makes of the rows before it: PIVOT, UNPIVOT, and functions that make several rows of one.
+
+The trees are those of sqlglot. This module is imported only for a query, because sqlglot is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, ResultColumn, Rows, all_of, by_rows, real_sources
+from openlineage_pyspark.facets.model.lineage import Kind, compose
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
+
+Value: TypeAlias = Callable[[Any], "SourceKinds | None"]
+"""Gives the sources of an expression."""
+
+NODE: Any = getattr(exp, "Expr", exp.Expression)
+"""The base class of all nodes, which has another name in newer versions."""
+_FIXED = frozenset({"stack", "jsontuple"})
+"""Functions that make the same number of rows of every row."""
+_BUILDERS = frozenset("array map varmap mapfromarrays mapfromentries struct namedstruct arrayszip".split())
+"""Functions that put several values together, of which a row has one alone."""
+_SPELLED_OUT = frozenset({"array", "map", "varmap"})
+
+
+def pivoted(rows: Rows, pivot: Any, value: Value) -> Rows:
+    """
+    Return what PIVOT or UNPIVOT makes of rows.
+
+    Args:
+        rows: the rows.
+        pivot: the tree of the clause.
+        value: gives the sources of an expression over these rows.
+    """
+    fields = pivot.args.get("fields") or []
+    if not fields or pivot.args.get("group") is not None or not all(isinstance(each, exp.In) for each in fields):
+        return Rows([], None, None)
+    if pivot.args.get("unpivot"):
+        return _unpivoted(rows, pivot, fields[0], value) if len(fields) == 1 else Rows([], None, None)
+    return _pivoted(rows, pivot, fields, value)
+
+
+def _pivoted(rows: Rows, pivot: Any, fields: Sequence[Any], value: Value) -> Rows:
+    """Return a column of each aggregate for each value, behind the columns by which the rows are grouped."""
+    kept = _without(rows, [*pivot.expressions, *(each.this for each in fields)])
+    decides = all_of(*(_composed(value(each.this), Kind.CONDITIONAL) for each in fields))
+    made = [all_of(value(_unnamed(each)), decides) for each in pivot.expressions]
+    names = [each.name for each in pivot.args.get("columns") or ()]
+    count = len(list(product(*(each.expressions for each in fields)))) * len(made)
+    is_listed = not any(isinstance(item, exp.PivotAny) for each in fields for item in each.expressions)
+    groups = None if _is_open(rows) else all_of(rows.rows, *(by_rows(each.kinds, Kind.GROUP_BY) for each in kept))
+    if not is_listed or len(names) != count or not all(names):
+        return Rows(kept, None, groups)
+    columns = [ResultColumn(name, made[at % len(made)]) for at, name in enumerate(names)]
+    return Rows([*kept, *columns], rows.every, groups)
+
+
+def _unpivoted(rows: Rows, pivot: Any, field: Any, value: Value) -> Rows:
+    """Return a column of names and columns of values, behind the columns that are in no list."""
+    targets = [each.name for target in pivot.expressions for each in _parts(target)]
+    lists = [_parts(_unnamed(each)) for each in field.expressions]
+    if not field.this.name or any(len(each) != len(targets) for each in lists):
+        return Rows([], None, None)
+    made = [all_of(*(value(each[at]) for each in lists)) for at in range(len(targets))]
+    columns = [ResultColumn(name, kinds) for name, kinds in zip(targets, made, strict=True)]
+    keeps_nulls = pivot.args.get("include_nulls") is True
+    decides = () if keeps_nulls else (by_rows(each, Kind.FILTER) for each in made)
+    kept = _without(rows, [each for parts in lists for each in parts])
+    return Rows([*kept, ResultColumn(field.this.name, {}), *columns], rows.every, all_of(rows.rows, *decides))
+
+
+def _is_open(rows: Rows) -> bool:
+    return bool(rows.tables) or rows.every is not ABSENT
+
+
+def _without(rows: Rows, expressions: Sequence[Any]) -> list[ResultColumn]:
+    """Return the columns of rows but for those that expressions name."""
+    used = {column.name.lower() for each in expressions for column in each.find_all(exp.Column)}
+    return [each for each in rows.items if each.name is None or each.name.lower() not in used]
+
+
+def _unnamed(node: Any) -> Any:
+    return node.this if isinstance(node, exp.Alias) else node
+
+
+def _parts(node: Any) -> list[Any]:
+    """Return what stands in brackets, or what stands there alone."""
+    return (
+        list(node.expressions) if isinstance(node, exp.Tuple) else [node.this if isinstance(node, exp.Paren) else node]
+    )
+
+
+def _composed(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
+    """Return sources as they arrive through what uses them in this way."""
+    if sources is None:
+        return None
+    return {source: frozenset(compose(kind, each) for each in kinds) for source, kinds in sources.items()}
+
+
+def generated(function: str, arguments: Sequence[Any], names: Sequence[str], value: Value) -> list[ResultColumn]:
+    """
+    Return the columns that a function such as explode makes.
+
+    Args:
+        function: its name, in lower case and without underscores.
+        arguments: its arguments.
+        names: how the columns are called.
+        value: gives the sources of an expression.
+    """
+    if function == "stack" and arguments and arguments[0].name.isdigit():
+        return _stacked(int(arguments[0].name), arguments[1:], names, value)
+    made = _composed(all_of(*map(value, arguments)), Kind.TRANSFORMATION)
+    is_mixed = any(_is_builder(node) for each in arguments for node in each.walk())
+    if len(names) > 1 and (is_mixed or (made is not None and len(real_sources(made)) > 1)):
+        # Which of them gets into which column, the names alone do not tell.
+        made = None
+    return [ResultColumn(name, made) for name in names]
+
+
+def _stacked(rows: int, arguments: Sequence[Any], names: Sequence[str], value: Value) -> list[ResultColumn]:
+    """Return the columns of `stack(n, ...)`: of m columns, each has every m-th argument."""
+    width = -(-len(arguments) // rows) if rows else 0
+    parts = [_composed(all_of(*map(value, arguments[at::width])), Kind.TRANSFORMATION) for at in range(width)]
+    return [ResultColumn(name, parts[at] if at < width else None) for at, name in enumerate(names)]
+
+
+def multiplies(function: str, arguments: Sequence[Any]) -> bool:
+    """
+    Return whether the arguments of a function such as explode decide how many rows it makes.
+
+    Args:
+        function: as for `generated`.
+        arguments: its arguments.
+    """
+    return function not in _FIXED and not (arguments and function_name(arguments[0]) in _SPELLED_OUT)
+
+
+def _is_builder(node: Any) -> bool:
+    return function_name(node).replace("_", "") in _BUILDERS
+
+
+def function_name(node: Any) -> str:
+    """Return the name of a function in lower case, or of another node's class."""
+    return str(node.this if isinstance(node, exp.Anonymous) else type(node).__name__).lower()
+
+
+def arguments_of(function: Any) -> list[Any]:
+    """Return the arguments of a function, in their order."""
+    first = [] if isinstance(function, exp.Anonymous) else [function.this]
+    return [each for each in (*first, *function.expressions) if isinstance(each, NODE)]

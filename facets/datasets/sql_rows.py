@@ -1,0 +1,106 @@
+"""What a table, a subquery or a query gives: its columns with their sources, and what decides about its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import attrs
+from openlineage_pyspark.facets.model.lineage import Kind
+
+SourceColumn: TypeAlias = tuple[str, str]
+"""The names of a table and of a column in it."""
+SourceColumns: TypeAlias = Mapping[SourceColumn, bool]
+"""Source column -> whether its value arrives unchanged."""
+SourceKinds: TypeAlias = Mapping[SourceColumn, frozenset[Kind]]
+"""Source column -> how it arrives."""
+SAME = frozenset((Kind.IDENTITY,))
+"""How a copy arrives."""
+OF_ROWS = frozenset((Kind.FILTER, Kind.JOIN, Kind.GROUP_BY, Kind.SORT, Kind.GENERATE))
+"""The kinds of what decides about rows alone."""
+
+
+@attrs.frozen
+class ResultColumn:
+    """
+    A column of a result, or all columns of a table.
+
+    Args:
+        name: the name of the column, as the database spells it; None for all columns of `table`.
+        kinds: the source columns, and how they arrive; None if they are not known.
+        table: the table whose columns these are, under their own names; None if this is one column.
+        text: the expression, in terms of the columns of tables; empty for a column as it is, or if it is not known.
+        fields: of a struct that the query builds, its fields with their sources.
+    """
+
+    name: str | None
+    kinds: SourceKinds | None = None
+    table: str | None = None
+    text: str = ""
+    fields: tuple[tuple[str, SourceKinds | None], ...] = ()
+
+    @property
+    def sources(self) -> SourceColumns | None:
+        """The source columns, without those that only decide about the rows of a subquery; None if not known."""
+        if self.kinds is None:
+            return None
+        return {source: Kind.IDENTITY in kinds for source, kinds in self.kinds.items() if kinds - OF_ROWS}
+
+
+GENERATED = "\0generated"
+"""The table in the marks of what functions such as explode make; no real one has this name."""
+ABSENT: Any = object()
+"""The sources of a name that is not there."""
+
+
+@attrs.define
+class Rows:
+    """
+    What a table, a subquery or a function in FROM gives.
+
+    Args:
+        items: its columns.
+        every: the sources of each column that is not among the items; None if they are not known, and `ABSENT` if
+            there are no others.
+        rows: the sources that decide about its rows, and how; None if not all are known.
+        used: some of the columns that are not among the items, by their names.
+    """
+
+    items: list[ResultColumn]
+    every: Any = ABSENT
+    rows: SourceKinds | None = attrs.Factory(dict)
+    used: Mapping[str, SourceKinds] = attrs.Factory(dict)
+
+    def has(self, key: str, keyed: Any) -> bool:
+        """Return whether a column with a name is certainly there."""
+        return key in self.used or bool(self.columns(key, keyed))
+
+    def columns(self, key: str, keyed: Any) -> list[ResultColumn]:
+        """Return the columns with a name."""
+        return [item for item in self.items if item.name is not None and keyed(item.name) == key]
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables whose columns are passed on under their own names."""
+        return [item.table for item in self.items if item.table is not None]
+
+
+def by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
+    """Return sources as what decides about rows in this way."""
+    return None if sources is None else dict.fromkeys(sources, frozenset([kind]))
+
+
+def all_of(*parts: SourceKinds | None) -> SourceKinds | None:
+    """Return the union of sources as they arrive; None if one of them is not known."""
+    found: dict[SourceColumn, frozenset[Kind]] = {}
+    for part in parts:
+        if part is None:
+            return None
+        for source, kinds in part.items():
+            found[source] = found.get(source, frozenset()) | kinds
+    return found
+
+
+def real_sources(kinds: SourceKinds) -> SourceKinds:
+    """Return sources without the marks of functions such as explode."""
+    return {source: each for source, each in kinds.items() if source[0] != GENERATED}

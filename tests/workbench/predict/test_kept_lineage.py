@@ -1,0 +1,63 @@
+"""A lineage that is kept is the one that was found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import pytest
+from openlineage_pyspark.listener.analyze import EncodedQuery
+from openlineage_pyspark.workbench.predict import query
+from openlineage_pyspark.workbench.predict.cache import KeptAnswer, KeptAnswers
+from openlineage_pyspark.workbench.predict.declared import DeclaredTables
+from openlineage_pyspark.workbench.predict.kept_lineage import document_of_lineage, lineage_of_document
+from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, lineage_of_analyzed, lineage_of_answers
+from openlineage_pyspark.workbench.predict.session import Analyzed
+from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+from openlineage_pyspark.workbench.report import Lineage
+from support.recorded_plans import FOLDER, read
+
+PLANS = {
+    f"{theme}: {name}": plan
+    for theme in sorted(file.stem for file in (FOLDER / "4.3").glob("*.json"))
+    for name, plan in read("4.3", theme).items()
+}
+
+
+def found(plan: dict[str, object]) -> Lineage:
+    return lineage_of_analyzed(EncodedQuery(json.dumps(plan)), DeclaredTables())
+
+
+def test_each_recorded_plan_has_the_same_lineage_when_it_was_kept() -> None:
+    assert len(PLANS) > 100
+    for name, plan in PLANS.items():
+        lineage = found(plan)
+        kept = lineage_of_document(json.loads(json.dumps(document_of_lineage(lineage))))
+        assert kept == lineage, name
+        assert kept.to_dict() == lineage.to_dict(), name
+        ways = [[each.way for edge in columns.edges for each in edge.transformations] for _, columns in lineage.outputs]
+        again = [[each.way for edge in columns.edges for each in edge.transformations] for _, columns in kept.outputs]
+        assert again == ways, name
+
+
+def test_the_plan_of_a_kept_lineage_is_read_when_something_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = PLANS["cte: cte"]
+    analyzed = Analyzed("CreateTableAsSelect", EncodedQuery(json.dumps(plan)))
+    whole = found(plan)
+    with KeptAnswers(tmp_path) as store:
+        store.keep({"key": KeptAnswer(analyzed, (), whole)}, ())
+        kept = store.read({"key"})["key"]
+    statement = ScriptStatement("CREATE TABLE t AS SELECT 1", "a.sql", 1, 1)
+    answer = StatementAnswer(statement, kept.analyzed, lineage=kept.lineage)
+    with monkeypatch.context() as without:
+        without.setattr(query, "lineage_of_plan", None)
+        (told,) = lineage_of_answers((answer,), ())
+        assert told.lineage is not None
+        assert str(told.lineage) == str(whole)
+    (anew,) = lineage_of_answers((attrs.evolve(answer, lineage=None),), ())
+    assert anew.lineage is not None
+    assert told.lineage.graph().to_dict() == anew.lineage.graph().to_dict()
+    assert told.lineage.plan == anew.lineage.plan != ""

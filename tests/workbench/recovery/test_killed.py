@@ -1,0 +1,241 @@
+"""A recovery that is killed at any point, and resumed: the rows are right, and the store asks for nothing more."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+import pytest
+from openlineage_pyspark.errors import StepFailedError
+from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication, PlanOutcome
+from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry
+from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.recording import Recorder
+from openlineage_pyspark.workbench.recovery.statements import sql_name
+from openlineage_pyspark.workbench.store_api import Store
+from support.lineage_events import taken
+from support.recovery_events import statement, table
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.live import LiveSession
+    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, TableId
+
+pytestmark = pytest.mark.slow
+
+Rows: TypeAlias = "tuple[str, ...]"
+Result = TypeVar("Result")
+
+LOAD = "INSERT INTO db.raw SELECT * FROM db.files"
+MAKE = "INSERT {verb} db.made SELECT * FROM db.raw"
+RIGHT = "INSERT INTO ice.db.raw VALUES (1)"
+_STATEMENTS = (
+    ("Call", r"CALL ice\.system\.rollback_to_snapshot\('db\.(?P<back>\w+)', (?P<to>\d+)\)"),
+    (
+        "CreateTableAsSelect",
+        r"CREATE TABLE (?P<target>\S+) USING parquet AS SELECT \* FROM (?P<source>\S+)( (?P<none>WHERE false))?",
+    ),
+    ("InsertIntoStatement", r"INSERT OVERWRITE (TABLE )?(?P<target>\S+) SELECT \* FROM (?P<source>\S+)(?P<replaces>)"),
+    (
+        "InsertIntoStatement",
+        r"INSERT INTO (?P<target>\S+) SELECT \* FROM (?P<source>\S+)( VERSION AS OF (?P<version>\d+))?",
+    ),
+    ("InsertIntoStatement", r"INSERT INTO (?P<target>\S+) VALUES \(1\)"),
+    ("DeleteFromTable", r"DELETE FROM (?P<target>\S+)(?P<replaces>)"),
+    ("DropTable", r"DROP TABLE (IF EXISTS )?(?P<target>\S+)(?P<drops>)"),
+)
+
+
+class KilledError(Exception):
+    """Ends the process."""
+
+
+class Points:
+    """The points at which a process may be killed, one before and one after whatever it changes."""
+
+    def __init__(self, *kills: int) -> None:
+        self.kills = list(kills)
+        self.passed = 0
+
+    def around(self, change: Callable[[], Result]) -> Result:
+        """Make a change, unless the process is killed before it."""
+        self._pass()
+        made = change()
+        self._pass()
+        return made
+
+    def _pass(self) -> None:
+        self.passed += 1
+        if self.passed in self.kills:
+            raise KilledError
+
+
+class Lake:
+    """Tables as values, which take the statements of plans; those of the catalog `ice` keep versions."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Rows] = {"spark_catalog.db.files": ("loaded",)}
+        self.versions: dict[str, dict[str, tuple[Rows, LiveVersion]]] = {}
+        self.current: dict[str, str] = {}
+        self.writes: dict[str, int] = {}
+
+    def write(self, name: str, rows: Rows, operation: str) -> None:
+        """Give a table other rows, by a version of its own if it keeps versions."""
+        self.rows[name] = rows
+        self.writes[name] = self.writes.get(name, 0) + 1
+        if name.startswith("ice."):
+            made = self.versions.setdefault(name, {})
+            version = LiveVersion(str(len(made) + 1), self.current.get(name, ""), operation, "now", 1)
+            made[version.version] = (rows, version)
+            self.current[name] = version.version
+
+    def run(self, sql: str) -> None:
+        """Run a statement."""
+        found = _match(sql)[1]
+        if found.get("back"):
+            name = f"ice.db.{found['back']}"
+            self.current[name], self.rows[name] = found["to"], self.versions[name][found["to"]][0]
+            return
+        target = found["target"]
+        if "drops" in found:
+            del self.rows[target]
+            return
+        source: Rows = ("right",) if " VALUES " in sql else ()
+        if found.get("version"):
+            source = self.versions[found["source"]][found["version"]][0]
+        elif found.get("source") and not found.get("none"):
+            source = self.rows[found["source"]]
+        before = () if "replaces" in found else self.rows.get(target, ())
+        operation = "append" if sql.startswith("INSERT INTO") else "overwrite" if source else "delete"
+        self.write(target, (*before, *source), operation)
+
+
+def _match(sql: str) -> tuple[str, dict[str, str]]:
+    for kind, form in _STATEMENTS:
+        if (found := re.fullmatch(form, sql)) is not None:
+            return kind, {key: value for key, value in found.groupdict().items() if value is not None}
+    raise AssertionError(sql)
+
+
+class Process:
+    """What a process has of a lake, of a journal and of a store, until it is killed."""
+
+    def __init__(self, lake: Lake, points: Points, plan: RecoveryPlan, folder: Path) -> None:
+        self._lake, self._points, self._plan, self._folder = lake, points, plan, folder
+
+    def apply(self, done: list[int]) -> PlanOutcome:
+        """Apply the plan, or go on with it."""
+        points = self._points
+
+        class KilledJournal(Journal):
+            def write(self, entry: JournalEntry) -> None:
+                points.around(lambda: super(KilledJournal, self).write(entry))
+
+        class KilledRecorder(Recorder):
+            def record(self, *told: Any) -> str:
+                return points.around(lambda: super(KilledRecorder, self).record(*told))
+
+        journal, recorder = KilledJournal(self._folder / "j"), KilledRecorder(self._plan, self._folder / "lineage.db")
+        session = cast("LiveSession", self)
+        consent = Consent(doubts=range(1, len(self._plan.steps) + 1), done=done)
+        return PlanApplication(self._plan, session, journal, print, None, consent, recorder).apply()
+
+    # The session.
+
+    def run(self, sql: str, _settings: object = ()) -> None:
+        self._points.around(lambda: self._lake.run(sql))
+
+    def table(self, named: TableId) -> LiveTable | None:
+        name = sql_name(named)
+        if name not in self._lake.rows:
+            return None
+        versions = {version: told for version, (_, told) in self._lake.versions.get(name, {}).items()}
+        return LiveTable(f"/lake/db/{named.parts[-1]}", self._lake.current.get(name, ""), versions)
+
+    def files_of(self, named: TableId) -> str:
+        name = sql_name(named)
+        return str(self._lake.writes[name]) if name in self._lake.rows else ""
+
+    def parsed(self, sql: str) -> LiveStatement:
+        kind, found = _match(sql)
+        return LiveStatement(kind, tuple(found["target"].split(".")) if "target" in found else None)
+
+    def problem_of(self, _sql: str) -> str:
+        return ""
+
+    def has_files_of(self, _table: TableId, _version: str) -> bool:
+        return True
+
+
+def history(lake: str, verb: str) -> tuple[list[dict[str, Any]], Lake, Lake]:
+    """Return the events of three loads and of what is made of each, the lake after them, and the one of right rows."""
+    events, bad, good = [], Lake(), Lake()
+    has_versions = lake == "iceberg"
+    made = "ice.db.made" if has_versions else "spark_catalog.db.made"
+    for number in (1, 2, 3):
+        before = str(number - 1) if number > 1 else ""
+        raw = table("raw", str(number), parent=before)
+        out = table("made", str(number), parent=before) if has_versions else table("made", lake="parquet")
+        if verb == "OVERWRITE":
+            out = table("made", str(number) if has_versions else "", parent=before, change="OVERWRITE", lake=lake)
+        events += statement("load", 4 * number, LOAD, (table("files", lake="parquet"),), raw)
+        events += statement("make", 4 * number + 2, MAKE.format(verb=verb), (table("raw", str(number)),), out)
+        for each in (bad, good):
+            row = {bad: "wrong", good: "right"}[each] if number == 2 else "loaded"
+            each.write("ice.db.raw", (*each.rows.get("ice.db.raw", ()), row), "append")
+            kept = () if verb == "OVERWRITE" else each.rows.get(made, ())
+            each.write(made, (*kept, *each.rows["ice.db.raw"]), "overwrite" if verb == "OVERWRITE" else "append")
+    return events, bad, good
+
+
+def asked(folder: Path) -> RecoveryPlan:
+    with Store.open(folder / "lineage.db") as store:
+        return store.recover("db.raw", version="2", correction=(RIGHT,)).result
+
+
+def applied(plan: RecoveryPlan, lake: Lake, points: Points, folder: Path) -> None:
+    """Apply a plan, again after each kill, as a person does who looks at a table if that is asked."""
+    done: list[int] = []
+    for _ in range(len(points.kills) + 4):
+        try:
+            outcome = Process(lake, points, plan, folder).apply(done)
+        except KilledError:
+            continue
+        except StepFailedError as problem:
+            # Its files have changed: it was done.
+            done = [problem.step or 0]
+            continue
+        assert outcome == "applied"
+        return
+    raise AssertionError("it does not end")
+
+
+@pytest.mark.parametrize(("lake", "verb"), [("iceberg", "INTO"), ("parquet", "INTO"), ("parquet", "OVERWRITE")])
+def test_a_recovery_that_is_killed_at_any_point_is_right_and_known_in_the_end(
+    tmp_path: Path, lake: str, verb: str
+) -> None:
+    events, _, right = history(lake, verb)
+    taken(tmp_path / "lineage.db", events)
+    plan = asked(tmp_path)
+
+    def tried(*kills: int) -> int:
+        folder = tmp_path / "-".join(["of", *map(str, kills)])
+        folder.mkdir()
+        shutil.copy(tmp_path / "lineage.db", folder)
+        now, points = history(lake, verb)[1], Points(*kills)
+        applied(plan, now, points, folder)
+        rows = {name: sorted(now.rows[name]) for name in right.rows}
+        assert (kills, rows) == (kills, {name: sorted(found) for name, found in right.rows.items()})
+        assert (kills, [step.title for step in asked(folder).steps]) == (kills, [])
+        return points.passed
+
+    count = tried()
+    assert count > 20
+    for point in range(1, count + 1):
+        tried(point)
+    chance = random.Random(lake + verb)  # noqa: S311 (a test's choice)
+    for _ in range(10):
+        tried(*sorted(chance.sample(range(1, 2 * count), 4)))
