@@ -75,7 +75,7 @@ def _call(folder: Path, *names: str) -> Called:
 
 
 def _statements(found: Called) -> int:
-    return len(json.loads(found.output)["statements"])
+    return len(json.loads(found.output)["result"]["statements"])
 
 
 if __name__ == "__main__":
