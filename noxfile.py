@@ -130,6 +130,13 @@ QUESTIONS = (
 )
 
 
+# A change of the demo's job: what it hashes for the analysts arrives there as it is.
+HASHED, BARE = "sha2(p.email, 256) AS pilot_key", "p.email AS pilot_key"
+JUDGED = (
+    "lineage flights.py --diff HEAD --plan --check --format comment --catalog ../lineage.db -- ../landing ../exports"
+)
+
+
 @functools.cache
 def interpreter(version: str) -> str | None:
     """Find an interpreter: nox's own, one that pyenv manages, or one on the PATH."""
@@ -531,10 +538,30 @@ def demo(session: nox.Session, spark: str) -> None:
     for question in QUESTIONS:
         say(f"\n$ {programs}/openlineage-pyspark {question}\n")
         shell(f"{programs}/openlineage-pyspark {question} </dev/null")
+    show_change(session, shell, programs)
     say(f"\nThe lineage as a page: open {ROOT}/demo-output/lineage.html in a browser")
     if marquez:
         say(f'\nIn Marquez at {marquez}:\n  jobs:   namespace "demo", such as nyc_flights')
         say(f'  tables: namespace "file", such as {ROOT}/demo-output/warehouse/carrier_scorecard')
+
+
+def show_change(session: nox.Session, shell: Callable[..., object], programs: str) -> None:
+    """Change the demo's job in a repository of its own, and show the comment of the pull request."""
+    if shutil.which("git") is None:
+        say("\ngit is not installed: the comment on a change of this job is left out")
+        return
+    folder = ROOT / "demo-output" / "change"
+    folder.mkdir(exist_ok=True)
+    job = (ROOT / "demo" / "flights.py").read_text("utf-8")
+    (folder / "flights.py").write_text(job, "utf-8")
+    with session.chdir(folder):
+        committed = "git add . && git -c user.name=demo -c user.email=demo@example.org commit -qm 'The job as it is'"
+        shell(f"git init -q && {committed}")
+        (folder / "flights.py").write_text(job.replace(HASHED, BARE), "utf-8")
+        say(f"\nA change of the job: `{HASHED}` becomes `{BARE}`. The comment of its pull request, before it runs:")
+        command = f"{ROOT / programs}/openlineage-pyspark {JUDGED}"
+        say(f"\n$ cd {folder}\n$ {command}\n")
+        shell(f"{command} </dev/null")
 
 
 def options_of(command: str, words: list[str]) -> tuple[argparse.Namespace, list[str]]:

@@ -9,8 +9,11 @@ from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.pictures.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from openlineage_pyspark.workbench.rebuild.plan import Action, RebuildPlan, TablePlan
 
+_SHORT = 60
 _WORDS: dict[Action, str] = {
     "make": "rebuild",
     "columns": "rebuild or update",
@@ -43,8 +46,8 @@ def text_of_plan(plan: RebuildPlan) -> str:
         plan: the plan.
     """
     lines = [f"{sentence_of_plan(plan)}:"]
-    for at, each in enumerate(plan.made, 1):
-        lines.append(f"  {at}. {_WORDS[each.action]} {each.table}{_columns(each)}: {each.reason}")
+    for at, (each, why) in enumerate(zip(plan.made, _reasons(plan), strict=True), 1):
+        lines.append(f"  {at}. {_WORDS[each.action]} {each.table}{_columns(each)}: {why}")
         lines += [f"       {place}" for place in each.places]
     lines += [f"  affected in another job: {each}" for each in plan.elsewhere]
     lines += [f"  keep {each.table}: {each.reason}" for each in plan.kept]
@@ -63,8 +66,8 @@ def markdown_of_plan(plan: RebuildPlan) -> str:
     parts = [f"**Rebuild plan**: {sentence_of_plan(plan)}.\n"]
     if plan.made:
         rows = [
-            f"| {at} | {_WORDS[each.action]} | {code_of(each.table)} | {_cell(each)} | {each.reason} |"
-            for at, each in enumerate(plan.made, 1)
+            f"| {at} | {_WORDS[each.action]} | {code_of(each.table)} | {_cell(each)} | {why} |"
+            for at, (each, why) in enumerate(zip(plan.made, _reasons(plan), strict=True), 1)
         ]
         parts.append("\n".join(["| | what | table | columns | why |", "|---|---|---|---|---|", *rows]) + "\n")
     if plan.elsewhere:
@@ -74,6 +77,14 @@ def markdown_of_plan(plan: RebuildPlan) -> str:
         listed = "".join(f"- {code_of(each.table)}: {each.reason}\n" for each in plan.kept)
         parts.append(f"Proven unchanged ({len(plan.kept):,}):\n\n{listed}")
     return "\n".join(parts)
+
+
+def _reasons(plan: RebuildPlan) -> Iterator[str]:
+    """Yield the reason of each table to rebuild; a long one is written out once."""
+    first: dict[str, int] = {}
+    for at, each in enumerate(plan.made, 1):
+        known = first.setdefault(each.reason, at)
+        yield each.reason if known == at or len(each.reason) <= _SHORT else f"as for {known}"
 
 
 def _columns(each: TablePlan) -> str:

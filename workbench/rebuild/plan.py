@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.rebuild.relations import key_of_name
 from openlineage_pyspark.workbench.rebuild.tables import Replay, Version
 from openlineage_pyspark.workbench.rebuild.terms import Terms
 
@@ -123,14 +124,14 @@ class _Comparison:
 
     def _of_table(self, key: str) -> TablePlan:
         new, old = self._new.tables[key], self._old.tables.get(key)
-        places = tuple(f"{self._steps[at].file}:{self._steps[at].line}" for at in dict.fromkeys(new.steps))
+        places = dict.fromkeys(place for at in new.steps for place in _places(self._steps[at], key))
         plan = TablePlan(
             key,
             "make",
             "it is new",
             rows=True,
             columns=tuple(new.columns),
-            places=places,
+            places=tuple(places),
             is_view=new.kind == "view",
             is_downstream=key in self._downstream,
         )
@@ -222,6 +223,12 @@ class _Comparison:
             if not more:
                 return frozenset(found)
             found |= more
+
+
+def _places(step: FileStep, key: str) -> list[str]:
+    """Return the lines of a statement, or of a script, that make a table."""
+    own = [each.place for each in step.writes if key_of_name(each.name) == key]
+    return own or [f"{step.file}:{step.line}"]
 
 
 def _is_temporary(key: str) -> bool:

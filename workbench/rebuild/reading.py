@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.notebooks import is_notebook, sql_of
-from openlineage_pyspark.workbench.rebuild.statements import FileStep, plain_text
+from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
-    from openlineage_pyspark.workbench.report import Lineage
 
 
 def steps_of_answers(
@@ -90,17 +89,17 @@ def step_of_script(script: Script, found: Sequence[StatementLineage], surroundin
         "script",
         targets=tuple(written),
         reads=tuple(read) if is_whole else None,
-        written=tuple(_written(lineages)),
+        writes=tuple(_writes(found)),
         code=hashlib.sha256(f"{_code_of(script.text)}\n{surroundings}".encode()).hexdigest(),
     )
 
 
-def _written(lineages: Iterable[Lineage]) -> Iterator[tuple[str, str]]:
-    """Yield the columns of each dataset that is written, as far as they are known."""
-    for each in lineages:
-        for dataset, _ in each.outputs:
-            if dataset is not None and dataset.fields:
-                yield name_of(dataset), ", ".join(f"{field.name} {field.type}" for field in dataset.fields)
+def _writes(found: Iterable[StatementLineage]) -> Iterator[ScriptWrite]:
+    for each in found:
+        for dataset, _ in () if each.lineage is None else each.lineage.outputs:
+            if dataset is not None:
+                columns = ", ".join(f"{field.name} {field.type}" for field in dataset.fields)
+                yield ScriptWrite(name_of(dataset), f"{each.statement.file}:{each.statement.line}", columns)
 
 
 def _code_of(text: str) -> str:

@@ -12,6 +12,22 @@ _RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "SHUFFLE", "TABLESAMP
 
 
 @attrs.frozen
+class ScriptWrite:
+    """
+    What a script writes.
+
+    Args:
+        name: the whole name of the target.
+        place: the line that writes it, as `FILE:LINE`.
+        columns: the columns that it writes, as a text; empty if they are not known.
+    """
+
+    name: str
+    place: str
+    columns: str = ""
+
+
+@attrs.frozen
 class FileStep:
     """
     A statement, or a script as a whole.
@@ -27,7 +43,7 @@ class FileStep:
         is_known: whether all that it does is known. What is not known may touch any table.
         is_declaration: whether it only declares what is there.
         within: the catalog and the database that are current.
-        written: targets of a script, each with the columns that it writes there, as a text.
+        writes: of a script, what it writes.
         code: all that decides what it does beside the tables; by default its text without comments and white space.
     """
 
@@ -41,7 +57,7 @@ class FileStep:
     is_known: bool = True
     is_declaration: bool = False
     within: str = ""
-    written: tuple[tuple[str, str], ...] = ()
+    writes: tuple[ScriptWrite, ...] = ()
     code: str = ""
 
     @property

@@ -488,7 +488,7 @@ class Replay:
         done = self._terms.of("done", step.kind, step.key, step.within, given, self._settings, self._random)
         for key in map(key_of_name, step.targets):
             self._opaque(key, self._terms.of("done", done, self._whole(key)))
-        self._columns_written |= {key_of_name(name): columns for name, columns in step.written}
+        self._columns_written |= {key_of_name(each.name): each.columns for each in step.writes if each.columns}
         if not step.targets:
             self._settings = self._terms.of("then", self._settings, done)
 

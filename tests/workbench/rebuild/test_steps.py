@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, text
 from openlineage_pyspark.workbench.rebuild.places import may_share, shared_path_of
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, TablePlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import step_of_script, steps_of_answers
-from openlineage_pyspark.workbench.rebuild.statements import FileStep, plain_text
+from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
 from openlineage_pyspark.workbench.rebuild.surroundings import surroundings_of
 from openlineage_pyspark.workbench.report import Lineage
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 def script(code: str, reads: tuple[str, ...] | None, *targets: str) -> FileStep:
     """Return a script."""
-    written = tuple((target, "id INT") for target in targets)
-    return FileStep("job.py", 3, "job.py", "script", targets=targets, reads=reads, written=written, code=code)
+    writes = tuple(ScriptWrite(target, f"job.py:{line}", "id INT") for line, target in enumerate(targets, 7))
+    return FileStep("job.py", 3, "job.py", "script", targets=targets, reads=reads, writes=writes, code=code)
 
 
 def statement(text: str, kind: str, *targets: str, known: bool = True) -> FileStep:
@@ -57,7 +57,7 @@ def test_a_script_stays_if_its_code_and_all_that_it_reads_stay() -> None:
 
 
 def test_a_script_is_rebuilt_if_a_table_that_it_may_ask_for_its_columns_has_others() -> None:
-    wider = attrs.evolve(FIRST, code="4", written=(("s3://lake/silver", "id INT, name STRING"),))
+    wider = attrs.evolve(FIRST, code="4", writes=(ScriptWrite("s3://lake/silver", "job.py:7", "id INT, name STRING"),))
 
     assert needs([FIRST, THIRD], [wider, THIRD]).keys() == {"s3://lake/silver", "gold.c"}
 
@@ -277,3 +277,17 @@ def test_each_table_to_make_is_a_finding_at_its_last_statement() -> None:
         "a.sql:7: a must be rebuilt: a condition",
         "b.sql:2: b must be rebuilt: only these",
     ]
+
+
+def test_a_script_names_the_line_of_each_write_and_a_long_reason_once() -> None:
+    found = rebuild_plan([SECOND], [script("9", SECOND.reads, "gold.a", "gold.b")])
+
+    reason = "it can't be proven unchanged: a script is compared by its code and by all that it reads"
+    assert text_of_plan(found).splitlines() == [
+        "2 tables to rebuild:",
+        f"  1. rebuild gold.a (every column): {reason}",
+        "       job.py:7",
+        "  2. rebuild gold.b (every column): as for 1",
+        "       job.py:8",
+    ]
+    assert markdown_of_plan(found).splitlines()[-1] == "| 2 | rebuild | `gold.b` | every column | as for 1 |"
