@@ -263,4 +263,4 @@ def test_a_hook_that_does_not_act_is_a_problem_and_a_launcher_is_none(process):
     code, shown, _ = process(sys.executable, "-c", WITHOUT_HOOK, "-c", launcher)
     assert code == 0
     assert re.search("ok +driver's Python +spark.pyspark.driver.python is", shown)
-    assert re.search("ok +hook +brought by the launcher, which spark.pyspark.driver.python names", shown)
+    assert re.search("ok +hook +provided by the launcher, which spark.pyspark.driver.python names", shown)

@@ -207,6 +207,6 @@ def test_a_command_that_fails_on_a_damaged_store_names_the_damage(tmp_path: Path
     status, _, said = run("view", str(path), "--format", "json", "-o", "-")
     assert status == 2
     assert (
-        f"{path} can't be used: dataset_identity names something that dataset has not. It is damaged: move it away"
-        in said
+        f"{path} can't be used: dataset_identity refers to a row that dataset does not have. It is damaged: move it "
+        "away" in said
     )

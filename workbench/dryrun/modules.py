@@ -127,6 +127,9 @@ class StandIn:
 def _taken_apart(frame: types.FrameType) -> int:
     """Return into how many names the line at work takes something apart; 0 if it does not."""
     code, at = frame.f_code.co_code, frame.f_lasti
+    if dis.opname[code[at]] == "EXTENDED_ARG":
+        # Python 3.10 names the prefix of an instruction as the one at work.
+        at += 2
     name, argument = dis.opname[code[at]], code[at + 1]
     if name == "UNPACK_EX" and at >= 2 and dis.opname[code[at - 2]] == "EXTENDED_ARG":
         # The names behind the one with the asterisk.
