@@ -168,7 +168,8 @@ def _parsed(statement: str, dialect: str | None) -> Query | _Opaque:
     Raises:
         ImportError: sqlglot is not installed.
     """
-    from openlineage_pyspark.facets.datasets.foreign_sql import TooLargeError, UnreadableError, read_query
+    from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError, read_query
+    from openlineage_pyspark.facets.datasets.sql_effort import TooLargeError
 
     try:
         return read_query(statement, dialect)

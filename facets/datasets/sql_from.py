@@ -1,5 +1,5 @@
 """
-What a FROM makes of the rows before it: PIVOT, UNPIVOT, and functions that make several rows of one.
+What a FROM makes of the rows before it: PIVOT, UNPIVOT, and functions that make several rows of one; their new names.
 
 The trees are those of sqlglot. This module is imported only for a query, because sqlglot is large.
 """
@@ -10,7 +10,9 @@ from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import attrs
 from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, ResultColumn, Rows, all_of, by_rows, real_sources
+from openlineage_pyspark.facets.datasets.sql_trees import function_name, plain_name
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from sqlglot import exp
 
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 Value: TypeAlias = Callable[[Any], "SourceKinds | None"]
 """Gives the sources of an expression."""
 
-NODE: Any = getattr(exp, "Expr", exp.Expression)
-"""The base class of all nodes, which has another name in newer versions."""
 _FIXED = frozenset({"stack", "jsontuple"})
 """Functions that make the same number of rows of every row."""
 _BUILDERS = frozenset("array map varmap mapfromarrays mapfromentries struct namedstruct arrayszip".split())
@@ -56,7 +56,7 @@ def _pivoted(rows: Rows, pivot: Any, fields: Sequence[Any], value: Value) -> Row
     names = [each.name for each in pivot.args.get("columns") or ()]
     count = len(list(product(*(each.expressions for each in fields)))) * len(made)
     is_listed = not any(isinstance(item, exp.PivotAny) for each in fields for item in each.expressions)
-    groups = None if _is_open(rows) else all_of(rows.rows, *(by_rows(each.kinds, Kind.GROUP_BY) for each in kept))
+    groups = None if rows.is_open else all_of(rows.rows, *(by_rows(each.kinds, Kind.GROUP_BY) for each in kept))
     if not is_listed or len(names) != count or not all(names):
         return Rows(kept, None, groups)
     columns = [ResultColumn(name, made[at % len(made)]) for at, name in enumerate(names)]
@@ -75,10 +75,6 @@ def _unpivoted(rows: Rows, pivot: Any, field: Any, value: Value) -> Rows:
     decides = () if keeps_nulls else (by_rows(each, Kind.FILTER) for each in made)
     kept = _without(rows, [each for parts in lists for each in parts])
     return Rows([*kept, ResultColumn(field.this.name, {}), *columns], rows.every, all_of(rows.rows, *decides))
-
-
-def _is_open(rows: Rows) -> bool:
-    return bool(rows.tables) or rows.every is not ABSENT
 
 
 def _without(rows: Rows, expressions: Sequence[Any]) -> list[ResultColumn]:
@@ -103,6 +99,26 @@ def _composed(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
     if sources is None:
         return None
     return {source: frozenset(compose(kind, each) for each in kinds) for source, kinds in sources.items()}
+
+
+def renamed(rows: Rows, node: Any) -> Rows:
+    """
+    Return rows with the names of an alias: `q(a, b)`.
+
+    Args:
+        rows: the rows.
+        node: the tree of what has the alias.
+    """
+    alias: Any = node.args.get("alias")
+    columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
+    names = [column.name for column in columns or ()]
+    is_unknown = rows.every is not ABSENT and not rows.items
+    if not names or is_unknown or names == [each.name for each in rows.items]:
+        return rows
+    if rows.is_open or len(names) > len(rows.items):
+        return Rows([], None, rows.rows)
+    items = [attrs.evolve(item, name=name) for name, item in zip(names, rows.items, strict=False)]
+    return Rows([*items, *rows.items[len(names) :]], rows=rows.rows)
 
 
 def generated(function: str, arguments: Sequence[Any], names: Sequence[str], value: Value) -> list[ResultColumn]:
@@ -144,15 +160,4 @@ def multiplies(function: str, arguments: Sequence[Any]) -> bool:
 
 
 def _is_builder(node: Any) -> bool:
-    return function_name(node).replace("_", "") in _BUILDERS
-
-
-def function_name(node: Any) -> str:
-    """Return the name of a function in lower case, or of another node's class."""
-    return str(node.this if isinstance(node, exp.Anonymous) else type(node).__name__).lower()
-
-
-def arguments_of(function: Any) -> list[Any]:
-    """Return the arguments of a function, in their order."""
-    first = [] if isinstance(function, exp.Anonymous) else [function.this]
-    return [each for each in (*first, *function.expressions) if isinstance(each, NODE)]
+    return plain_name(node) in _BUILDERS

@@ -16,6 +16,8 @@ SourceKinds: TypeAlias = Mapping[SourceColumn, frozenset[Kind]]
 """Source column -> how it arrives."""
 SAME = frozenset((Kind.IDENTITY,))
 """How a copy arrives."""
+MADE = frozenset((Kind.TRANSFORMATION,))
+"""How a computed value arrives."""
 OF_ROWS = frozenset((Kind.FILTER, Kind.JOIN, Kind.GROUP_BY, Kind.SORT, Kind.GENERATE))
 """The kinds of what decides about rows alone."""
 
@@ -84,6 +86,11 @@ class Rows:
         """The tables whose columns are passed on under their own names."""
         return [item.table for item in self.items if item.table is not None]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there may be columns that are not among the items."""
+        return bool(self.tables) or self.every is not ABSENT
+
 
 def by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
     """Return sources as what decides about rows in this way."""
@@ -104,3 +111,8 @@ def all_of(*parts: SourceKinds | None) -> SourceKinds | None:
 def real_sources(kinds: SourceKinds) -> SourceKinds:
     """Return sources without the marks of functions such as explode."""
     return {source: each for source, each in kinds.items() if source[0] != GENERATED}
+
+
+def part_of(sources: SourceKinds | None) -> SourceKinds | None:
+    """Return the sources of a part of a value: not known if there are several, as each may be in another part."""
+    return sources if sources is not None and len(real_sources(sources)) <= 1 else None

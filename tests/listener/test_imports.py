@@ -23,6 +23,7 @@ ONE_THREAD_ALONE = {
     *("openlineage_pyspark.listener.probe.hadoop_files", "openlineage_pyspark.transport.file.filesystem"),
     # The listener's, for a text in the SQL of another database; `import sqlglot` comes first.
     *("sqlglot", "openlineage_pyspark.facets.sql_parser", "openlineage_pyspark.facets.datasets.foreign_sql"),
+    "openlineage_pyspark.facets.datasets.sql_effort",
 }
 
 CIRCLES = """

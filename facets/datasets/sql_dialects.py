@@ -1,0 +1,133 @@
+"""
+How a database reads a query: how it spells and compares names, and what it takes for a column.
+
+This module is imported only for a query, because sqlglot is large.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from openlineage_pyspark.facets.datasets.sql_trees import NODE, function_name, name_in, plain_name
+from sqlglot import exp
+
+_NAMED: Any = (exp.Cast, exp.Dot, exp.Literal, exp.Star, exp.Subquery)
+# How a database spells a name that has no quotes; the others keep it, or don't care.
+_UPPER = frozenset({"oracle", "snowflake", "derby", "h2", "hsqldb", "db2"})
+_LOWER = frozenset({"postgres", "redshift", "trino"})
+_CASE_MATTERS = frozenset({"clickhouse"})
+# Where an expression may use the alias of another column of the same SELECT.
+_SEES_ALIASES = frozenset({"clickhouse", "redshift", "snowflake", "teradata"})
+# Where it may use that of a column before it, unless a table has a column of this name.
+_SEES_EARLIER_ALIASES = frozenset({"databricks", "spark"})
+# Where `a.b` may be a field of the column `a`.
+_HAS_FIELDS = frozenset({"clickhouse", "databricks", "hive", "redshift", "spark", "trino"})
+# Where a CTE may read itself without the word RECURSIVE.
+_RECURSIVE = frozenset({"oracle", "tsql"})
+# Names that look like columns and are none.
+_NO_COLUMNS = {
+    "oracle": frozenset("level ora_rowscn rowid rownum sysdate systimestamp uid user".split()),
+    "": frozenset("current_user session_user system_user".split()),
+}
+# Where a function in a SELECT may make several columns, and those functions.
+_HAS_GENERATORS = frozenset({"databricks", "hive", "spark"})
+_COLUMN_GENERATORS = frozenset(
+    "explode explodeouter posexplode posexplodeouter inline inlineouter stack jsontuple variantexplode "
+    "variantexplodeouter".split()
+)
+# ClickHouse's functions that read another table, and those of them that read its keys alone.
+_LOOK_UPS = ("dictget", "dicthas", "dictisin", "joinget")
+_LOOK_UP_KEYS = ("dicthas", "dictisin", "dictgethierarchy", "dictgetchildren", "dictgetdescendants")
+
+
+@attrs.frozen
+class ForeignDialect:
+    """
+    How a database reads a query.
+
+    Args:
+        name: the name of its SQL: sqlglot's name, or that of a database that sqlglot does not know.
+    """
+
+    name: str
+
+    @property
+    def is_clickhouse(self) -> bool:
+        """Whether it is that of ClickHouse, which has nested tables, dictionaries and aliases of its own."""
+        return self.name == "clickhouse"
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether `a.b` may be a field of the column `a`."""
+        return self.name in _HAS_FIELDS
+
+    @property
+    def sees_aliases(self) -> bool:
+        """Whether an expression may use the alias of another column of the same SELECT."""
+        return self.name in _SEES_ALIASES
+
+    @property
+    def sees_earlier_aliases(self) -> bool:
+        """Whether it may use that of a column before it, unless a table has a column of this name."""
+        return self.name in _SEES_EARLIER_ALIASES
+
+    @property
+    def is_recursive(self) -> bool:
+        """Whether a CTE may read itself without the word RECURSIVE."""
+        return self.name in _RECURSIVE
+
+    def key(self, name: str) -> str:
+        """Return what all spellings of one name have in common."""
+        return name if self.name in _CASE_MATTERS else name.lower()
+
+    def spelled(self, identifier: Any) -> str:
+        """Return a name as the database spells it."""
+        if not isinstance(identifier, exp.Identifier) or identifier.args.get("quoted"):
+            return identifier.name if isinstance(identifier, NODE) else str(identifier or "")
+        if self.name in _UPPER:
+            return identifier.name.upper()
+        return identifier.name.lower() if self.name in _LOWER else identifier.name
+
+    def projection(self, node: Any) -> tuple[str, Any]:
+        """Return the name and the expression of a column of a SELECT."""
+        if isinstance(node, exp.Alias):
+            return self.spelled(node.args.get("alias")), node.this
+        # T-SQL writes the alias before the expression.
+        if self.name == "tsql" and isinstance(node, exp.EQ) and isinstance(node.this, exp.Column):
+            return node.this.name, node.expression
+        if isinstance(node, exp.Column):
+            return self.spelled(node.this), node
+        # What sqlglot calls the name of another expression is that of its first argument.
+        return (node.alias_or_name if isinstance(node, _NAMED) else ""), node
+
+    def makes_columns(self, value: Any) -> bool:
+        """Return whether a function in a SELECT makes columns whose number and names depend on its arguments."""
+        return self.name in _HAS_GENERATORS and plain_name(value) in _COLUMN_GENERATORS
+
+    def names_dictionary(self, column: Any) -> bool:
+        """Return whether a name is the dictionary's in dictGet(dictionary, ...), and no column's."""
+        call = column.parent
+        looks_up = self.is_clickhouse and function_name(call).startswith(_LOOK_UPS)
+        return looks_up and bool(call.expressions) and call.expressions[0] is column
+
+    def is_no_column(self, identifier: Any) -> bool:
+        """Return whether a name looks like that of a column and is none, such as `rownum`."""
+        plain = "" if identifier.args.get("quoted") else self.spelled(identifier).lower()
+        return any(plain in _NO_COLUMNS.get(dialect, ()) for dialect in (self.name, ""))
+
+
+def looked_up(node: Any) -> tuple[str | None, list[str]] | None:
+    """
+    Return what ClickHouse's dictGet and joinGet look up in another table.
+
+    Returns:
+        The name of the table, None if it is not known, and those of its columns; None for other nodes.
+    """
+    name = function_name(node)
+    if not name.startswith(_LOOK_UPS):
+        return None
+    given = node.expressions
+    wanted = given[1] if len(given) > 1 and not name.startswith(_LOOK_UP_KEYS) else None
+    columns = [name_in([each]) for each in (wanted.expressions if isinstance(wanted, exp.Tuple) else [wanted])]
+    return name_in(given[:1]), [column for column in columns if column]

@@ -1,0 +1,93 @@
+"""
+How much is looked at for one query: the nodes of its trees, and the sources in its unions.
+
+This module is imported only for a query, because sqlglot is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from openlineage_pyspark.facets.datasets.sql_expressions import is_field, used_arguments
+from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, SourceColumn, SourceKinds
+from openlineage_pyspark.facets.datasets.sql_trees import NODE, QUERIES
+from openlineage_pyspark.facets.model.lineage import Kind, compose
+from sqlglot import exp
+
+MOST_STEPS = 300_000
+"""The most nodes and sources that are looked at for one query."""
+
+
+class TooLargeError(Exception):
+    """The query is longer, or has more sources, than is read."""
+
+
+class Effort:
+    """Walks the trees of one query and unites its sources, and counts both: more than `MOST_STEPS` are refused."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def count(self, steps: int) -> None:
+        """
+        Count more steps.
+
+        Raises:
+            TooLargeError: there are more than `MOST_STEPS`.
+        """
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            raise TooLargeError
+
+    def walk(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Yield the nodes of expressions, in order; a query is yielded, and not entered."""
+        waiting = [iter(values)]
+        while waiting:
+            node = next(waiting[-1], ABSENT)
+            if node is ABSENT:
+                waiting.pop()
+            elif isinstance(node, list):
+                waiting.append(iter(node))
+            elif isinstance(node, NODE):
+                self.count(1)
+                yield node
+                # The parts of a name are no names.
+                if not isinstance(node, QUERIES) and not isinstance(node, exp.Column):
+                    waiting.append(iter(node.args.values()))
+
+    def parts(self, value: Any) -> Iterator[tuple[Any, Kind]]:
+        """Yield the nodes of an expression, each with how its value gets into the expression's; no query is entered."""
+        waiting: list[Iterator[tuple[Any, Kind]]] = [iter([(value, Kind.IDENTITY)])]
+        while waiting:
+            node, kind = next(waiting[-1], (ABSENT, Kind.IDENTITY))
+            if node is ABSENT:
+                waiting.pop()
+            elif isinstance(node, list):
+                waiting.append(iter([(each, kind) for each in node]))
+            elif isinstance(node, NODE):
+                self.count(1)
+                yield node, kind
+                # The parts of a name are no names.
+                if not isinstance(node, (*QUERIES, exp.Column)) and not is_field(node):
+                    waiting.append(iter([(part, compose(kind, use)) for part, use in used_arguments(node)]))
+
+    def joined(self, parts: Iterable[Any], kind: Kind) -> SourceKinds | None:
+        """Return the union of sources, which are used in this way; None if one is not known."""
+        found: dict[SourceColumn, frozenset[Kind]] = {}
+        for part in parts:
+            if part is None or part is ABSENT:
+                return None
+            self.count(len(part))
+            for column, kinds in part.items():
+                used = kinds if kind is Kind.IDENTITY else frozenset([compose(kind, each) for each in kinds])
+                found[column] = found.get(column, used) | used
+        return found
+
+    def all(self, parts: Iterable[SourceKinds | None]) -> SourceKinds | None:
+        """Return the union of sources as they arrive; None if one of them is not known."""
+        return self.joined(parts, Kind.IDENTITY)
+
+    def composed(self, sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
+        """Return sources as they arrive through what uses them in this way."""
+        return self.joined([sources], kind)

@@ -1,0 +1,116 @@
+"""
+What gets into the value of an expression: its arguments, and how it uses each of them.
+
+The trees are those of sqlglot. This module is imported only for a query, because sqlglot is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from openlineage_pyspark.facets.datasets.sql_trees import function_name
+from openlineage_pyspark.facets.model.lineage import Kind
+from sqlglot import exp
+
+# Functions that sqlglot does not know -> which of their arguments decides, and is no value.
+_DECIDING_PLACES = {"iff": 0, "map_filter": 1}
+# Functions whose argument can't be read back.
+_MASKING = frozenset({"md5", "md5digest", "sha", "sha1", "sha2", "crc32", "xxhash64", "hash", "mask"})
+# What sqlglot calls aggregates, and takes the value of one row.
+_OF_ONE_ROW = frozenset({"lag", "lead", "nthvalue"})
+# Functions and their arguments that decide which value is taken, and are none.
+_DECIDING = frozenset(
+    {
+        *(("if", "this"), ("case", "this"), ("nullif", "expression"), ("nvl2", "this")),
+        *((name, "expression") for name in ("arrayfilter", "arraysort", "argmax", "argmin", "withingroup")),
+    }
+)
+# Functions that count, so that no value can be read back.
+_COUNTING = frozenset({"count", "countif", "approxdistinct", "hll"})
+# Functions that tell of the grouping, and of no value.
+_OF_GROUPS = frozenset({"grouping", "groupingid", "grouping_id"})
+
+
+def is_field(node: Any) -> bool:
+    """Return whether a node takes a field of an expression that is no name."""
+    return (
+        isinstance(node, exp.Dot)
+        and isinstance(node.expression, exp.Identifier)
+        and not isinstance(node.this, exp.Column)
+    )
+
+
+def struct_fields(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of the struct that an expression builds, as far as it names them."""
+    while isinstance(value, exp.Paren):
+        value = value.this
+    for each in value.expressions if isinstance(value, exp.Struct) else ():
+        if isinstance(each, exp.PropertyEQ):
+            yield each.name, each.expression
+
+
+def aggregates(value: Any) -> bool:
+    """Return whether an expression is an aggregate of the rows of a group."""
+    return any(
+        isinstance(each, exp.AggFunc) and not (isinstance(each.parent, exp.Window) and each.arg_key == "this")
+        for each in value.find_all(exp.AggFunc)
+    )
+
+
+def grouped_by(node: Any) -> Iterator[Any]:
+    """Yield the expressions in ROLLUP, CUBE and GROUPING SETS."""
+    if not isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)):
+        yield node
+        return
+    for each in node.expressions or ([node.this] if node.this is not None else []):
+        yield from grouped_by(each)
+
+
+def used_arguments(node: Any) -> Iterator[tuple[Any, Kind]]:
+    """Yield the arguments of an expression whose values get into its own, each with how it is used."""
+    if function_name(node) in _OF_GROUPS:
+        return
+    if isinstance(node, exp.Anonymous) and function_name(node) in _DECIDING_PLACES:
+        decides = _DECIDING_PLACES[function_name(node)]
+        for at, part in enumerate(node.expressions):
+            yield part, Kind.CONDITIONAL if at == decides else Kind.TRANSFORMATION
+        return
+    if isinstance(node, exp.Order):
+        # Of an aggregate: what is put in order, and by what.
+        yield node.this, Kind.IDENTITY
+        yield node.expressions, Kind.CONDITIONAL
+        return
+    if function_name(node) != "decodecase":
+        yield from ((part, _use(node, key)) for key, part in node.args.items())
+        # Whether it is NULL, or equal to another one, decides too.
+        chosen = (
+            node.args.values()
+            if isinstance(node, exp.Coalesce)
+            else (node.this,)
+            if isinstance(node, exp.Nullif)
+            else ()
+        )
+        yield from ((part, Kind.CONDITIONAL) for part in chosen)
+        return
+    for at, part in enumerate(node.expressions):
+        # What is decoded, then pairs of a value of it and a result, then the result of no match.
+        is_result = at > 0 and (at % 2 == 0 or at == len(node.expressions) - 1)
+        yield part, Kind.TRANSFORMATION if is_result else Kind.CONDITIONAL
+
+
+def _use(node: Any, key: str) -> Kind:
+    """Return how an expression uses one of its arguments."""
+    around = (exp.Window, exp.Filter, exp.WithinGroup)
+    if isinstance(node, (exp.Paren, exp.Alias)) or (isinstance(node, around) and key == "this"):
+        return Kind.IDENTITY
+    if isinstance(node, exp.Window):
+        return Kind.WINDOW
+    if isinstance(node, exp.Filter) or (function_name(node), key) in _DECIDING:
+        return Kind.CONDITIONAL
+    name = function_name(node)
+    if name in _COUNTING:
+        return Kind.MASKED_AGGREGATION
+    if isinstance(node, exp.AggFunc) and name not in _OF_ONE_ROW:
+        return Kind.AGGREGATION
+    return Kind.MASKED_TRANSFORMATION if name in _MASKING else Kind.TRANSFORMATION

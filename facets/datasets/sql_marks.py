@@ -1,0 +1,68 @@
+"""
+The marks of functions such as explode, which decide how many rows there are.
+
+A mark goes the way of a source, so that it is known in the end whether each column comes from the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import attrs
+from openlineage_pyspark.facets.datasets.sql_rows import (
+    GENERATED,
+    Rows,
+    SourceColumn,
+    SourceKinds,
+    all_of,
+    by_rows,
+    real_sources,
+)
+from openlineage_pyspark.facets.model.lineage import Kind
+
+
+@attrs.define
+class RowMarks:
+    """The marks in one query, with the sources of the function of each."""
+
+    _sources: list[SourceKinds | None] = attrs.Factory(list)
+
+    def mark(self, sources: SourceKinds | None) -> SourceColumn:
+        """Return a new mark, for a function with these sources."""
+        self._sources.append(sources)
+        return GENERATED, str(len(self._sources) - 1)
+
+    def resolved(self, found: Rows) -> Rows:
+        """Return what a query gives, with sources in the place of marks."""
+        made = [_marks(each.kinds or {}, direct=True) for each in found.items]
+        whole = set.intersection(*made) if made else set()
+        items = [
+            attrs.evolve(each, kinds=None if each.kinds is None else self._unmarked(each.kinds, set()))
+            for each in found.items
+        ]
+        rows = None if found.rows is None else dict(self._unmarked(found.rows, whole))
+        return attrs.evolve(found, items=items, rows=rows)
+
+    def _unmarked(self, kinds: SourceKinds, whole: Collection[SourceColumn]) -> SourceKinds:
+        """
+        Return sources with what decides how many rows there are in the place of marks.
+
+        Args:
+            kinds: the sources.
+            whole: the marks of functions that make a part of each column: their own edges tell it.
+        """
+        marks = _marks(kinds)
+        decides = []
+        for mark in marks:
+            sources = self._sources[int(mark[1])]
+            # What a function makes has its sources already; what is only behind it, as a condition is, gets them here.
+            found = [
+                each for each in kinds[mark] if not each.direct and (each is not Kind.GENERATE or mark not in whole)
+            ]
+            decides += [by_rows(sources, Kind.JOIN if each is Kind.GENERATE else each) or {} for each in found]
+        return real_sources(all_of(kinds, *decides) or {}) if marks else kinds
+
+
+def _marks(kinds: SourceKinds, *, direct: bool = False) -> set[SourceColumn]:
+    """Return the marks among sources; `direct` asks for those of functions that make a value."""
+    return {each for each in kinds if each[0] == GENERATED and (not direct or any(kind.direct for kind in kinds[each]))}

@@ -1,0 +1,298 @@
+"""
+What the names in a query stand for: which table, which column and which alias of which SELECT.
+
+This module is imported only for a query, because sqlglot is large.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+from openlineage_pyspark.facets.datasets.sql_dialects import ForeignDialect
+from openlineage_pyspark.facets.datasets.sql_effort import Effort
+from openlineage_pyspark.facets.datasets.sql_rows import (
+    ABSENT,
+    MADE,
+    SAME,
+    ResultColumn,
+    Rows,
+    SourceColumn,
+    SourceKinds,
+    all_of,
+    part_of,
+)
+from openlineage_pyspark.facets.datasets.sql_trees import argument
+from openlineage_pyspark.facets.model.lineage import Kind
+from sqlglot import exp
+
+# A catalog, a schema and a table.
+_MOST_PARTS = 3
+
+
+@attrs.frozen
+class Pending:
+    """A common table expression that nothing has read yet, and the scope that it sees."""
+
+    cte: Any
+    scope: Scope
+    is_recursive: bool
+
+
+@attrs.define
+class Scope:
+    """What the names in one SELECT stand for."""
+
+    outer: Scope | None
+    ctes: dict[str, Rows | Pending]
+    rows: list[Rows] = attrs.Factory(list)
+    named: dict[str, Rows] = attrs.Factory(dict)
+    arrays: dict[str, SourceKinds | None] = attrs.Factory(dict)
+    aliases: dict[str, Any] = attrs.Factory(dict)
+    earlier: dict[str, Any] = attrs.Factory(dict)
+    scalars: dict[str, Any] = attrs.Factory(dict)
+    windows: dict[str, Any] = attrs.Factory(dict)
+    using: dict[str, list[Rows]] = attrs.Factory(dict)
+    merged: dict[str, list[Rows]] = attrs.Factory(dict)
+    is_natural: bool = False
+    decides: list[SourceKinds | None] = attrs.Factory(list)
+    solving: set[str] = attrs.Factory(set)
+    may_be_outer: bool = False
+    solved: dict[str, SourceKinds | None] = attrs.Factory(dict)
+
+
+class ScopeNames:
+    """
+    What the names in the scopes of one query stand for.
+
+    Args:
+        dialect: how the database reads names.
+        effort: counts what is looked at.
+        value: returns the sources of an expression in a scope: a name may be an alias of one.
+
+    Attributes:
+        proven: the columns that tables must have, as a name can be no other's.
+    """
+
+    def __init__(
+        self, dialect: ForeignDialect, effort: Effort, value: Callable[[Any, Scope], SourceKinds | None]
+    ) -> None:
+        self.dialect = dialect
+        self.effort = effort
+        self.proven: set[SourceColumn] = set()
+        self._key = dialect.key
+        self._value = value
+
+    def column(self, column: Any, scope: Scope) -> SourceKinds | None:
+        """Return the sources of a column's name; None if it could be in more than one place."""
+        if not isinstance(column.this, exp.Identifier):
+            return {} if isinstance(column.parent, exp.Count) else None
+        parts = [part for key in ("catalog", "db", "table", "this") if (part := column.args.get(key)) is not None]
+        names = [self.dialect.spelled(part) for part in parts]
+        if len(names) == 1:
+            return self._bare(parts[0], scope)
+        # The names after that of the table are a column and fields of it, or all of them are.
+        for at in range(min(len(names) - 1, _MOST_PARTS), 0, -1):
+            rows = self.table(scope, self._key(".".join(names[:at])))
+            if rows is None and at > 1 and self.table(scope, self._key(names[0])) is None:
+                # The table may be written without its schema.
+                rows = self.table(scope, self._key(names[at - 1])) if at == len(names) - 1 else None
+            if rows is not None:
+                return self._of_rows(rows, names[at:])
+        return self._field(parts, names, scope)
+
+    def table(self, scope: Scope | None, key: str) -> Rows | None:
+        """Return what the table of a name gives, in a scope or in one around it; None if none has the name."""
+        while scope is not None:
+            if key in scope.named:
+                return scope.named[key]
+            scope = scope.outer
+        return None
+
+    def named(self, rows: Rows, name: str) -> Any:
+        """Return the sources of a column of one table; `ABSENT` if it has no such column."""
+        found = rows.columns(self._key(name), self._key)
+        self.effort.count(1)
+        if found:
+            return found[0].kinds if len(found) == 1 else None
+        if self._key(name) in rows.used:
+            return rows.used[self._key(name)]
+        if rows.every is not ABSENT or not rows.tables:
+            return rows.every
+        if len(rows.tables) > 1:
+            return None
+        self.proven.add((rows.tables[0], name))
+        return {(rows.tables[0], name): SAME}
+
+    def item(self, column: Any, scope: Scope) -> ResultColumn | None:
+        """Return the column of a subquery that a name stands for; None for all other names."""
+        if not isinstance(column.this, exp.Identifier) or column.args.get("db") is not None:
+            return None
+        key = self._key(self.dialect.spelled(column.this))
+        qualifier = self._key(column.table)
+        chosen = [scope.named[qualifier]] if qualifier in scope.named else scope.rows if not qualifier else []
+        found = [item for rows in chosen for item in rows.columns(key, self._key)]
+        return found[0] if len(found) == 1 else None
+
+    def star(self, scope: Scope, qualifier: str | None, star: Any) -> Rows:
+        """Return all columns of the tables in a scope, or of one of them."""
+        if qualifier is None:
+            chosen = scope.rows
+        else:
+            named = self.table(scope, self._key(qualifier))
+            chosen = [named] if named is not None else [Rows([], None)]
+        left_out = {self._key(each.name) for each in argument(star, "except") or ()}
+        changed = any(argument(star, key) for key in ("replace", "rename", "ilike"))
+        found: list[ResultColumn] = []
+        if qualifier is None:
+            found += [ResultColumn(key, self.shared(scope, key)) for key in scope.using]
+        merged = {} if qualifier is not None else scope.merged
+        for rows in chosen:
+            own = {key for key, sides in merged.items() if any(each is rows for each in sides)}
+            found += [each for each in rows.items if each.name is None or self._key(each.name) not in own]
+        items = [each for each in found if each.name is None or self._key(each.name) not in left_out]
+        natural = scope.is_natural and qualifier is None
+        unknown = changed or natural or any(rows.every is not ABSENT for rows in chosen)
+        self.effort.count(len(items))
+        keys = Counter(key for rows in chosen for key in rows.used)
+        used = {
+            key: sources
+            for rows in chosen
+            for key, sources in rows.used.items()
+            if keys[key] == 1 and key not in left_out and key not in merged and not changed
+        }
+        return Rows(items, None if unknown else ABSENT, used=used)
+
+    def shared(self, scope: Scope, key: str) -> SourceKinds | None:
+        """Return the sources of a column that joined tables have in common."""
+        sides = [self.named(rows, key) for rows in scope.using[key]]
+        if len(sides) == 1:
+            return sides[0]  # type: ignore[no-any-return]
+        # The first of them that is not NULL.
+        return all_of(self.effort.joined(sides, Kind.TRANSFORMATION), self.effort.joined(sides, Kind.CONDITIONAL))
+
+    def holders(self, rows: list[Rows], key: str) -> list[Rows]:
+        """Return which of some tables has a column that one of them must have; what is not known if several may."""
+        certain = [each for each in rows if each.has(key, self._key)]
+        found = certain or [each for each in rows if each.is_open]
+        return found if len(found) == 1 else [Rows([], None)]
+
+    def is_certain(self, column: Any, scope: Scope) -> bool:
+        """Return whether a table in a scope certainly has a column of a name."""
+        key = self._key(column.name)
+        return key in scope.using or any(rows.has(key, self._key) for rows in scope.rows)
+
+    def qualifies(self, conditions: Iterable[Any], scope: Scope) -> bool:
+        """Return whether conditions name a table of a query around: then names without a table are none of its own."""
+        columns = (each for each in self.effort.walk(conditions) if isinstance(each, exp.Column) and each.table)
+        return any(
+            self._key(each.table) not in scope.named and self.table(scope, self._key(each.table)) is not None
+            for each in columns
+        )
+
+    def reads(self, value: Any, name: str, scope: Scope) -> bool:
+        """Return whether an expression reads a column of this name, which then is one of a table."""
+        columns = (each for each in self.effort.walk([value]) if isinstance(each, exp.Column))
+        # What stands before a field is no table.
+        named = (each.name for each in columns if not each.table or self._key(each.table) in scope.named)
+        return any(self._key(each) == self._key(name) for each in named)
+
+    def _of_rows(self, rows: Rows, names: list[str]) -> SourceKinds | None:
+        """Return the sources of a column of one table, perhaps with a field of it."""
+        if self.dialect.is_clickhouse:
+            found = self.named(rows, ".".join(names))
+            return None if found is ABSENT else found
+        found = self.named(rows, names[0])
+        if found is ABSENT or found is None or len(names) == 1:
+            return None if found is ABSENT else found
+        return self._field_of(rows.columns(self._key(names[0]), self._key), found, names[1:])
+
+    def _field_of(self, items: list[ResultColumn], found: SourceKinds, names: list[str]) -> SourceKinds | None:
+        """Return the sources of a field of a column."""
+        fields = dict(items[0].fields) if len(items) == 1 else {}
+        if fields:
+            taken = next((kinds for name, kinds in fields.items() if self._key(name) == self._key(names[0])), None)
+            return taken if len(names) == 1 else self.effort.composed(part_of(taken), Kind.TRANSFORMATION)
+        return self.effort.composed(part_of(found), Kind.TRANSFORMATION)
+
+    def _field(self, parts: list[Any], names: list[str], scope: Scope) -> SourceKinds | None:
+        """Return the sources of `column.field`."""
+        found = self._bare(parts[0], scope) if self.dialect.has_fields else None
+        if found is None:
+            return None
+        if not self.dialect.is_clickhouse:
+            items = [item for rows in scope.rows for item in rows.columns(self._key(names[0]), self._key)]
+            return self._field_of(items, found, names[1:])
+        # Each field of a nested table is a column of its own.
+        return {(table, ".".join([column, *names[1:]])): MADE for table, column in found}
+
+    def _bare(self, identifier: Any, scope: Scope | None) -> SourceKinds | None:
+        """Return the sources of a name without a table."""
+        if self.dialect.is_no_column(identifier):
+            return {}
+        name = self.dialect.spelled(identifier)
+        while scope is not None:
+            found = self._within(scope, name)
+            if found is not ABSENT:
+                return found  # type: ignore[no-any-return]
+            scope = scope.outer
+        return None
+
+    def _within(self, scope: Scope, name: str) -> Any:
+        """Return the sources of a name in one scope alone; `ABSENT` if nothing there has it."""
+        key = self._key(name)
+        if key in scope.arrays:
+            return scope.arrays[key]
+        for expressions, wins in ((scope.scalars, True), (scope.aliases, self.dialect.is_clickhouse)):
+            if wins and key in expressions and key not in scope.solving:
+                return self._alias(scope, key, expressions[key])
+        explicit = [rows for rows in scope.rows if rows.has(key, self._key)]
+        others = [rows for rows in scope.rows if rows.is_open]
+        if key in scope.using:
+            return self.shared(scope, key)
+        if explicit:
+            return self.named(explicit[0], name) if len(explicit) == 1 else None
+        if key in scope.aliases and key not in scope.solving:
+            return self._alias(scope, key, scope.aliases[key])
+        if key in scope.earlier:
+            # A table whose columns are not known may have it, and is asked first.
+            return None if others else self._alias(scope, key, scope.earlier[key])
+        return self._guessed(scope, name, others)
+
+    def _guessed(self, scope: Scope, name: str, others: list[Rows]) -> Any:
+        """Return the sources of a name that nothing in a scope certainly has, if only one of its tables may have it."""
+        function = scope.named.get(self._key(name))
+        if function is not None and not function.items and function.every is not ABSENT:
+            return function.every
+        if not others:
+            return ABSENT
+        if len(others) > 1 or self._may_have(scope.outer, name, certainly=not scope.may_be_outer):
+            return None
+        return self.named(others[0], name)
+
+    def _may_have(self, scope: Scope | None, name: str, *, certainly: bool) -> bool:
+        """
+        Return whether a query around has a column of a name: what is read may be that.
+
+        Args:
+            scope: the scope of the query around.
+            name: the name.
+            certainly: whether only a column counts that is certainly there: a condition is more often about both.
+        """
+        key = self._key(name)
+        while scope is not None:
+            is_open = not certainly and any(rows.is_open for rows in scope.rows)
+            if is_open or key in scope.using or any(rows.has(key, self._key) for rows in scope.rows):
+                return True
+            scope = scope.outer
+        return False
+
+    def _alias(self, scope: Scope, key: str, expression: Any) -> SourceKinds | None:
+        """Return the sources of another expression of the same SELECT, which is solved once."""
+        if key not in scope.solved:
+            scope.solving.add(key)
+            scope.solved[key] = self._value(expression, scope)
+            scope.solving.discard(key)
+        return scope.solved[key]

@@ -1,0 +1,92 @@
+"""
+What UNION, INTERSECT and EXCEPT make of the rows of two queries.
+
+This module is imported only for a query, because sqlglot is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from openlineage_pyspark.facets.datasets.sql_effort import Effort
+from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, ResultColumn, Rows, SourceKinds, by_rows
+from openlineage_pyspark.facets.model.lineage import Kind
+from sqlglot import exp
+
+
+def both_sides(operation: Any, left: Rows, right: Rows, key: Callable[[str], str], effort: Effort) -> Rows:
+    """
+    Return what one set operation makes of its two sides.
+
+    Args:
+        operation: the tree of the operation.
+        left: what its left side gives.
+        right: what its right side gives.
+        key: returns what all spellings of one name have in common.
+        effort: counts what is looked at.
+    """
+    rows = _rows_of_both(operation, left, right, effort)
+    if isinstance(operation, (exp.Except, exp.Intersect)):
+        return attrs.evolve(left, rows=rows)
+    is_by_name = operation.args.get("by_name")
+    found = _by_name(left, right, key, effort) if is_by_name else _by_place(left, right, effort)
+    return attrs.evolve(found, rows=rows)
+
+
+def in_order(rows: Rows, order: Any, key: Callable[[str], str], effort: Effort) -> Rows:
+    """
+    Return the rows of a set operation behind its ORDER BY.
+
+    Args:
+        rows: what the operation gives.
+        order: the tree of the clause.
+        key: as for `both_sides`.
+        effort: as for `both_sides`.
+    """
+    sorts = [by_rows(_place_of(part, rows, key), Kind.SORT) for part in order.expressions]
+    return attrs.evolve(rows, rows=effort.all([rows.rows, *sorts]))
+
+
+def _place_of(part: Any, rows: Rows, key: Callable[[str], str]) -> SourceKinds | None:
+    """Return the sources of the column of a result that a part of its ORDER BY names, by its name or its place."""
+    value = part.this
+    if isinstance(value, exp.Literal) and value.name.isdigit() and 0 < int(value.name) <= len(rows.items):
+        return rows.items[int(value.name) - 1].kinds
+    named = rows.columns(key(value.name), key) if isinstance(value, exp.Column) else []
+    return named[0].kinds if len(named) == 1 else None
+
+
+def _rows_of_both(operation: Any, left: Rows, right: Rows, effort: Effort) -> SourceKinds | None:
+    """Return what decides about the rows of UNION, INTERSECT or EXCEPT."""
+    kind = Kind.GROUP_BY if isinstance(operation, exp.Union) else Kind.JOIN
+    whole = kind is Kind.JOIN or operation.args.get("distinct") is True
+    items = [*left.items, *right.items] if whole else []
+    parts = [by_rows(item.kinds, kind) for item in items if item.table is None]
+    return effort.all([left.rows, right.rows, *parts])
+
+
+def _by_place(left: Rows, right: Rows, effort: Effort) -> Rows:
+    """Return the columns of UNION, which belong together by their places."""
+    if left.items == right.items and left.every == right.every:
+        return left
+    if left.is_open or right.is_open or len(left.items) != len(right.items):
+        return Rows([], None)
+    pairs = zip(left.items, right.items, strict=True)
+    return Rows([ResultColumn(a.name, effort.all([a.kinds, b.kinds])) for a, b in pairs])
+
+
+def _by_name(left: Rows, right: Rows, key: Callable[[str], str], effort: Effort) -> Rows:
+    """Return the columns of UNION BY NAME: those of the left side, then what the right side alone has."""
+    keyed: list[dict[str, ResultColumn]] = []
+    for rows in (left, right):
+        items = {key(item.name): item for item in rows.items if item.name is not None}
+        if len(items) < len(rows.items) or rows.every is not ABSENT:
+            return Rows([], None)
+        keyed.append(items)
+    made = []
+    for each in dict.fromkeys([*keyed[0], *keyed[1]]):
+        found = [items[each] for items in keyed if each in items]
+        made.append(ResultColumn(found[0].name, effort.all([column.kinds for column in found])))
+    return Rows(made)

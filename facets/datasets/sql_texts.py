@@ -1,0 +1,72 @@
+"""
+The texts of expressions in a query.
+
+This module is imported only for a query, because sqlglot is large.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlglot
+from openlineage_pyspark.facets.datasets.sql_rows import SAME
+from openlineage_pyspark.facets.datasets.sql_scopes import Scope, ScopeNames
+from openlineage_pyspark.facets.datasets.sql_trees import QUERIES
+from openlineage_pyspark.facets.sql_names import quoted_name
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+_LONGEST_TEXT = 2_000
+_ODD_STRINGS = frozenset("ByteString Heredoc HexString National RawString UnicodeString".split())
+"""The classes of strings that are written in other ways than in quotes alone."""
+
+
+def expression_text(value: Any, scope: Scope, names: ScopeNames) -> str:
+    """
+    Return the text of an expression, with tables before their columns, and subqueries' columns as these make them.
+
+    It is empty for a column as it is, for what is too long, and for what has a string in a form of its own: Spark's
+    rules would not find its end.
+
+    Args:
+        value: the tree of the expression.
+        scope: the scope of its names.
+        names: what these stand for.
+    """
+    if isinstance(value, exp.Column):
+        named = names.item(value, scope)
+        return named.text if named is not None else ""
+    if any(isinstance(node, QUERIES) or type(node).__name__ in _ODD_STRINGS for node in names.effort.walk([value])):
+        return ""
+    copied = value.copy()
+    pairs = zip(list(names.effort.walk([value])), list(names.effort.walk([copied])), strict=True)
+    shown = [(other, _shown(node, scope, names)) for node, other in pairs]
+    for node, text in shown:
+        if text:
+            put = exp.Var(this=text)
+            copied = put if node is copied else copied
+            node.replace(put)
+    try:
+        text = str(copied.sql(dialect=sqlglot.Dialect.get(names.dialect.name) or None, comments=False))
+    except SqlglotError:
+        return ""
+    if len(text) > _LONGEST_TEXT:
+        return ""
+    return f"({text})" if isinstance(value, (exp.Binary, exp.Unary)) and not isinstance(value, exp.Paren) else text
+
+
+def _shown(node: Any, scope: Scope, names: ScopeNames) -> str:
+    """Return what stands in the place of a node of an expression; empty for most, which stay as they are."""
+    if isinstance(node, exp.Literal) and node.is_string:
+        escaped = node.name.replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{escaped}'"
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+        return ""
+    named = names.item(node, scope)
+    if named is not None and named.text:
+        return named.text
+    sources = names.column(node, scope)
+    if sources is None or len(sources) != 1:
+        return ""
+    (((table, name), kinds),) = sources.items()
+    return f"{'.'.join(map(quoted_name, table.split('.')))}.{quoted_name(name)}" if kinds == SAME else ""
