@@ -551,7 +551,7 @@ def show_change(session: nox.Session, shell: Callable[..., object], programs: st
         say("\ngit is not installed: the comment on a change of this job is left out")
         return
     folder = ROOT / "demo-output" / "change"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     job = (ROOT / "demo" / "flights.py").read_text("utf-8")
     (folder / "flights.py").write_text(job, "utf-8")
     with session.chdir(folder):

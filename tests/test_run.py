@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import re
 import shutil
@@ -57,8 +58,9 @@ class Tree:
         self.programs = folder / "programs"
         for place in (self.folder, self.programs):
             place.mkdir()
-        for name in ("run", "noxfile.py"):
-            shutil.copy(ROOT / name, self.folder)
+        (self.folder / "demo").mkdir()
+        for name in ("run", "noxfile.py", "demo/flights.py"):
+            shutil.copy(ROOT / name, self.folder / name)
         self.put("python3.13", PROGRAM)
         # Without this, root would install a Java by apt-get, and a Chromium.
         self.put("id", "#!/bin/sh\necho 1000\n")
@@ -366,6 +368,9 @@ class Session:
     def run(self, *words: str, **_: object) -> None:
         self.ran.append(words)
 
+    def chdir(self, _: Path) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def run_install(self, *words: str, **_: object) -> str:
         if "build" in words:
             Path(words[-2]).mkdir()
@@ -408,12 +413,21 @@ def test_the_command_that_the_demo_prints_is_the_one_that_it_runs(
 
 
 def test_the_demo_ends_with_answers_and_a_plan_of_recovery(start_demo: Callable[..., Session]) -> None:
-    asked = [words[-1].split()[:2] for words in start_demo().ran[2:]]
+    session = start_demo()
 
+    *asked, _, _ = [words[-1].split()[:2] for words in session.ran[2:]]
     program = ".nox/demo-4.1/bin/openlineage-pyspark"
     assert asked == [
         [program, question] for question in ("show", "ingest", "downstream", "downstream", "recover", "view")
     ]
+    assert session.ran[-1][-1].split(f"{program} ")[1].startswith("lineage flights.py --diff HEAD --plan")
+
+
+def test_the_demo_changes_its_job_as_it_says(start_demo: Callable[..., Session], noxfile: Any, tree: Tree) -> None:
+    start_demo()
+
+    before, after = (tree.folder / each / "flights.py" for each in ("demo", "demo-output/change"))
+    assert before.read_text().replace(noxfile.HASHED, noxfile.BARE) == after.read_text() != before.read_text()
 
 
 def test_the_demo_installs_no_tools_for_tests_and_nothing_a_second_time(

@@ -269,7 +269,7 @@ class _QueryReader:
         inside = part.this if isinstance(part, exp.Ordered) else part
         if isinstance(inside, exp.Literal) and not inside.is_string and inside.name.isdigit():
             place = int(inside.name) - 1
-            inside = values[place] if place < len(values) else inside
+            inside = values[place] if 0 <= place < len(values) else inside
         is_name = isinstance(inside, exp.Column) and not inside.table
         called = named.get(self._dialect.key(inside.name)) if is_name else None
         if called is None or called is inside:

@@ -647,3 +647,9 @@ def test_a_string_in_the_text_of_a_column_ends_where_spark_takes_it_to_end(secre
     rest = "".join(token.text for token in tokens(text) if token.kind is not TokenKind.STRING)
     assert len(strings) <= 1
     assert set(rest) & set("'\"\\$`") == set()
+
+
+def test_a_place_that_no_column_has_is_no_key() -> None:
+    """`ORDER BY 0` is no column from the end."""
+    found = read("(SELECT a, b FROM t ORDER BY 0) q", "a", "b")
+    assert found.rows == ()

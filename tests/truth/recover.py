@@ -97,25 +97,30 @@ class _MortalSession(LiveSession):
 
     def run(self, sql: str, settings: Sequence[tuple[str, str]] = ()) -> None:
         """Run a statement, and perhaps die before or after it."""
-        _perhaps_killed(super().run)(sql, settings)
+        _MortalSession.is_done = False
+        _perhaps_killed(self._run_to_the_end)(sql, settings)
+
+    def _run_to_the_end(self, sql: str, settings: Sequence[tuple[str, str]]) -> None:
+        super().run(sql, settings)
+        # Later deaths, at something else than a statement, change nothing of it.
+        _MortalSession.is_done = True
 
 
 def _perhaps_killed(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that does the same, and perhaps dies before or after it."""
 
-    def die(*, is_done: bool) -> NoReturn:
+    def die() -> NoReturn:
         _MortalSession.killed += 1
-        _MortalSession.is_done = is_done
         raise _Killed
 
     def called(*arguments: Any) -> Any:
         chance = _MortalSession.chance
         lot = chance.random() if chance is not None else 0.5
         if lot < 0.15:
-            die(is_done=False)
+            die()
         found = function(*arguments)
         if lot > 0.85:
-            die(is_done=True)
+            die()
         return found
 
     return called
