@@ -559,8 +559,8 @@ def show_change(session: nox.Session, shell: Callable[..., object], programs: st
         shell(f"git init -q && {committed}")
         (folder / "flights.py").write_text(job.replace(HASHED, BARE), "utf-8")
         say(f"\nA change of the job: `{HASHED}` becomes `{BARE}`. The comment of its pull request, before it runs:")
-        command = f"{ROOT / programs}/openlineage-pyspark {JUDGED}"
-        say(f"\n$ cd {folder}\n$ {command}\n")
+        command = f"{shlex.quote(f'{ROOT / programs}/openlineage-pyspark')} {JUDGED}"
+        say(f"\n$ cd {shlex.quote(str(folder))}\n$ {command}\n")
         shell(f"{command} </dev/null")
 
 

@@ -420,7 +420,7 @@ def test_the_demo_ends_with_answers_and_a_plan_of_recovery(start_demo: Callable[
     assert asked == [
         [program, question] for question in ("show", "ingest", "downstream", "downstream", "recover", "view")
     ]
-    assert session.ran[-1][-1].split(f"{program} ")[1].startswith("lineage flights.py --diff HEAD --plan")
+    assert session.ran[-1][-1].split(f"{program}' ")[1].startswith("lineage flights.py --diff HEAD --plan")
 
 
 def test_the_demo_changes_its_job_as_it_says(start_demo: Callable[..., Session], noxfile: Any, tree: Tree) -> None:
