@@ -49,16 +49,20 @@ class Stage:
         self._own: dict[str, str] = {}
         self._told: set[tuple[str, int, str, str]] = set()
         self._opened: set[str] = set()
+        self._asking: set[Spot] = set()
         self._count = 0
         self._instead: Spot | None = None
 
     def tell(self, kind: str, **values: Any) -> None:
         """Tell something, as a line of its own, at once."""
-        line = json.dumps({"k": kind, **values}, default=str).encode() + b"\n"
         with self._lock:
             self._count += 1
             if self._count > _MOST_TOLD:
                 return
+            if self._count == _MOST_TOLD:
+                said = f"the script has done more than {_MOST_TOLD:,} things that are noted: the rest is left out"
+                kind, values = "problem", attrs.asdict(ProblemTold(self.spot(), "CUT", said))
+            line = json.dumps({"k": kind, **values}, default=str).encode() + b"\n"
             while line:
                 line = line[os.write(self._out, line) :]
 
@@ -77,8 +81,11 @@ class Stage:
             self.tell("file", spot=attrs.asdict(self.spot()), path=name)
 
     def gives(self, what: str) -> Callable[[], bool]:
-        """Tell that the script gets a number that only data know; return what is to be called if it decides by it."""
-        self.tell("rows", spot=attrs.asdict(self.spot()))
+        """Tell once a line that the script gets a number of rows; return what to call if it decides by that number."""
+        at = self.spot()
+        if at not in self._asking:
+            self._asking.add(at)
+            self.tell("rows", spot=attrs.asdict(at))
         return lambda: self.decides(what)
 
     def decides(self, what: str, taken: str = "1") -> bool:

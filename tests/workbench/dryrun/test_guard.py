@@ -120,3 +120,13 @@ def test_clients_and_absent_modules_have_stand_ins_unless_they_are_allowed(tmp_p
 
 def test_an_allowed_module_is_loaded_as_it_is(tmp_path: Path) -> None:
     assert told(tmp_path, "import requests\nassert requests.Session().headers\n", allowed=("requests",)) == []
+
+
+@pytest.mark.slow
+def test_a_script_that_does_too_much_says_what_is_left_out(tmp_path: Path) -> None:
+    tries = "try:\n        os.mkdir(f'x{n}')\n    except BaseException:\n        pass"
+    source = f"import os\nfor n in range(20_000):\n    {tries}"
+
+    found = told(tmp_path, source)
+
+    assert (len(found), found[-1]) == (20_000, (4, "CUT"))
