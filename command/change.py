@@ -105,7 +105,8 @@ def file_steps(
             continue
         others = [path if path.is_absolute() or folder is None else folder / path for path in options.py_files]
         beside = surroundings_of(within[each.name], each.text, within.values(), others)
-        own = [line for line in found if line.script == each.name]
+        # A notebook that had SQL alone in a revision ran no script there.
+        own = [line for line in found if each.name in (line.script, line.statement.file)]
         opened = hash_of_files((folder or Path.cwd()), (line.opened for line in own if line.opened))
         steps.append(step_of_script(each, own, f"{given} {beside} {opened}"))
     return tuple(steps)

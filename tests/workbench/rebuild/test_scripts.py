@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from openlineage_pyspark.command.change import file_steps
 from openlineage_pyspark.command.main import main
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
+from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
+from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.rebuild.surroundings import hash_of_files
+from openlineage_pyspark.workbench.report import Lineage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,6 +83,27 @@ def test_the_hash_of_files_that_were_read_follows_their_content_and_names(tmp_pa
     assert hash_of_files(tmp_path, ["b"]) != first
     (tmp_path / "a").write_text("2")
     assert hash_of_files(tmp_path, ["a"]) != first
+
+
+def test_what_a_notebook_of_sql_and_what_a_module_of_a_script_write_is_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scripts = [Script("notebook.py", "# Databricks notebook source"), Script("job.py", "import helpers")]
+    # The notebook has code of Python now, and had SQL alone before.
+    for name in ("notebook.py", "job.py"):
+        (tmp_path / name).write_text("import helpers")
+    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[])
+
+    def writing(file: str, table: str, script: str = "") -> StatementLineage:
+        made = Lineage((), ((Dataset(Identifier("db", table)), ColumnLineage(())),), ())
+        return StatementLineage(ScriptStatement("", file, 4, 1), made, script=script)
+
+    found = [writing("notebook.py", "a"), writing("helpers.py", "b", "job.py")]
+
+    steps = file_steps(scripts, [], found, options, None)
+
+    assert [(each.file, each.targets) for each in steps] == [("notebook.py", ("db/a",)), ("job.py", ("db/b",))]
 
 
 @pytest.mark.any_spark
