@@ -26,10 +26,13 @@ MODULES = [
 ]
 # The modules that ask sqlglot for the columns of a text; other modules import them only for such a text.
 READ_SQL = {
-    *("facets/datasets/foreign_sql.py", "facets/sql_parser.py"),
+    "facets/sql_parser.py",
     *(
-        f"facets/datasets/sql_{name}.py"
-        for name in ("dialects", "effort", "expressions", "from", "scopes", "set_operations", "texts", "trees")
+        f"facets/foreign_sql/{name}.py"
+        for name in (
+            *("dialects", "effort", "expressions", "from_clause", "reader", "scopes", "set_operations", "texts"),
+            "trees",
+        )
     ),
 }
 LONGEST_FUNCTION = 60

@@ -26,8 +26,8 @@ TREE = {
 }
 # What a caller never sees: it is caught where it is raised, or becomes a value.
 PRIVATE = {
-    "facets/datasets/foreign_sql.py": {"UnreadableError"},
-    "facets/datasets/sql_effort.py": {"TooLargeError"},
+    "facets/foreign_sql/reader.py": {"UnreadableError"},
+    "facets/foreign_sql/effort.py": {"TooLargeError"},
     "facets/sql_parser.py": {"UnparsableError"},
     "listener/probe/client.py": {"StatementRefusedError"},
     "listener/probe/records.py": {"InvalidRecordError"},

@@ -3,7 +3,7 @@ Tables of other databases, through JDBC, and the queries that a JDBC source was 
 
 Its tables are the inputs. Its columns have sources where sqlglot is installed, which parses it (`foreign_sql`); it is
 large, and therefore imported only for a query. Elsewhere, and for a query that it can't parse, the tables alone are
-found (`sql_tables`). A result column has no sources if they are not known; the relation then has a gap.
+found (`facets.foreign_sql.tables`). A result column has no sources if they are not known; the relation then has a gap.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Column, Relation, Session, by_name, reads, source
-from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
 from openlineage_pyspark.facets.datasets.tables import catalog_table, in_session_catalog
+from openlineage_pyspark.facets.foreign_sql.tables import is_name, named_tables
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
 from openlineage_pyspark.facets.model.lineage import Certainty, Kind
 from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Plan
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.datasets.foreign_sql import Query
-    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
+    from openlineage_pyspark.facets.foreign_sql.reader import Query
+    from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
 
 _V2 = "org.apache.spark.sql.execution.datasources.v2.jdbc"
 _DIALECTS = {
@@ -168,8 +168,8 @@ def _parsed(statement: str, dialect: str | None) -> Query | _Opaque:
     Raises:
         ImportError: sqlglot is not installed.
     """
-    from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError, read_query
-    from openlineage_pyspark.facets.datasets.sql_effort import TooLargeError
+    from openlineage_pyspark.facets.foreign_sql.effort import TooLargeError
+    from openlineage_pyspark.facets.foreign_sql.reader import UnreadableError, read_query
 
     try:
         return read_query(statement, dialect)

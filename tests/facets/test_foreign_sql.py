@@ -11,10 +11,10 @@ import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
 from openlineage_pyspark.facets.datasets import jdbc
-from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS, UnreadableError, read_query
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset, jdbc_relation, jdbc_tables
 from openlineage_pyspark.facets.datasets.source import Column, Session
-from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
+from openlineage_pyspark.facets.foreign_sql.reader import MOST_CHARACTERS, UnreadableError, read_query
+from openlineage_pyspark.facets.foreign_sql.tables import is_name, named_tables
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty, Kind
 from openlineage_pyspark.facets.model.plan import (
@@ -183,7 +183,7 @@ def test_the_parser_does_not_repeat_the_text_in_the_log(caplog):
 
 def test_without_the_parser_the_tables_are_named_and_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlglot", None)
-    monkeypatch.delitem(sys.modules, "openlineage_pyspark.facets.datasets.foreign_sql", raising=False)
+    monkeypatch.delitem(sys.modules, "openlineage_pyspark.facets.foreign_sql.reader", raising=False)
     jdbc._parsed.cache_clear()
 
     found = read("(SELECT o.id FROM public.orders o JOIN public.buyers b ON o.buyer = b.id) q", "id")

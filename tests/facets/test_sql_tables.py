@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError, read_query
-from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
+from openlineage_pyspark.facets.foreign_sql.reader import UnreadableError, read_query
+from openlineage_pyspark.facets.foreign_sql.tables import is_name, named_tables
 
 SHARED = Path(__file__).parents[3] / "shared"
 DIALECTS = (

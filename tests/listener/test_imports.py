@@ -22,8 +22,8 @@ ONE_THREAD_ALONE = {
     *("confluent_kafka", "cryptography", "grp", "pwd", "openlineage_pyspark.transport.http"),
     *("openlineage_pyspark.listener.probe.hadoop_files", "openlineage_pyspark.transport.file.filesystem"),
     # The listener's, for a text in the SQL of another database; `import sqlglot` comes first.
-    *("sqlglot", "openlineage_pyspark.facets.sql_parser", "openlineage_pyspark.facets.datasets.foreign_sql"),
-    "openlineage_pyspark.facets.datasets.sql_effort",
+    *("sqlglot", "openlineage_pyspark.facets.sql_parser", "openlineage_pyspark.facets.foreign_sql.reader"),
+    "openlineage_pyspark.facets.foreign_sql.effort",
 }
 
 CIRCLES = """

@@ -12,8 +12,8 @@ from openlineage_pyspark.facets.datasets.kafka import topic_dataset
 from openlineage_pyspark.facets.datasets.naming import before_glob, is_absolute, roots
 from openlineage_pyspark.facets.datasets.placed import WHERE, placed
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, source
-from openlineage_pyspark.facets.datasets.sql_tables import is_name
 from openlineage_pyspark.facets.datasets.tables import at_location
+from openlineage_pyspark.facets.foreign_sql.tables import is_name
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens

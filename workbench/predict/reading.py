@@ -13,16 +13,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.facets.datasets.sql_rows import SAME, all_of
-from openlineage_pyspark.facets.datasets.sql_tables import named_tables
+from openlineage_pyspark.facets.foreign_sql.rows import SAME, all_of
+from openlineage_pyspark.facets.foreign_sql.tables import named_tables
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.databricks import as_spark
 from openlineage_pyspark.workbench.predict.inserts import single_inserts
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.datasets.foreign_sql import Query
-    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
+    from openlineage_pyspark.facets.foreign_sql.reader import Query
+    from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
 
 SPARK = "spark"
 """The dialect of the files, unless another one is named."""
@@ -113,7 +113,7 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
     Raises:
         ImportError: sqlglot is not installed.
     """
-    from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS
+    from openlineage_pyspark.facets.foreign_sql.reader import MOST_CHARACTERS
 
     if len(statement) > MOST_CHARACTERS:
         return (TextLineage("", named_tables(statement, dialect or SPARK)),)
@@ -206,7 +206,7 @@ def target_in(statement: str) -> str:
 
 def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     """Return what a parsed statement reads and writes; None for a kind that is not read."""
-    from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError
+    from openlineage_pyspark.facets.foreign_sql.reader import UnreadableError
     from sqlglot import exp
 
     if isinstance(tree, (exp.Merge, exp.Update, exp.Delete)):
@@ -242,7 +242,7 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
 
 def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, str]]:
     """Return what a query reads, and the names of its tables as they are read -> as they are spelled."""
-    from openlineage_pyspark.facets.datasets.foreign_sql import read_parsed
+    from openlineage_pyspark.facets.foreign_sql.reader import read_parsed
 
     spelled = _spellings(query)
     columns = {name: known.columns[each] for name, each in spelled.items() if each in known.columns}
@@ -355,7 +355,7 @@ class _Changes:
         return None if item.kinds is None else _composed(_spelled(item.kinds, spelled) or {}, kind)
 
     def _read(self, query: Any) -> tuple[Query, dict[str, str]] | None:
-        from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError
+        from openlineage_pyspark.facets.foreign_sql.reader import UnreadableError
 
         if query is None:
             return None

@@ -44,7 +44,7 @@ from openlineage_pyspark.workbench.predict.text import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
+    from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.listener.analyze import EncodedQuery

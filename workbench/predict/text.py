@@ -30,7 +30,7 @@ from openlineage_pyspark.workbench.predict.reading import Known, TextLineage, re
 from openlineage_pyspark.workbench.report import Lineage
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
+    from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
 
     _MadeEdge = tuple[Identifier, str, Transformation]
 

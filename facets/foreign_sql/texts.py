@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import sqlglot
-from openlineage_pyspark.facets.datasets.sql_rows import SAME
-from openlineage_pyspark.facets.datasets.sql_scopes import Scope, ScopeNames
-from openlineage_pyspark.facets.datasets.sql_trees import QUERIES
+from openlineage_pyspark.facets.foreign_sql.rows import SAME
+from openlineage_pyspark.facets.foreign_sql.scopes import ScopeNames, SelectScope
+from openlineage_pyspark.facets.foreign_sql.trees import QUERIES
 from openlineage_pyspark.facets.sql_names import quoted_name
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -21,7 +21,7 @@ _ODD_STRINGS = frozenset("ByteString Heredoc HexString National RawString Unicod
 """The classes of strings that are written in other ways than in quotes alone."""
 
 
-def expression_text(value: Any, scope: Scope, names: ScopeNames) -> str:
+def expression_text(value: Any, scope: SelectScope, names: ScopeNames) -> str:
     """
     Return the text of an expression, with tables before their columns, and subqueries' columns as these make them.
 
@@ -55,7 +55,7 @@ def expression_text(value: Any, scope: Scope, names: ScopeNames) -> str:
     return f"({text})" if isinstance(value, (exp.Binary, exp.Unary)) and not isinstance(value, exp.Paren) else text
 
 
-def _shown(node: Any, scope: Scope, names: ScopeNames) -> str:
+def _shown(node: Any, scope: SelectScope, names: ScopeNames) -> str:
     """Return what stands in the place of a node of an expression; empty for most, which stay as they are."""
     if isinstance(node, exp.Literal) and node.is_string:
         escaped = node.name.replace("\\", "\\\\").replace("'", "\\'")

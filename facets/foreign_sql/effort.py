@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from openlineage_pyspark.facets.datasets.sql_expressions import is_field, used_arguments
-from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, SourceColumn, SourceKinds
-from openlineage_pyspark.facets.datasets.sql_trees import NODE, QUERIES
+from openlineage_pyspark.facets.foreign_sql.expressions import is_field, used_arguments
+from openlineage_pyspark.facets.foreign_sql.rows import ABSENT, SourceColumn, SourceKinds
+from openlineage_pyspark.facets.foreign_sql.trees import NODE, QUERIES
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from sqlglot import exp
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from openlineage_pyspark.facets.datasets.sql_trees import function_name
+from openlineage_pyspark.facets.foreign_sql.trees import function_name
 from openlineage_pyspark.facets.model.lineage import Kind
 from sqlglot import exp
 

@@ -56,7 +56,7 @@ ABSENT: Any = object()
 
 
 @attrs.define
-class Rows:
+class SourceRows:
     """
     What a table, a subquery or a function in FROM gives.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.datasets.sql_trees import NODE, function_name, name_in, plain_name
+from openlineage_pyspark.facets.foreign_sql.trees import NODE, function_name, name_in, plain_name
 from sqlglot import exp
 
 _NAMED: Any = (exp.Cast, exp.Dot, exp.Literal, exp.Star, exp.Subquery)

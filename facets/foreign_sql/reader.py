@@ -3,7 +3,7 @@ What a query in the SQL of another database reads: its tables, and the source co
 
 sqlglot parses the query. The names in it are resolved here, in one pass over the tree, so the effort grows with the
 length of the query and not with its columns. No schema is known: a column that more than one table could have stays
-unknown. `sql_dialects` has how a database reads names, `sql_scopes` what they stand for, `sql_effort` how much is read.
+unknown. `dialects` has how a database reads names, `scopes` what they stand for, `effort` how much is read.
 This module is imported only for a query, because sqlglot is large.
 """
 
@@ -15,28 +15,28 @@ from typing import Any
 
 import attrs
 import sqlglot
-from openlineage_pyspark.facets.datasets.sql_dialects import ForeignDialect, looked_up
-from openlineage_pyspark.facets.datasets.sql_effort import Effort, TooLargeError
-from openlineage_pyspark.facets.datasets.sql_expressions import aggregates, grouped_by, is_field, struct_fields
-from openlineage_pyspark.facets.datasets.sql_from import generated, multiplies, pivoted, renamed
-from openlineage_pyspark.facets.datasets.sql_marks import RowMarks
-from openlineage_pyspark.facets.datasets.sql_rows import (
+from openlineage_pyspark.facets.foreign_sql.dialects import ForeignDialect, looked_up
+from openlineage_pyspark.facets.foreign_sql.effort import Effort, TooLargeError
+from openlineage_pyspark.facets.foreign_sql.expressions import aggregates, grouped_by, is_field, struct_fields
+from openlineage_pyspark.facets.foreign_sql.from_clause import generated, multiplies, pivoted, renamed
+from openlineage_pyspark.facets.foreign_sql.marks import RowMarks
+from openlineage_pyspark.facets.foreign_sql.rows import (
     ABSENT,
     MADE,
     SAME,
     ResultColumn,
-    Rows,
     SourceColumn,
     SourceKinds,
+    SourceRows,
     all_of,
     by_rows,
     part_of,
 )
-from openlineage_pyspark.facets.datasets.sql_scopes import Pending, Scope, ScopeNames
-from openlineage_pyspark.facets.datasets.sql_set_operations import both_sides, in_order
-from openlineage_pyspark.facets.datasets.sql_tables import NO_TABLES
-from openlineage_pyspark.facets.datasets.sql_texts import expression_text
-from openlineage_pyspark.facets.datasets.sql_trees import (
+from openlineage_pyspark.facets.foreign_sql.scopes import Pending, ScopeNames, SelectScope
+from openlineage_pyspark.facets.foreign_sql.set_operations import both_sides, in_order
+from openlineage_pyspark.facets.foreign_sql.tables import NO_TABLES
+from openlineage_pyspark.facets.foreign_sql.texts import expression_text
+from openlineage_pyspark.facets.foreign_sql.trees import (
     NODE,
     QUERIES,
     SET_OPERATION,
@@ -210,16 +210,16 @@ class _QueryReader:
         self._names = ScopeNames(dialect, self._effort, self._value)
         self._marks = RowMarks()
         self._loses_rows = False
-        self._queries: dict[int, Rows] = {}
+        self._queries: dict[int, SourceRows] = {}
 
-    def query(self, query: Any, outer: Scope | None, ctes: dict[str, Rows | Pending]) -> Rows:
+    def query(self, query: Any, outer: SelectScope | None, ctes: dict[str, SourceRows | Pending]) -> SourceRows:
         """Return the columns of a query, once for each query."""
         known = self._queries.get(id(query))
         if known is None:
             known = self._queries[id(query)] = self._query(query, outer, ctes)
         return known
 
-    def result(self, found: Rows) -> Query:
+    def result(self, found: SourceRows) -> Query:
         """
         Return what the whole query reads.
 
@@ -231,9 +231,9 @@ class _QueryReader:
         proven = frozenset(self._names.proven)
         return Query(tuple(self._tables), tuple(made.items), made.every is ABSENT, made.rows or {}, known, proven)
 
-    def _query(self, query: Any, outer: Scope | None, ctes: dict[str, Rows | Pending]) -> Rows:
+    def _query(self, query: Any, outer: SelectScope | None, ctes: dict[str, SourceRows | Pending]) -> SourceRows:
         """Return the columns of a query, with what decides about its rows."""
-        scope = Scope(outer, dict(ctes))
+        scope = SelectScope(outer, dict(ctes))
         self._ctes(query, scope)
         if isinstance(query, SET_OPERATION):
             return self._set_operation(query, scope)
@@ -249,7 +249,7 @@ class _QueryReader:
         self._conditions([v for k, v in query.args.items() if k not in ("expressions", "with", "with_")], scope)
         return found
 
-    def _clauses(self, select: Any, scope: Scope, found: Rows) -> None:
+    def _clauses(self, select: Any, scope: SelectScope, found: SourceRows) -> None:
         """Read what decides about the rows of a SELECT, into what is found of it."""
         projections = [self._dialect.projection(each) for each in select.expressions]
         values = [value for _, value in projections]
@@ -264,7 +264,7 @@ class _QueryReader:
             scope.decides += [by_rows(item.kinds, Kind.GROUP_BY) for item in found.items if item.table is None]
         found.rows = self._effort.all(scope.decides)
 
-    def _clause(self, part: Any, values: list[Any], named: dict[str, Any], scope: Scope) -> SourceKinds | None:
+    def _clause(self, part: Any, values: list[Any], named: dict[str, Any], scope: SelectScope) -> SourceKinds | None:
         """Return the sources of a part of a clause, which may be the place or the name of a column of the SELECT."""
         inside = part.this if isinstance(part, exp.Ordered) else part
         if isinstance(inside, exp.Literal) and not inside.is_string and inside.name.isdigit():
@@ -281,11 +281,11 @@ class _QueryReader:
         # A table whose columns are not known may have it, and is asked first.
         return None if any(rows.is_open for rows in scope.rows) else self._value(called, scope)
 
-    def _built(self, value: Any, scope: Scope) -> tuple[tuple[str, SourceKinds | None], ...]:
+    def _built(self, value: Any, scope: SelectScope) -> tuple[tuple[str, SourceKinds | None], ...]:
         """Return the fields of the struct that an expression builds, with their sources; none for another one."""
         return tuple((name, self._value(part, scope)) for name, part in struct_fields(value))
 
-    def _conditions(self, values: Iterable[Any], scope: Scope) -> None:
+    def _conditions(self, values: Iterable[Any], scope: SelectScope) -> None:
         """Read the queries in conditions: what they read is no source of a column, but their tables are inputs."""
         for node in self._effort.walk(values):
             if isinstance(node, QUERIES) and id(node) not in self._queries and isinstance(inner_query(node), QUERIES):
@@ -293,7 +293,7 @@ class _QueryReader:
             elif self._dialect.is_clickhouse:
                 self._dictionary(node)
 
-    def _ctes(self, query: Any, scope: Scope) -> None:
+    def _ctes(self, query: Any, scope: SelectScope) -> None:
         """Read the common table expressions of a query."""
         clause = argument(query, "with")
         for cte in clause.expressions if clause is not None else ():
@@ -303,10 +303,10 @@ class _QueryReader:
                 continue
             recursive = bool(clause.args.get("recursive")) or self._dialect.is_recursive
             # It sees those before it.
-            seen = Scope(scope.outer, dict(scope.ctes), scalars=scope.scalars)
+            seen = SelectScope(scope.outer, dict(scope.ctes), scalars=scope.scalars)
             scope.ctes[name] = Pending(cte, seen, recursive and isinstance(inside, SET_OPERATION))
 
-    def _cte(self, name: str, ctes: dict[str, Rows | Pending]) -> Rows:
+    def _cte(self, name: str, ctes: dict[str, SourceRows | Pending]) -> SourceRows:
         """Return the columns of a common table expression, which is read when something reads it."""
         found = ctes[name]
         if isinstance(found, Pending):
@@ -316,15 +316,15 @@ class _QueryReader:
             found = ctes[name] = renamed(self.query(inside, scope, scope.ctes), found.cte)
         return found
 
-    def _first(self, operation: Any, scope: Scope) -> Rows:
+    def _first(self, operation: Any, scope: SelectScope) -> SourceRows:
         """Return the columns of the first query of a chain of UNIONs, which sees the CTEs before the chain."""
-        inside = Scope(scope.outer, dict(scope.ctes))
+        inside = SelectScope(scope.outer, dict(scope.ctes))
         while isinstance(operation, SET_OPERATION):
             self._ctes(operation, inside)
             operation = operation.this
         return self._query(operation, scope, inside.ctes)
 
-    def _set_operation(self, query: Any, scope: Scope) -> Rows:
+    def _set_operation(self, query: Any, scope: SelectScope) -> SourceRows:
         """Return the columns of UNION, INTERSECT and EXCEPT; long chains are nested in their left side."""
         rights: list[tuple[Any, Any]] = []
         left = query
@@ -338,16 +338,16 @@ class _QueryReader:
         order = query.args.get("order")
         return found if order is None else in_order(found, order, self._dialect.key, self._effort)
 
-    def _froms(self, select: Any, scope: Scope) -> None:
+    def _froms(self, select: Any, scope: SelectScope) -> None:
         """Read FROM, JOIN and ARRAY JOIN; what MATCH_RECOGNIZE and CONNECT BY make of the rows is not known."""
         self._sources(select, scope)
         if select.args.get("connect") is not None:
             scope.decides.append(None)
         if select.args.get("match") is not None:
-            scope.rows, scope.named = [Rows([], None)], {}
+            scope.rows, scope.named = [SourceRows([], None)], {}
             scope.decides.append(None)
 
-    def _sources(self, select: Any, scope: Scope) -> None:
+    def _sources(self, select: Any, scope: SelectScope) -> None:
         """Read the items of FROM, of the joins behind it, and of LATERAL VIEW."""
         start = argument(select, "from")
         if start is not None:
@@ -356,7 +356,7 @@ class _QueryReader:
         for lateral in select.args.get("laterals") or ():
             self._from(lateral, scope)
 
-    def _joins(self, node: Any, scope: Scope) -> None:
+    def _joins(self, node: Any, scope: SelectScope) -> None:
         """Read the joins of a SELECT, or of an item of FROM."""
         in_array = False
         for join in node.args.get("joins") or ():
@@ -378,7 +378,7 @@ class _QueryReader:
                     key: rows for key, rows in scope.named.items() if all(rows is not each for each in hidden)
                 }
 
-    def _on(self, join: Any, node: Any, scope: Scope) -> None:
+    def _on(self, join: Any, node: Any, scope: SelectScope) -> None:
         """Read the condition of a join."""
         on = join.args.get("on")
         if on is not None:
@@ -389,7 +389,7 @@ class _QueryReader:
             # In brackets, which the search through the SELECT does not enter.
             self._conditions([on], scope)
 
-    def _using(self, join: Any, before: list[Rows], scope: Scope) -> None:
+    def _using(self, join: Any, before: list[SourceRows], scope: SelectScope) -> None:
         """Read the columns that a join has in common: each is one column afterwards."""
         if str(join.args.get("method") or "").upper() == "NATURAL":
             scope.is_natural = True
@@ -405,7 +405,7 @@ class _QueryReader:
             scope.merged.setdefault(key, []).extend((*(left if key not in scope.using else ()), *right))
             scope.using[key] = right if side == "RIGHT" else [*left, *right] if side == "FULL" else left
 
-    def _array(self, array: Any, scope: Scope) -> None:
+    def _array(self, array: Any, scope: SelectScope) -> None:
         """Read an array of ARRAY JOIN: under its name there are its elements."""
         name = array.alias_or_name
         value = array.this if isinstance(array, exp.Alias) else array
@@ -417,17 +417,17 @@ class _QueryReader:
         if name:
             scope.arrays[self._dialect.key(name)] = self._effort.joined([sources], Kind.TRANSFORMATION)
 
-    def _from(self, node: Any, scope: Scope) -> None:
+    def _from(self, node: Any, scope: SelectScope) -> None:
         """Read one item of FROM, with the joins inside it."""
         while not isinstance(node, _FROM_ITEMS):
             # FINAL, TABLESAMPLE and brackets.
             inside = node.this if isinstance(node, NODE) else None
             if not isinstance(inside, NODE):
-                scope.rows.append(Rows([], None))
+                scope.rows.append(SourceRows([], None))
                 return
             node = inside
         if isinstance(node, exp.Subquery) and holds_joins(node.this):
-            inner = Scope(scope.outer, scope.ctes) if node.alias else scope
+            inner = SelectScope(scope.outer, scope.ctes) if node.alias else scope
             self._from(node.this, inner)
             self._joins(node, inner)
             if inner is not scope:
@@ -439,14 +439,14 @@ class _QueryReader:
         self._name(node, self._pivoted(rows, node, scope), scope)
         self._joins(node, scope)
 
-    def _pivoted(self, rows: Rows, node: Any, scope: Scope) -> Rows:
+    def _pivoted(self, rows: SourceRows, node: Any, scope: SelectScope) -> SourceRows:
         """Return what the PIVOT and the UNPIVOT behind an item of FROM make of its rows."""
         for pivot in node.args.get("pivots") or ():
-            inner = Scope(None, scope.ctes, [rows], {self._dialect.key(node.alias_or_name): rows})
+            inner = SelectScope(None, scope.ctes, [rows], {self._dialect.key(node.alias_or_name): rows})
             rows = renamed(pivoted(rows, pivot, partial(self._value, scope=inner)), pivot)
         return rows
 
-    def _name(self, node: Any, rows: Rows, scope: Scope) -> None:
+    def _name(self, node: Any, rows: SourceRows, scope: SelectScope) -> None:
         """Put the rows of an item of FROM into a scope, under its names."""
         scope.rows.append(rows)
         scope.decides.append(rows.rows)
@@ -455,12 +455,12 @@ class _QueryReader:
                 scope.named[self._dialect.key(pivot.alias)] = rows
         key = self._dialect.key(node.alias_or_name)
         # Two tables may have one name in two schemas.
-        scope.named[key] = Rows([], None) if key in scope.named else rows
+        scope.named[key] = SourceRows([], None) if key in scope.named else rows
         if isinstance(node, exp.Table) and not node.alias:
             parts = [self._dialect.key(part.name) for part in node.parts]
             scope.named |= {".".join(parts[at:]): rows for at in range(len(parts) - 1)}
 
-    def _rows(self, node: Any, scope: Scope) -> Rows:
+    def _rows(self, node: Any, scope: SelectScope) -> SourceRows:
         """Return what an item of FROM gives."""
         if isinstance(node, exp.Lateral) and isinstance(inner_query(node.this), QUERIES):
             return self.query(node.this, scope, scope.ctes)
@@ -470,46 +470,48 @@ class _QueryReader:
         if isinstance(node, exp.Lateral) and self._dialect.makes_columns(node.this):
             return self._generated(node, scope)
         if not isinstance(node, exp.Table):
-            return Rows([], self._value(node, scope))
+            return SourceRows([], self._value(node, scope))
         if not isinstance(node.this, (exp.Identifier, exp.Dot)):
             return self._function(node.this, scope)
         name = ".".join(part.name for part in node.parts)
         if not node.args.get("db") and self._dialect.key(name) in scope.ctes:
             return self._cte(self._dialect.key(name), scope.ctes)
         if name.lower() in NO_TABLES or node.name.lower() in NO_TABLES:
-            return Rows([])
+            return SourceRows([])
         self._tables[name] = None
         if name in self._columns:
-            return Rows([ResultColumn(each, {(name, each): SAME}) for each in self._columns[name]])
+            return SourceRows([ResultColumn(each, {(name, each): SAME}) for each in self._columns[name]])
         used = {self._dialect.key(each): {(name, each): SAME} for each in self._used.get(name, ())}
-        return Rows([ResultColumn(None, table=name)], used=used)
+        return SourceRows([ResultColumn(None, table=name)], used=used)
 
-    def _function(self, function: Any, scope: Scope) -> Rows:
+    def _function(self, function: Any, scope: SelectScope) -> SourceRows:
         """Return what a function in FROM gives: what it reads is known only of functions that make up their rows."""
         name = function_name(function)
         if name in _GENERATORS:
-            return Rows([], {})
+            return SourceRows([], {})
         if name == "dictionary" and (table := name_in(function.expressions[:1])):
             self._tables[table] = None
-            return Rows([ResultColumn(None, table=table)])
-        return Rows([], self._value(function, scope) or None)
+            return SourceRows([ResultColumn(None, table=table)])
+        return SourceRows([], self._value(function, scope) or None)
 
-    def _generated(self, lateral: Any, scope: Scope) -> Rows:
+    def _generated(self, lateral: Any, scope: SelectScope) -> SourceRows:
         """Return what a function such as explode gives behind LATERAL VIEW, or in a FROM."""
         names = [self._dialect.spelled(each) for each in getattr(lateral.args.get("alias"), "columns", ())]
         sources, mark = self._call(lateral.this, scope)
-        return Rows(self._made(lateral.this, names, mark, scope)) if names else Rows([], all_of(sources, mark))
+        return (
+            SourceRows(self._made(lateral.this, names, mark, scope)) if names else SourceRows([], all_of(sources, mark))
+        )
 
-    def _made(self, function: Any, names: list[str], mark: SourceKinds, scope: Scope) -> list[ResultColumn]:
+    def _made(self, function: Any, names: list[str], mark: SourceKinds, scope: SelectScope) -> list[ResultColumn]:
         """Return the columns that a function such as explode makes."""
         made = generated(plain_name(function), arguments_of(function), names, partial(self._value, scope=scope))
         return [attrs.evolve(each, kinds=all_of(each.kinds, mark)) for each in made]
 
-    def _select(self, select: Any, scope: Scope) -> Rows:
+    def _select(self, select: Any, scope: SelectScope) -> SourceRows:
         """Return the columns of a SELECT."""
         projections = [self._dialect.projection(each) for each in select.expressions]
         self._aliases(select, projections, scope)
-        found = Rows([])
+        found = SourceRows([])
         for name, value in projections:
             star = value.this if isinstance(value, exp.Column) and isinstance(value.this, exp.Star) else value
             if isinstance(star, exp.Star):
@@ -533,7 +535,7 @@ class _QueryReader:
                 scope.earlier[self._dialect.key(name)] = value
         return found
 
-    def _aliases(self, select: Any, projections: list[tuple[str, Any]], scope: Scope) -> None:
+    def _aliases(self, select: Any, projections: list[tuple[str, Any]], scope: SelectScope) -> None:
         """Read the names in a SELECT that its expressions may use: of windows, and of other expressions."""
         scope.windows.update({self._dialect.key(each.name): each for each in argument(select, "windows") or ()})
         if self._dialect.sees_aliases:
@@ -549,11 +551,11 @@ class _QueryReader:
             windows = [each for each in group if function_name(each) in _TIME_WINDOWS]
             scope.aliases.update({function_name(each): each for each in windows})
 
-    def _projected(self, value: Any, scope: Scope) -> SourceKinds | None:
+    def _projected(self, value: Any, scope: SelectScope) -> SourceKinds | None:
         """Return the sources of a column of a SELECT, which a function such as explode may make."""
         return all_of(*self._call(value, scope)) if self._dialect.makes_columns(value) else self._value(value, scope)
 
-    def _is_value(self, select: Any, scope: Scope) -> bool:
+    def _is_value(self, select: Any, scope: SelectScope) -> bool:
         """Return whether a SELECT stands in an expression or behind LATERAL, so that it may give what is around it."""
         around = select.parent
         while isinstance(around, (exp.Subquery, exp.Paren)):
@@ -565,7 +567,7 @@ class _QueryReader:
             and not self._names.qualifies(select.expressions, scope)
         )
 
-    def _call(self, function: Any, scope: Scope) -> tuple[SourceKinds | None, SourceKinds]:
+    def _call(self, function: Any, scope: SelectScope) -> tuple[SourceKinds | None, SourceKinds]:
         """Return the sources of a function such as explode, and a mark for the columns that it makes."""
         sources = self._value(function, scope)
         if not multiplies(plain_name(function), arguments_of(function)):
@@ -574,7 +576,7 @@ class _QueryReader:
         scope.decides.append(None if sources is None else {mark: frozenset((Kind.GENERATE,))})
         return sources, {mark: MADE}
 
-    def _value(self, value: Any, scope: Scope) -> SourceKinds | None:
+    def _value(self, value: Any, scope: SelectScope) -> SourceKinds | None:
         """Return the sources of an expression, and how they arrive in it."""
         while isinstance(value, exp.Paren):
             value = value.this
@@ -599,7 +601,7 @@ class _QueryReader:
                 parts.append(self._effort.composed(self._dictionary(node), kind))
         return self._effort.all(parts)
 
-    def _queried(self, query: Any, kind: Kind, scope: Scope) -> Iterator[SourceKinds | None]:
+    def _queried(self, query: Any, kind: Kind, scope: SelectScope) -> Iterator[SourceKinds | None]:
         """Yield the sources of a query in an expression, which uses its value in this way."""
         rows = self.query(query, scope, scope.ctes)
         yield from (self._effort.composed(item.kinds, kind) for item in rows.items)
@@ -608,7 +610,7 @@ class _QueryReader:
         self._loses_rows = self._loses_rows or rows.rows is None
         yield self._effort.composed(rows.rows or {}, kind)
 
-    def _dotted(self, dot: Any, scope: Scope) -> SourceKinds | None:
+    def _dotted(self, dot: Any, scope: SelectScope) -> SourceKinds | None:
         """Return the sources of a field of an expression."""
         for name, value in struct_fields(dot.this):
             if self._dialect.key(name) == self._dialect.key(dot.name):

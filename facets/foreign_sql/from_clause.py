@@ -11,15 +11,15 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
-from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, ResultColumn, Rows, all_of, by_rows, real_sources
-from openlineage_pyspark.facets.datasets.sql_trees import function_name, plain_name
+from openlineage_pyspark.facets.foreign_sql.rows import ABSENT, ResultColumn, SourceRows, all_of, by_rows, real_sources
+from openlineage_pyspark.facets.foreign_sql.trees import function_name, plain_name
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from sqlglot import exp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from openlineage_pyspark.facets.datasets.sql_rows import SourceKinds
+    from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
 
 Value: TypeAlias = Callable[[Any], "SourceKinds | None"]
 """Gives the sources of an expression."""
@@ -31,7 +31,7 @@ _BUILDERS = frozenset("array map varmap mapfromarrays mapfromentries struct name
 _SPELLED_OUT = frozenset({"array", "map", "varmap"})
 
 
-def pivoted(rows: Rows, pivot: Any, value: Value) -> Rows:
+def pivoted(rows: SourceRows, pivot: Any, value: Value) -> SourceRows:
     """
     Return what PIVOT or UNPIVOT makes of rows.
 
@@ -42,13 +42,13 @@ def pivoted(rows: Rows, pivot: Any, value: Value) -> Rows:
     """
     fields = pivot.args.get("fields") or []
     if not fields or pivot.args.get("group") is not None or not all(isinstance(each, exp.In) for each in fields):
-        return Rows([], None, None)
+        return SourceRows([], None, None)
     if pivot.args.get("unpivot"):
-        return _unpivoted(rows, pivot, fields[0], value) if len(fields) == 1 else Rows([], None, None)
+        return _unpivoted(rows, pivot, fields[0], value) if len(fields) == 1 else SourceRows([], None, None)
     return _pivoted(rows, pivot, fields, value)
 
 
-def _pivoted(rows: Rows, pivot: Any, fields: Sequence[Any], value: Value) -> Rows:
+def _pivoted(rows: SourceRows, pivot: Any, fields: Sequence[Any], value: Value) -> SourceRows:
     """Return a column of each aggregate for each value, behind the columns by which the rows are grouped."""
     kept = _without(rows, [*pivot.expressions, *(each.this for each in fields)])
     decides = all_of(*(_composed(value(each.this), Kind.CONDITIONAL) for each in fields))
@@ -58,26 +58,26 @@ def _pivoted(rows: Rows, pivot: Any, fields: Sequence[Any], value: Value) -> Row
     is_listed = not any(isinstance(item, exp.PivotAny) for each in fields for item in each.expressions)
     groups = None if rows.is_open else all_of(rows.rows, *(by_rows(each.kinds, Kind.GROUP_BY) for each in kept))
     if not is_listed or len(names) != count or not all(names):
-        return Rows(kept, None, groups)
+        return SourceRows(kept, None, groups)
     columns = [ResultColumn(name, made[at % len(made)]) for at, name in enumerate(names)]
-    return Rows([*kept, *columns], rows.every, groups)
+    return SourceRows([*kept, *columns], rows.every, groups)
 
 
-def _unpivoted(rows: Rows, pivot: Any, field: Any, value: Value) -> Rows:
+def _unpivoted(rows: SourceRows, pivot: Any, field: Any, value: Value) -> SourceRows:
     """Return a column of names and columns of values, behind the columns that are in no list."""
     targets = [each.name for target in pivot.expressions for each in _parts(target)]
     lists = [_parts(_unnamed(each)) for each in field.expressions]
     if not field.this.name or any(len(each) != len(targets) for each in lists):
-        return Rows([], None, None)
+        return SourceRows([], None, None)
     made = [all_of(*(value(each[at]) for each in lists)) for at in range(len(targets))]
     columns = [ResultColumn(name, kinds) for name, kinds in zip(targets, made, strict=True)]
     keeps_nulls = pivot.args.get("include_nulls") is True
     decides = () if keeps_nulls else (by_rows(each, Kind.FILTER) for each in made)
     kept = _without(rows, [each for parts in lists for each in parts])
-    return Rows([*kept, ResultColumn(field.this.name, {}), *columns], rows.every, all_of(rows.rows, *decides))
+    return SourceRows([*kept, ResultColumn(field.this.name, {}), *columns], rows.every, all_of(rows.rows, *decides))
 
 
-def _without(rows: Rows, expressions: Sequence[Any]) -> list[ResultColumn]:
+def _without(rows: SourceRows, expressions: Sequence[Any]) -> list[ResultColumn]:
     """Return the columns of rows but for those that expressions name."""
     used = {column.name.lower() for each in expressions for column in each.find_all(exp.Column)}
     return [each for each in rows.items if each.name is None or each.name.lower() not in used]
@@ -101,7 +101,7 @@ def _composed(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
     return {source: frozenset(compose(kind, each) for each in kinds) for source, kinds in sources.items()}
 
 
-def renamed(rows: Rows, node: Any) -> Rows:
+def renamed(rows: SourceRows, node: Any) -> SourceRows:
     """
     Return rows with the names of an alias: `q(a, b)`.
 
@@ -116,9 +116,9 @@ def renamed(rows: Rows, node: Any) -> Rows:
     if not names or is_unknown or names == [each.name for each in rows.items]:
         return rows
     if rows.is_open or len(names) > len(rows.items):
-        return Rows([], None, rows.rows)
+        return SourceRows([], None, rows.rows)
     items = [attrs.evolve(item, name=name) for name, item in zip(names, rows.items, strict=False)]
-    return Rows([*items, *rows.items[len(names) :]], rows=rows.rows)
+    return SourceRows([*items, *rows.items[len(names) :]], rows=rows.rows)
 
 
 def generated(function: str, arguments: Sequence[Any], names: Sequence[str], value: Value) -> list[ResultColumn]:

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.datasets.sql_effort import Effort
-from openlineage_pyspark.facets.datasets.sql_rows import ABSENT, ResultColumn, Rows, SourceKinds, by_rows
+from openlineage_pyspark.facets.foreign_sql.effort import Effort
+from openlineage_pyspark.facets.foreign_sql.rows import ABSENT, ResultColumn, SourceKinds, SourceRows, by_rows
 from openlineage_pyspark.facets.model.lineage import Kind
 from sqlglot import exp
 
 
-def both_sides(operation: Any, left: Rows, right: Rows, key: Callable[[str], str], effort: Effort) -> Rows:
+def both_sides(
+    operation: Any, left: SourceRows, right: SourceRows, key: Callable[[str], str], effort: Effort
+) -> SourceRows:
     """
     Return what one set operation makes of its two sides.
 
@@ -35,7 +37,7 @@ def both_sides(operation: Any, left: Rows, right: Rows, key: Callable[[str], str
     return attrs.evolve(found, rows=rows)
 
 
-def in_order(rows: Rows, order: Any, key: Callable[[str], str], effort: Effort) -> Rows:
+def in_order(rows: SourceRows, order: Any, key: Callable[[str], str], effort: Effort) -> SourceRows:
     """
     Return the rows of a set operation behind its ORDER BY.
 
@@ -49,7 +51,7 @@ def in_order(rows: Rows, order: Any, key: Callable[[str], str], effort: Effort) 
     return attrs.evolve(rows, rows=effort.all([rows.rows, *sorts]))
 
 
-def _place_of(part: Any, rows: Rows, key: Callable[[str], str]) -> SourceKinds | None:
+def _place_of(part: Any, rows: SourceRows, key: Callable[[str], str]) -> SourceKinds | None:
     """Return the sources of the column of a result that a part of its ORDER BY names, by its name or its place."""
     value = part.this
     if isinstance(value, exp.Literal) and value.name.isdigit() and 0 < int(value.name) <= len(rows.items):
@@ -58,7 +60,7 @@ def _place_of(part: Any, rows: Rows, key: Callable[[str], str]) -> SourceKinds |
     return named[0].kinds if len(named) == 1 else None
 
 
-def _rows_of_both(operation: Any, left: Rows, right: Rows, effort: Effort) -> SourceKinds | None:
+def _rows_of_both(operation: Any, left: SourceRows, right: SourceRows, effort: Effort) -> SourceKinds | None:
     """Return what decides about the rows of UNION, INTERSECT or EXCEPT."""
     kind = Kind.GROUP_BY if isinstance(operation, exp.Union) else Kind.JOIN
     whole = kind is Kind.JOIN or operation.args.get("distinct") is True
@@ -67,26 +69,26 @@ def _rows_of_both(operation: Any, left: Rows, right: Rows, effort: Effort) -> So
     return effort.all([left.rows, right.rows, *parts])
 
 
-def _by_place(left: Rows, right: Rows, effort: Effort) -> Rows:
+def _by_place(left: SourceRows, right: SourceRows, effort: Effort) -> SourceRows:
     """Return the columns of UNION, which belong together by their places."""
     if left.items == right.items and left.every == right.every:
         return left
     if left.is_open or right.is_open or len(left.items) != len(right.items):
-        return Rows([], None)
+        return SourceRows([], None)
     pairs = zip(left.items, right.items, strict=True)
-    return Rows([ResultColumn(a.name, effort.all([a.kinds, b.kinds])) for a, b in pairs])
+    return SourceRows([ResultColumn(a.name, effort.all([a.kinds, b.kinds])) for a, b in pairs])
 
 
-def _by_name(left: Rows, right: Rows, key: Callable[[str], str], effort: Effort) -> Rows:
+def _by_name(left: SourceRows, right: SourceRows, key: Callable[[str], str], effort: Effort) -> SourceRows:
     """Return the columns of UNION BY NAME: those of the left side, then what the right side alone has."""
     keyed: list[dict[str, ResultColumn]] = []
     for rows in (left, right):
         items = {key(item.name): item for item in rows.items if item.name is not None}
         if len(items) < len(rows.items) or rows.every is not ABSENT:
-            return Rows([], None)
+            return SourceRows([], None)
         keyed.append(items)
     made = []
     for each in dict.fromkeys([*keyed[0], *keyed[1]]):
         found = [items[each] for items in keyed if each in items]
         made.append(ResultColumn(found[0].name, effort.all([column.kinds for column in found])))
-    return Rows(made)
+    return SourceRows(made)

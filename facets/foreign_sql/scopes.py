@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.datasets.sql_dialects import ForeignDialect
-from openlineage_pyspark.facets.datasets.sql_effort import Effort
-from openlineage_pyspark.facets.datasets.sql_rows import (
+from openlineage_pyspark.facets.foreign_sql.dialects import ForeignDialect
+from openlineage_pyspark.facets.foreign_sql.effort import Effort
+from openlineage_pyspark.facets.foreign_sql.rows import (
     ABSENT,
     MADE,
     SAME,
     ResultColumn,
-    Rows,
     SourceColumn,
     SourceKinds,
+    SourceRows,
     all_of,
     part_of,
 )
-from openlineage_pyspark.facets.datasets.sql_trees import argument
+from openlineage_pyspark.facets.foreign_sql.trees import argument
 from openlineage_pyspark.facets.model.lineage import Kind
 from sqlglot import exp
 
@@ -37,25 +37,25 @@ class Pending:
     """A common table expression that nothing has read yet, and the scope that it sees."""
 
     cte: Any
-    scope: Scope
+    scope: SelectScope
     is_recursive: bool
 
 
 @attrs.define
-class Scope:
+class SelectScope:
     """What the names in one SELECT stand for."""
 
-    outer: Scope | None
-    ctes: dict[str, Rows | Pending]
-    rows: list[Rows] = attrs.Factory(list)
-    named: dict[str, Rows] = attrs.Factory(dict)
+    outer: SelectScope | None
+    ctes: dict[str, SourceRows | Pending]
+    rows: list[SourceRows] = attrs.Factory(list)
+    named: dict[str, SourceRows] = attrs.Factory(dict)
     arrays: dict[str, SourceKinds | None] = attrs.Factory(dict)
     aliases: dict[str, Any] = attrs.Factory(dict)
     earlier: dict[str, Any] = attrs.Factory(dict)
     scalars: dict[str, Any] = attrs.Factory(dict)
     windows: dict[str, Any] = attrs.Factory(dict)
-    using: dict[str, list[Rows]] = attrs.Factory(dict)
-    merged: dict[str, list[Rows]] = attrs.Factory(dict)
+    using: dict[str, list[SourceRows]] = attrs.Factory(dict)
+    merged: dict[str, list[SourceRows]] = attrs.Factory(dict)
     is_natural: bool = False
     decides: list[SourceKinds | None] = attrs.Factory(list)
     solving: set[str] = attrs.Factory(set)
@@ -77,7 +77,7 @@ class ScopeNames:
     """
 
     def __init__(
-        self, dialect: ForeignDialect, effort: Effort, value: Callable[[Any, Scope], SourceKinds | None]
+        self, dialect: ForeignDialect, effort: Effort, value: Callable[[Any, SelectScope], SourceKinds | None]
     ) -> None:
         self.dialect = dialect
         self.effort = effort
@@ -85,7 +85,7 @@ class ScopeNames:
         self._key = dialect.key
         self._value = value
 
-    def column(self, column: Any, scope: Scope) -> SourceKinds | None:
+    def column(self, column: Any, scope: SelectScope) -> SourceKinds | None:
         """Return the sources of a column's name; None if it could be in more than one place."""
         if not isinstance(column.this, exp.Identifier):
             return {} if isinstance(column.parent, exp.Count) else None
@@ -103,7 +103,7 @@ class ScopeNames:
                 return self._of_rows(rows, names[at:])
         return self._field(parts, names, scope)
 
-    def table(self, scope: Scope | None, key: str) -> Rows | None:
+    def table(self, scope: SelectScope | None, key: str) -> SourceRows | None:
         """Return what the table of a name gives, in a scope or in one around it; None if none has the name."""
         while scope is not None:
             if key in scope.named:
@@ -111,7 +111,7 @@ class ScopeNames:
             scope = scope.outer
         return None
 
-    def named(self, rows: Rows, name: str) -> Any:
+    def named(self, rows: SourceRows, name: str) -> Any:
         """Return the sources of a column of one table; `ABSENT` if it has no such column."""
         found = rows.columns(self._key(name), self._key)
         self.effort.count(1)
@@ -126,7 +126,7 @@ class ScopeNames:
         self.proven.add((rows.tables[0], name))
         return {(rows.tables[0], name): SAME}
 
-    def item(self, column: Any, scope: Scope) -> ResultColumn | None:
+    def item(self, column: Any, scope: SelectScope) -> ResultColumn | None:
         """Return the column of a subquery that a name stands for; None for all other names."""
         if not isinstance(column.this, exp.Identifier) or column.args.get("db") is not None:
             return None
@@ -136,13 +136,13 @@ class ScopeNames:
         found = [item for rows in chosen for item in rows.columns(key, self._key)]
         return found[0] if len(found) == 1 else None
 
-    def star(self, scope: Scope, qualifier: str | None, star: Any) -> Rows:
+    def star(self, scope: SelectScope, qualifier: str | None, star: Any) -> SourceRows:
         """Return all columns of the tables in a scope, or of one of them."""
         if qualifier is None:
             chosen = scope.rows
         else:
             named = self.table(scope, self._key(qualifier))
-            chosen = [named] if named is not None else [Rows([], None)]
+            chosen = [named] if named is not None else [SourceRows([], None)]
         left_out = {self._key(each.name) for each in argument(star, "except") or ()}
         changed = any(argument(star, key) for key in ("replace", "rename", "ilike"))
         found: list[ResultColumn] = []
@@ -163,9 +163,9 @@ class ScopeNames:
             for key, sources in rows.used.items()
             if keys[key] == 1 and key not in left_out and key not in merged and not changed
         }
-        return Rows(items, None if unknown else ABSENT, used=used)
+        return SourceRows(items, None if unknown else ABSENT, used=used)
 
-    def shared(self, scope: Scope, key: str) -> SourceKinds | None:
+    def shared(self, scope: SelectScope, key: str) -> SourceKinds | None:
         """Return the sources of a column that joined tables have in common."""
         sides = [self.named(rows, key) for rows in scope.using[key]]
         if len(sides) == 1:
@@ -173,18 +173,18 @@ class ScopeNames:
         # The first of them that is not NULL.
         return all_of(self.effort.joined(sides, Kind.TRANSFORMATION), self.effort.joined(sides, Kind.CONDITIONAL))
 
-    def holders(self, rows: list[Rows], key: str) -> list[Rows]:
+    def holders(self, rows: list[SourceRows], key: str) -> list[SourceRows]:
         """Return which of some tables has a column that one of them must have; what is not known if several may."""
         certain = [each for each in rows if each.has(key, self._key)]
         found = certain or [each for each in rows if each.is_open]
-        return found if len(found) == 1 else [Rows([], None)]
+        return found if len(found) == 1 else [SourceRows([], None)]
 
-    def is_certain(self, column: Any, scope: Scope) -> bool:
+    def is_certain(self, column: Any, scope: SelectScope) -> bool:
         """Return whether a table in a scope certainly has a column of a name."""
         key = self._key(column.name)
         return key in scope.using or any(rows.has(key, self._key) for rows in scope.rows)
 
-    def qualifies(self, conditions: Iterable[Any], scope: Scope) -> bool:
+    def qualifies(self, conditions: Iterable[Any], scope: SelectScope) -> bool:
         """Return whether conditions name a table of a query around: then names without a table are none of its own."""
         columns = (each for each in self.effort.walk(conditions) if isinstance(each, exp.Column) and each.table)
         return any(
@@ -192,14 +192,14 @@ class ScopeNames:
             for each in columns
         )
 
-    def reads(self, value: Any, name: str, scope: Scope) -> bool:
+    def reads(self, value: Any, name: str, scope: SelectScope) -> bool:
         """Return whether an expression reads a column of this name, which then is one of a table."""
         columns = (each for each in self.effort.walk([value]) if isinstance(each, exp.Column))
         # What stands before a field is no table.
         named = (each.name for each in columns if not each.table or self._key(each.table) in scope.named)
         return any(self._key(each) == self._key(name) for each in named)
 
-    def _of_rows(self, rows: Rows, names: list[str]) -> SourceKinds | None:
+    def _of_rows(self, rows: SourceRows, names: list[str]) -> SourceKinds | None:
         """Return the sources of a column of one table, perhaps with a field of it."""
         if self.dialect.is_clickhouse:
             found = self.named(rows, ".".join(names))
@@ -217,7 +217,7 @@ class ScopeNames:
             return taken if len(names) == 1 else self.effort.composed(part_of(taken), Kind.TRANSFORMATION)
         return self.effort.composed(part_of(found), Kind.TRANSFORMATION)
 
-    def _field(self, parts: list[Any], names: list[str], scope: Scope) -> SourceKinds | None:
+    def _field(self, parts: list[Any], names: list[str], scope: SelectScope) -> SourceKinds | None:
         """Return the sources of `column.field`."""
         found = self._bare(parts[0], scope) if self.dialect.has_fields else None
         if found is None:
@@ -228,7 +228,7 @@ class ScopeNames:
         # Each field of a nested table is a column of its own.
         return {(table, ".".join([column, *names[1:]])): MADE for table, column in found}
 
-    def _bare(self, identifier: Any, scope: Scope | None) -> SourceKinds | None:
+    def _bare(self, identifier: Any, scope: SelectScope | None) -> SourceKinds | None:
         """Return the sources of a name without a table."""
         if self.dialect.is_no_column(identifier):
             return {}
@@ -240,7 +240,7 @@ class ScopeNames:
             scope = scope.outer
         return None
 
-    def _within(self, scope: Scope, name: str) -> Any:
+    def _within(self, scope: SelectScope, name: str) -> Any:
         """Return the sources of a name in one scope alone; `ABSENT` if nothing there has it."""
         key = self._key(name)
         if key in scope.arrays:
@@ -261,7 +261,7 @@ class ScopeNames:
             return None if others else self._alias(scope, key, scope.earlier[key])
         return self._guessed(scope, name, others)
 
-    def _guessed(self, scope: Scope, name: str, others: list[Rows]) -> Any:
+    def _guessed(self, scope: SelectScope, name: str, others: list[SourceRows]) -> Any:
         """Return the sources of a name that nothing in a scope certainly has, if only one of its tables may have it."""
         function = scope.named.get(self._key(name))
         if function is not None and not function.items and function.every is not ABSENT:
@@ -272,7 +272,7 @@ class ScopeNames:
             return None
         return self.named(others[0], name)
 
-    def _may_have(self, scope: Scope | None, name: str, *, certainly: bool) -> bool:
+    def _may_have(self, scope: SelectScope | None, name: str, *, certainly: bool) -> bool:
         """
         Return whether a query around has a column of a name: what is read may be that.
 
@@ -289,7 +289,7 @@ class ScopeNames:
             scope = scope.outer
         return False
 
-    def _alias(self, scope: Scope, key: str, expression: Any) -> SourceKinds | None:
+    def _alias(self, scope: SelectScope, key: str, expression: Any) -> SourceKinds | None:
         """Return the sources of another expression of the same SELECT, which is solved once."""
         if key not in scope.solved:
             scope.solving.add(key)

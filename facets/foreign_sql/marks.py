@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import attrs
-from openlineage_pyspark.facets.datasets.sql_rows import (
+from openlineage_pyspark.facets.foreign_sql.rows import (
     GENERATED,
-    Rows,
     SourceColumn,
     SourceKinds,
+    SourceRows,
     all_of,
     by_rows,
     real_sources,
@@ -32,7 +32,7 @@ class RowMarks:
         self._sources.append(sources)
         return GENERATED, str(len(self._sources) - 1)
 
-    def resolved(self, found: Rows) -> Rows:
+    def resolved(self, found: SourceRows) -> SourceRows:
         """Return what a query gives, with sources in the place of marks."""
         made = [_marks(each.kinds or {}, direct=True) for each in found.items]
         whole = set.intersection(*made) if made else set()
