@@ -102,8 +102,9 @@ class AuditHook:
         is_write = bool(flags & _WRITES) if isinstance(flags, int) else any(c in str(mode or "") for c in "wax+")
         if is_write:
             return self._changed((path,))
-        refused = self._read((path,))
-        if refused is None and (found := _path(path)) is not None:
+        found = _path(path)
+        refused = self._refused(found)
+        if refused is None and found is not None:
             self._stage.opens(found)
         return refused
 
@@ -114,7 +115,10 @@ class AuditHook:
         return f"write or remove {path}"
 
     def _read(self, arguments: tuple[Any, ...]) -> str | None:
-        path = _path(arguments[0] if arguments else None)
+        return self._refused(_path(arguments[0] if arguments else None))
+
+    def _refused(self, path: str | None) -> str | None:
+        """Return what reading a path is called if it is refused."""
         if path is None or path.startswith(self._writable):
             return None
         if _SECRETS.search(path):

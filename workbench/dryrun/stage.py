@@ -47,9 +47,8 @@ class Stage:
         self._lock = threading.RLock()
         self._columns = dict(request.columns)
         self._own: dict[str, str] = {}
-        self._told: set[tuple[str, int, str, str]] = set()
-        self._opened: set[str] = set()
-        self._asking: set[Spot] = set()
+        self._told: set[tuple[object, ...]] = set()
+        self._begins = os.path.realpath(request.begins) + os.sep
         self._count = 0
         self._instead: Spot | None = None
 
@@ -69,24 +68,29 @@ class Stage:
     def problem(self, code: str, message: str, spot: Spot | None = None) -> None:
         """Tell once what could not be done, or was done in another way than a run would do it."""
         at = self.spot() if spot is None else spot
-        if (at.file, at.line, code, message) not in self._told:
-            self._told.add((at.file, at.line, code, message))
-            self.tell("problem", **attrs.asdict(ProblemTold(at, code, message)))
+        self._tell_once((at.file, at.line, code, message), "problem", **attrs.asdict(ProblemTold(at, code, message)))
 
     def opens(self, path: str) -> None:
-        """Tell once of a file that the script reads, if it is in the folder in which the script runs."""
-        name = os.path.relpath(path, os.path.realpath(self.request.begins))
-        if not name.startswith(os.pardir) and not name.endswith(".pyc") and name not in self._opened:
-            self._opened.add(name)
-            self.tell("file", spot=attrs.asdict(self.spot()), path=name)
+        """
+        Tell once of a file that the script reads, if it is in the folder in which the script runs.
+
+        Args:
+            path: the file, without links.
+        """
+        name = path.removeprefix(self._begins)
+        if name != path and not name.endswith(".pyc"):
+            self._tell_once(("file", name), "file", spot=attrs.asdict(self.spot()), path=name)
 
     def gives(self, what: str) -> Callable[[], bool]:
         """Tell once a line that the script gets a number of rows; return what to call if it decides by that number."""
         at = self.spot()
-        if at not in self._asking:
-            self._asking.add(at)
-            self.tell("rows", spot=attrs.asdict(at))
+        self._tell_once(("rows", at), "rows", spot=attrs.asdict(at))
         return lambda: self.decides(what)
+
+    def _tell_once(self, key: tuple[object, ...], kind: str, **values: Any) -> None:
+        if key not in self._told:
+            self._told.add(key)
+            self.tell(kind, **values)
 
     def decides(self, what: str, taken: str = "1") -> bool:
         """Tell that the script decides something by what only data know; return whether it is to decide otherwise."""
