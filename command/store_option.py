@@ -47,12 +47,16 @@ def add_spark(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--packages", default="", metavar="PACKAGES", help="Maven packages, as spark-submit takes them")
 
 
-def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+def asking(
+    answer: Callable[[Store, argparse.Namespace], int],
+    reads_rows: Callable[[argparse.Namespace], bool] = lambda _: False,
+) -> Callable[[argparse.Namespace], int]:
     """
     Make a command of a function that asks a store.
 
     Args:
         answer: prints the answer, and returns the exit code.
+        reads_rows: says whether it needs a Spark session for the rows of tables, also if the store is a file.
 
     Returns:
         The command: it opens the store that the options name. If a question can't be answered, it says why and ends
@@ -62,7 +66,7 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
     @wraps(answer)
     def run(options: argparse.Namespace) -> int:
         try:
-            with opened(options) as store:
+            with opened(options, reads_rows=reads_rows(options)) as store:
                 return answer(store, options)
         except AmbiguousNameError as problem:
             # What it may mean stands below, each on a line.
@@ -101,9 +105,13 @@ def count_of_one_or_more(text: str) -> int:
     return whole_number(1)(text)
 
 
-def opened(options: argparse.Namespace) -> Store:
+def opened(options: argparse.Namespace, *, reads_rows: bool = False) -> Store:
     """
     Open the store that the options name, to be read.
+
+    Args:
+        options: those of `add_store`.
+        reads_rows: whether to start the Spark session that they describe also for a store in a file.
 
     Raises:
         StoreError: they name none, or it can't be read.
@@ -111,7 +119,11 @@ def opened(options: argparse.Namespace) -> Store:
     path = path_of(options)
     if is_in_spark(options):
         return Store.open_spark(session_for(path, options), path)
-    refuse_spark_options(options, path)
+    if reads_rows:
+        # What needs a session takes the active one.
+        active_or_new_session(_conf_of(options))
+    else:
+        refuse_spark_options(options, path)
     return Store.open(path)
 
 
@@ -210,10 +222,15 @@ def session_for(name: str, options: argparse.Namespace) -> SparkSession:
     Raises:
         StoreError: a property is no KEY=VALUE, or no session starts.
     """
+    return active_or_new_session(_conf_of(options), is_session_catalog=is_in_session_catalog(name))
+
+
+def _conf_of(options: argparse.Namespace) -> dict[str, str]:
+    """Return the Spark properties of the options of `add_spark`."""
     conf = pairs(options.conf)
     if options.packages:
         conf["spark.jars.packages"] = options.packages
-    return active_or_new_session(conf, is_session_catalog=is_in_session_catalog(name))
+    return conf
 
 
 def pairs(texts: Iterable[str]) -> dict[str, str]:

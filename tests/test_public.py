@@ -22,6 +22,7 @@ NAMES = [
     "BatchSink",
     "BatchSource",
     "BlameRow",
+    "BlamedRow",
     "CallSite",
     "Catalog",
     "Certainty",
@@ -200,7 +201,7 @@ def test_the_functions_take_these_arguments() -> None:
 _REACH = "depth=None, by=None, direct=False, as_of='', ever=False, since=''"
 QUESTIONS = {
     "between": "source, target, *, direct=False, as_of='', ever=False, since=''",
-    "blame": "table, *, where=''",
+    "blame": "table, *, where=None, key=(), limit=100",
     "datasets": "containing=''",
     "diff": "before, after",
     "downstream": f"ref, *, {_REACH}",

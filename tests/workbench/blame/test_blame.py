@@ -1,4 +1,4 @@
-"""Which run made each version of a table."""
+"""Which run made each version of a table, without a Spark."""
 
 from __future__ import annotations
 
@@ -89,6 +89,27 @@ def test_a_column_has_no_versions(filled: Fill) -> None:
         store.blame("t.c")
 
 
-def test_rows_are_refused_with_where_to_ask(filled: Fill) -> None:
-    with pytest.raises(StoreError, match=r"^a store knows the versions of a table, and no rows"):
-        filled(*HISTORY).blame("t", where="a = 1")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"key": ("a",)}, "key concerns rows: say with where which rows"),
+        ({"limit": 5}, "limit concerns rows: say with where which rows"),
+        ({"where": "a = 1", "limit": 0}, "limit is 0: it must be 1 or more"),
+    ],
+)
+def test_what_concerns_rows_is_refused_where_no_row_is_asked_for(
+    filled: Fill, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(StoreError, match=f"^{message}$"):
+        filled(*HISTORY).blame("t", **arguments)
+
+
+def test_what_spark_can_not_read_has_its_versions_alone(filled: Fill) -> None:
+    store = filled(*HISTORY)
+    answer = store.blame("t", where="a = 1")
+
+    assert answer.result == store.blame("t").result
+    assert [each.message for each in answer.diagnostics] == [
+        "t has no versions of rows, so these are the versions of the whole table: it has no name in Spark's SQL",
+        "no run is known that made t@14",
+    ]
