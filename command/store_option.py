@@ -10,6 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.command.conf_option import add_conf
 from openlineage_pyspark.command.screen import complain, printable
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
@@ -23,27 +24,24 @@ if TYPE_CHECKING:
 VARIABLE = "OPENLINEAGE_PYSPARK_STORE"
 """The environment variable that stands in for `--store`."""
 
+STORE = "the store: its file, or its CATALOG.SCHEMA in Spark"
+"""What `--store` names."""
+
 WRONG = 2
 """The exit code of a command that can't be carried out."""
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
     """Add the options for the store: its file, or its schema in a catalog of Spark's."""
-    parser.add_argument(
-        "--store",
-        metavar="PATH|CATALOG.SCHEMA",
-        default=os.environ.get(VARIABLE),
-        help=f"the store's file, or its schema in Spark; by default ${VARIABLE}",
-    )
+    usual = os.environ.get(VARIABLE)
+    parser.add_argument("--store", metavar="STORE", default=usual, help=f"{STORE}; by default ${VARIABLE}")
     add_spark(parser)
 
 
 def add_spark(parser: argparse.ArgumentParser) -> None:
     """Add the options for a store in Spark's tables."""
     parser.add_argument("--spark", action="store_true", help="the store is in Spark's tables, not in a file")
-    parser.add_argument(
-        "--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark property, as spark-submit takes it"
-    )
+    add_conf(parser)
     parser.add_argument("--packages", default="", metavar="PACKAGES", help="Maven packages, as spark-submit takes them")
 
 
@@ -164,9 +162,9 @@ def schema_of(options: argparse.Namespace, what: str) -> str:
         what: names it.
 
     Raises:
-        StoreError: the store is a file.
+        StoreError: the options name no store, or one that is a file.
     """
-    name = str(options.store)
+    name = path_of(options)
     if Path(name).exists() or not (options.spark or is_schema_name(name)):
         raise StoreError(f"`{what}` only works on a store in Spark's tables, not on a file such as {name}")
     return name
@@ -227,7 +225,7 @@ def session_for(name: str, options: argparse.Namespace) -> SparkSession:
 
 def _conf_of(options: argparse.Namespace) -> dict[str, str]:
     """Return the Spark properties of the options of `add_spark`."""
-    conf = pairs(options.conf)
+    conf = dict(options.conf)
     if options.packages:
         conf["spark.jars.packages"] = options.packages
     return conf

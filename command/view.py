@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import (
+    STORE,
     VARIABLE,
     add_spark,
     file_reason_of,
@@ -23,6 +24,7 @@ from openlineage_pyspark.command.store_option import (
     opened,
     refuse_spark_options,
     refuse_stores,
+    whole_number,
 )
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
@@ -53,6 +55,7 @@ _PATHS = (
     f"Spark; by default ${VARIABLE}"
 )
 _OUTPUT = "default: lineage.html, or with another format lineage.json and so on; - for standard output"
+_AROUND = "only what is upstream and downstream of a DATASET or a DATASET.COLUMN; the end of a name is enough"
 _COMPARE = "show what was added, removed and changed since a time, or compared with other files or another store"
 _UNFOLD = f"show CTEs, views and subqueries, as far as they are known: with --format {', '.join(UNFOLDED_FORMATS)}"
 _WRONG = 2
@@ -65,21 +68,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the command to the command line."""
     parser = commands.add_parser("view", description=_DESCRIPTION)
     parser.add_argument("paths", nargs="*", type=Path, metavar="EVENTS|STORE", help=_PATHS)
-    parser.add_argument("--store", type=Path, metavar="STORE", help="the same as STORE, as other commands take it")
+    parser.add_argument("--store", metavar="STORE", help=f"{STORE}; the same as STORE without the option")
     add_spark(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help=_OUTPUT)
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
-    parser.add_argument(
-        "--column",
-        "--table",
-        dest="around",
-        default="",
-        metavar="NAME",
-        help="only what is upstream and downstream of a DATASET.COLUMN or a DATASET; the end of a name is enough",
-    )
-    parser.add_argument(
-        "--depth", type=int, metavar="N", help="with --column or --table: follow at most N jobs in each direction"
-    )
+    parser.add_argument("--around", default="", metavar="REF", help=_AROUND)
+    parser.add_argument("--depth", type=whole_number(1), metavar="N", help="with --around: follow at most N jobs")
     parser.add_argument("--as-of", default="", metavar="TIME", help="the lineage at a time, such as 2026-01-31 or 2d")
     parser.add_argument("--compare", default="", metavar="TIME|EVENTS|STORE", help=_COMPARE)
     parser.add_argument("--ever", action="store_true", help="include edges that jobs no longer make")
@@ -105,8 +99,8 @@ def run(options: argparse.Namespace) -> int:
         place stays then.
     """
     options.format = options.format or _format_of(options.output or "")
-    if options.depth is not None and (options.depth < 1 or not options.around):
-        complain("--depth needs a number of at least 1, and --column or --table")
+    if options.depth is not None and not options.around:
+        complain("--depth needs --around: it counts the jobs from there")
         return _WRONG
     if options.compare and options.format != "html":
         complain("--compare needs --format html")
@@ -119,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
         if options.paths:
             complain("--store names what is shown: leave out the other files")
             return _WRONG
-        options.paths = [options.store]
+        options.paths = [Path(options.store)]
     options.paths = options.paths or [Path(each) for each in (os.environ.get(VARIABLE),) if each]
     problems: list[str] = []
     output = options.output or f"lineage.{_ENDINGS[options.format]}"
@@ -143,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
     except NameNotFoundError as problem:
         # What it may mean stands below, each on a line.
         first, *candidates = str(problem).split("\n")
-        complain(f"{first}; without --table and --column, everything is shown")
+        complain(f"{first}; without --around, everything is shown")
         sys.stderr.writelines(f"{printable(line)}\n" for line in candidates)
         return _WRONG
     except (StoreError, OSError) as problem:

@@ -245,7 +245,7 @@ class Shop:
         self.events = [json.loads(line) for line in events.splitlines()]
         (folder / "shown.ndjson").write_text(events, "utf-8")
         self.shown = subprocess.run(
-            [sys.executable, "-m", "openlineage_pyspark", "show", "shown.ndjson", "--output", "revenue"],
+            [sys.executable, "-m", "openlineage_pyspark", "show", "shown.ndjson", "--dataset", "revenue"],
             cwd=folder,
             # A width in the environment would cut the lines.
             env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
@@ -295,7 +295,7 @@ def test_the_picture_of_the_readme_is_what_show_prints(shop: Shop):
     """Of the list of runs below it the README shows nothing: it says how long they took."""
     picture = only([block for block in fences("") if "openlineage-pyspark show" in block])
     command, _, table = picture.partition("\n")
-    assert command == "$ openlineage-pyspark show events.ndjson --output revenue"
+    assert command == "$ openlineage-pyspark show events.ndjson --dataset revenue"
     assert table.strip() == shop.shown.partition("\nRUNS on ")[0].strip()
 
 

@@ -210,8 +210,8 @@ QUESTIONS = {
     "jobs": "containing='', *, failed=False, late=False, as_of=''",
     "recover": "dataset, *, version='', run='', batch=None, time='', mode='incremental', column='', expired=(), "
     "correction=()",
-    "runs": "job='', *, state=(), failed=False, open=False, late=False, since='', limit=50, as_of=''",
-    "sql": "query, *, dialect='spark', seconds=60",
+    "runs": "job='', *, state=(), failed=False, unfinished=False, late=False, since='', limit=50, as_of=''",
+    "sql": "query, *, dialect='spark', timeout=60",
     "unused": "containing='', *, by='column', since='', ever=False",
     "upstream": f"ref, *, {_REACH}",
 }

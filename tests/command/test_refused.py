@@ -29,25 +29,24 @@ def store(tmp_path, events, run):
         ("ingest {events} --store {store} --from s3a://b/x", "--from needs --spark, for a store in Spark's tables"),
         ("ingest {events} --store {store} --stream", "--stream needs --spark, for a store in Spark's tables"),
         (
-            "ingest {events} --store {store} --format delta --every 5s --checkpoint c --source-option a=b",
-            "--source-option, --format, --every, --checkpoint need --spark, for a store in Spark's tables",
+            "ingest {events} --store {store} --using delta --every 5s --checkpoint c --source-option a=b",
+            "--source-option, --using, --every, --checkpoint need --spark, for a store in Spark's tables",
         ),
-        ("ingest {events} --into a.b", "--into needs --spark, for a store in Spark's tables"),
         ("ingest {events} --store {store} --packages a:b:1", f"--packages {IS_FILE}"),
         (
             "ingest {store} --store other.db",
             "{store} is a store, not an event file: it can't be read together with event files",
         ),
-        ("upstream daily --store {store} --conf a=b --packages a:b:1", f"--conf and --packages {IS_FILE}"),
-        ("diff 2d now --store {store} --conf foo", f"--conf {IS_FILE}"),
-        ("view {store} --conf foo", f"--conf {IS_FILE}"),
+        ("upstream daily --store {store} --conf spark.a=b --packages a:b:1", f"--conf and --packages {IS_FILE}"),
+        ("diff 2d now --store {store} --conf spark.a=b", f"--conf {IS_FILE}"),
+        ("view {store} --conf spark.a=b", f"--conf {IS_FILE}"),
         ("view {store} --compare 2d --packages a:b:1", f"--packages {IS_FILE}"),
         (
             "view {events} {events} --spark",
             "--spark can't be used: it takes one CATALOG.SCHEMA, not several files",
         ),
-        ("store rebuild --store {store} --conf foo", f"--conf {IS_FILE}"),
-        ("store expire --older-than 90d --store {store} --conf foo", f"--conf {IS_FILE}"),
+        ("store rebuild --store {store} --conf spark.a=b", f"--conf {IS_FILE}"),
+        ("store expire --older-than 90d --store {store} --conf spark.a=b", f"--conf {IS_FILE}"),
         (
             "store compact --store {store}",
             "`store compact` only works on a store in Spark's tables, not on a file such as {store}",
@@ -94,7 +93,7 @@ def test_ingest_of_a_missing_file_makes_no_store(tmp_path, run):
     ("arguments", "usage", "said"),
     [
         (("upstream", "daily", "--dep", "1"), "upstream", "unrecognized arguments: --dep 1; did you mean --depth?"),
-        (("view", "--colunm=a"), "view", "unrecognized arguments: --colunm=a; did you mean --column?"),
+        (("view", "--aruond=a"), "view", "unrecognized arguments: --aruond=a; did you mean --around?"),
         (
             ("store", "expire", "--older-than", "1d", "--dry"),
             "store expire",

@@ -320,7 +320,7 @@ def test_a_store_is_rebuilt_from_its_events(tmp_path, store, run):
 
 
 def test_failed_open_and_late_runs_are_listed(tmp_path, store, run):
-    assert [line.split()[-1] for line in run("runs", "--open", "--store", store)[1].splitlines()[:-1]] == [
+    assert [line.split()[-1] for line in run("runs", "--unfinished", "--store", store)[1].splitlines()[:-1]] == [
         "job",
         "late",
     ]

@@ -379,7 +379,7 @@ class SparkTables:
         if not found.issuperset(name for name, _ in spark_sql.columns_with_types(table, self.format)):
             raise StoreError(
                 f"the table {table.name} of {self.schema_name} has other columns than this version: make a new store "
-                f"from its events, by `openlineage-pyspark ingest --spark --into NEW_SCHEMA --from "
+                f"from its events, by `openlineage-pyspark ingest --spark --store NEW_SCHEMA --from "
                 f"store:{self.schema_name}`, and drop the old one"
             )
 
@@ -574,7 +574,7 @@ def _kept_format(session: SparkSession, schema_name: str, *, may_be_old: bool) -
         if not found or not (may_be_old or _is_complete(session, schema_name)):
             raise StoreError(
                 f"there is no store at {schema_name}. "
-                f"`openlineage-pyspark ingest --spark --into {schema_name} --from DIR` makes one"
+                f"`openlineage-pyspark ingest --spark --store {schema_name} --from DIR` makes one"
             )
         return Format(found[spark_sql.PROPERTY_FORMAT])
 
