@@ -25,6 +25,7 @@ from openlineage_pyspark.command.change import (
     text_of_change,
 )
 from openlineage_pyspark.command.conf_option import add_conf
+from openlineage_pyspark.command.consent import add_yes, may_overwrite
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_spark_stores, whole_number
@@ -126,6 +127,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--check", action="store_true", help=_CHECK)
     parser.add_argument("--format", choices=(*WRITERS, *_PICTURES, _COMMENT), default="text", help="default: text")
     add_unfold(parser)
+    add_yes(parser)
     add_conf(parser)
     parser.set_defaults(run=run)
 
@@ -150,6 +152,8 @@ def run(options: argparse.Namespace) -> int:
         project = None if options.manifest is None else read_project(options.manifest)
         known = _known(options)
         if options.write_schemas is not None:
+            if not may_overwrite(options.write_schemas, known.to_text(), (), options):
+                return _PROBLEM
             options.write_schemas.write_text(known.to_text(), encoding="utf-8")
             if not options.files:
                 return 0

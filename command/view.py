@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.command.consent import add_yes, may_overwrite
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import (
     STORE,
@@ -62,6 +63,18 @@ _WRONG = 2
 _STANDARD = "-"
 _ENDINGS = {"html": "html", "json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
 """The formats, and the ending of the file that each of them is written to."""
+_BEGINNINGS = (
+    """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-""",
+    '{"schema":',
+    "flowchart LR",
+    "digraph lineage {",
+    '<svg xmlns="http://www.w3.org/2000/svg" class="openlineage-graph"',
+)
+"""How the files of these formats begin: one that is there and begins otherwise is somebody else's."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -79,6 +92,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--ever", action="store_true", help="include edges that jobs no longer make")
     parser.add_argument("--format", choices=tuple(_ENDINGS), help="default: by the ending of --output, else html")
     add_unfold(parser)
+    add_yes(parser)
     parser.set_defaults(run=run)
 
 
@@ -95,24 +109,14 @@ def run(options: argparse.Namespace) -> int:
         options: those of the command line.
 
     Returns:
-        The exit code: 1 if a line was no event, 2 if there is nothing to read, or no place to write. What is at the
-        place stays then.
+        The exit code: 1 if a line was no event, or if a file that we did not write is to stay as it is; 2 if there is
+        nothing to read, or no place to write. What is at the place stays then.
     """
     options.format = options.format or _format_of(options.output or "")
-    if options.depth is not None and not options.around:
-        complain("--depth needs --around: it counts the jobs from there")
-        return _WRONG
-    if options.compare and options.format != "html":
-        complain("--compare needs --format html")
-        return _WRONG
-    refusal = unfold_refusal(options)
-    if refusal:
+    if refusal := _refusal(options):
         complain(refusal)
         return _WRONG
     if options.store is not None:
-        if options.paths:
-            complain("--store names what is shown: leave out the other files")
-            return _WRONG
         options.paths = [Path(options.store)]
     options.paths = options.paths or [Path(each) for each in (os.environ.get(VARIABLE),) if each]
     problems: list[str] = []
@@ -125,14 +129,14 @@ def run(options: argparse.Namespace) -> int:
             rows = row_counts(store.tables, graph) if options.format == "html" and not options.as_of else {}
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
-        page = options.format == "html"
-        text = (
-            page_of(graph, before=before, around=options.around, unfold=options.unfold, rows=rows)
-            if page
-            else f"{answer.to_json()}\n"
-            if options.format == "json"
-            else text_of_graph(graph, options.format, unfold=options.unfold)
-        )
+        if options.format == "html":
+            text = page_of(graph, before=before, around=options.around, unfold=options.unfold, rows=rows)
+        elif options.format == "json":
+            text = f"{answer.to_json()}\n"
+        else:
+            text = text_of_graph(graph, options.format, unfold=options.unfold)
+        if output != _STANDARD and not may_overwrite(Path(output), text, _BEGINNINGS, options):
+            return 1
         _write(text, graph, output, opens=options.open)
     except NameNotFoundError as problem:
         # What it may mean stands below, each on a line.
@@ -153,6 +157,17 @@ def _format_of(output: str) -> str:
     """Return the format that a file's ending says."""
     ending = Path(output).suffix.lower().lstrip(".")
     return next((format_ for format_, known in _ENDINGS.items() if known == ending), "html")
+
+
+def _refusal(options: argparse.Namespace) -> str:
+    """Return why options mean nothing together; empty if they do mean something."""
+    if options.depth is not None and not options.around:
+        return "--depth needs --around: it counts the jobs from there"
+    if options.compare and options.format != "html":
+        return "--compare needs --format html"
+    if options.store is not None and options.paths:
+        return "--store names what is shown: leave out the other files"
+    return unfold_refusal(options)
 
 
 def unfold_refusal(options: argparse.Namespace) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.command.consent import add_consent, is_agreed, is_answered_yes
 from openlineage_pyspark.command.questions import show
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, whole_number
@@ -74,7 +75,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     planning.add_argument("-o", "--output", metavar="FILE", help="write the plan there, for `recover apply`")
     applying = parser.add_argument_group("apply")
     applying.add_argument("--resume", action="store_true", help="continue with a plan that was started")
-    applying.add_argument("--yes", action="store_true", help="do not ask, and stop where a person must act")
+    add_consent(applying)
     applying.add_argument(
         "--accept-newer",
         action="append",
@@ -169,10 +170,12 @@ def _apply(options: argparse.Namespace) -> int:
         if not options.resume:
             sys.stdout.write(as_text(plan))
             Screen().line()
+        if options.dry_run:
+            return 0
         consent = Consent(options.accept_newer, options.accept_doubt, options.done)
         recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
         with _session(options, is_recorded=recorder is not None) as session:
-            ask = None if options.yes else _agreed
+            ask = None if options.yes else is_answered_yes
             outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
     if outcome in ("failed", "waits"):
         complain(f"continue with: recover apply {options.plan} --resume")
@@ -191,8 +194,8 @@ def _forget(options: argparse.Namespace) -> int:
         Screen().line("The plan has made no copies.")
         return 0
     Screen().line(f"It drops {', '.join(copies)}.")
-    if not options.yes and not _agreed("Drop them? [y/N] "):
-        return 1
+    if not is_agreed("Drop them?", options):
+        return int(not options.dry_run)
     with _session(options, is_recorded=True) as session:
         for copy in copies:
             session.run(f"DROP TABLE IF EXISTS {copy}")
@@ -224,13 +227,6 @@ def _session(options: argparse.Namespace, *, is_recorded: bool) -> Iterator[Live
             session.stop()
 
 
-def _agreed(question: str) -> bool:
-    try:
-        return input(question).strip().lower() in {"y", "yes"}
-    except EOFError:
-        return False
-
-
 def _plan_of(file: Path) -> RecoveryPlan:
     """Return the plan in a file."""
     try:
@@ -249,7 +245,12 @@ def _refuse(options: argparse.Namespace) -> None:
         StoreError: some do.
     """
     applying = (
-        *(("--resume", options.resume), ("--yes", options.yes), ("--accept-newer", options.accept_newer)),
+        *(
+            ("--resume", options.resume),
+            ("--yes", options.yes),
+            ("--dry-run", options.dry_run),
+            ("--accept-newer", options.accept_newer),
+        ),
         *(("--accept-doubt", options.accept_doubt), ("--done", options.done)),
     )
     if unused := [name for name, value in applying if value]:

@@ -17,7 +17,6 @@ ALSO_ELSEWHERE = {
     "--dead": "refused events too",
     "--depth": "at most N jobs",
     "--dialect": "a dialect of SQL, by its name in sqlglot",
-    "--dry-run": "only list what would be done",
     "--failed": "only what failed",
     "--format": "how the answer is written",
     "--late": "only what is late",
@@ -27,7 +26,6 @@ ALSO_ELSEWHERE = {
     "--store": "the store",
     "--timeout": "the longest time",
     "--to": "the receiver",
-    "--yes": "ask nobody",
 }
 
 

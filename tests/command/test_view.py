@@ -48,6 +48,22 @@ def test_the_ending_of_the_file_says_the_format(machine, events, run, name, begi
     assert (machine / name).read_text().startswith("digraph")
 
 
+def test_a_file_that_we_did_not_write_stays_without_a_yes(machine, events, run):
+    foreign = '<!doctype html>\n<html lang="en">\n<p>my own page</p>\n'
+    (machine / "mine.html").write_text(foreign)
+
+    code, shown, errors = run("view", events, "-o", "mine.html")
+
+    assert (code, shown) == (1, "")
+    assert errors == (
+        "openlineage-pyspark: mine.html is there, and would be overwritten. Overwrite it? "
+        "Nobody can be asked without a terminal: add --yes\nopenlineage-pyspark: mine.html is unchanged\n"
+    )
+    assert (machine / "mine.html").read_text() == foreign
+    assert run("view", events, "-o", "mine.html", "--yes")[0] == 0
+    assert (machine / "mine.html").read_text() != foreign
+
+
 def test_the_graph_as_json_goes_to_standard_output(events, run):
     code, shown, errors = run("view", events, "--format", "json", "-o", "-", "--around", "guessed", "--depth", "1")
 

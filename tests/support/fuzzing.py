@@ -350,7 +350,7 @@ class Fuzzer:
             return ("view", "s.db", "--format", chance.choice(("html", "json", "svg", "mermaid", "dot")), "-o", "out")
         words = (name, *more[name])
         if name == "store":
-            words = (*words, *{"expire": ("--older-than", "1d"), "forget": (word, "--yes")}.get(words[1], ()))
+            words = (*words, *{"expire": ("--older-than", "1d", "--yes"), "forget": (word, "--yes")}.get(words[1], ()))
         if name in ("show", "validate", "doctor", "send", "replay"):
             return words
         if name == "view":

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LONGEST_CONDITION = 10_000
 _LONGEST_VALUE = 200
+_LONGEST_SHOWN = 80
 _COLUMNS = 4
 _ROW_ID = {"iceberg": "_row_id", "delta": "_metadata.row_id"}
 _NUMBER = {"iceberg": "_last_updated_sequence_number", "delta": "_metadata.row_commit_version"}
@@ -87,7 +88,7 @@ class RowReader:
         """
         if not text.strip() or len(text) > _LONGEST_CONDITION:
             raise StoreError(f"a condition has from 1 to {_LONGEST_CONDITION:,} characters, such as id = 1")
-        with told(f"Spark can't parse the condition {text!r}"):
+        with told(f"Spark can't parse the condition {_shown(text)}"):
             # No function of PySpark parses a text alone.
             tree: Any = self._session._jsparkSession.sessionState().sqlParser().parseExpression(text)
             columns = tuple(dict.fromkeys(_columns_of(tree, text)))
@@ -121,9 +122,13 @@ class RowReader:
             StoreError: Spark refuses the condition or a column, or can't read the table.
         """
         data = self._rows_with_numbers()
-        shown = self._shown(data.columns, condition, key)
-        with told(f"Spark can't apply the condition {condition.text!r}"):
-            kept = data.where(condition.text)
+        shown = self._columns(data.columns, condition, key)
+        try:
+            with told(f"Spark can't apply the condition {_shown(condition.text)}"):
+                kept = data.where(condition.text)
+        except StoreError as problem:
+            # What follows is Spark's plan.
+            raise StoreError(str(problem).split(";\n")[0]) from None
         with told(f"Spark can't read {self._name}"):
             values = [_expression(name, kept.schema[name].dataType.simpleString()) for name in shown]
             found = answered_rows(kept.selectExpr(*values, _ROW_ID[self._format], _NUMBER[self._format]).limit(limit))
@@ -164,7 +169,7 @@ class RowReader:
             data.selectExpr(_ROW_ID[self._format], _NUMBER[self._format])
         return data
 
-    def _shown(self, columns: Sequence[str], condition: Condition, key: Sequence[str]) -> tuple[str, ...]:
+    def _columns(self, columns: Sequence[str], condition: Condition, key: Sequence[str]) -> tuple[str, ...]:
         by_name = {each.lower(): each for each in columns}
         if unknown := [each for each in key if each.lower() not in by_name]:
             raise StoreError(f"{self._label} has no column {unknown[0]!r}; its columns: {', '.join(columns)}")
@@ -192,6 +197,11 @@ class RowReader:
         return {number: min(each) for number, each in found.items() if len(each) == 1 and number}
 
 
+def _shown(text: str) -> str:
+    """Return a condition as messages have it: a long one is cut."""
+    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")
+
+
 def _columns_of(tree: Any, text: str) -> Iterator[str]:
     """
     Yield the first parts of the names in a parsed condition.
@@ -204,13 +214,15 @@ def _columns_of(tree: Any, text: str) -> Iterator[str]:
         node = left.pop()
         kind = str(node.getClass().getSimpleName())
         if kind in _SUBQUERIES or "Subquery" in kind:
-            raise StoreError(f"the condition {text!r} has a subquery: a condition reads the columns of one row")
+            raise StoreError(f"the condition {_shown(text)} has a subquery: a condition reads the columns of one row")
         if kind in ("Alias", "MultiAlias", "UnresolvedStar"):
-            raise StoreError(f"{text!r} is no condition: it has {'a *' if kind == 'UnresolvedStar' else 'a name'}")
+            raise StoreError(
+                f"{_shown(text)} is no condition: it has {'a *' if kind == 'UnresolvedStar' else 'a name'}"
+            )
         if kind == "UnresolvedFunction":
             name = str(node.nameParts().last()).lower()
             if name in _CALLING_JAVA:
-                raise StoreError(f"the condition {text!r} calls {name}, which runs any code")
+                raise StoreError(f"the condition {_shown(text)} calls {name}, which runs any code")
         if kind == "UnresolvedAttribute":
             yield str(node.nameParts().head())
         children = node.children()

@@ -117,7 +117,7 @@ class PlanApplication:
 
     def _agreed(self, steps: list[tuple[int, RecoveryStep]]) -> bool:
         """Return whether the steps may be begun: a person says so, and accepts each doubt."""
-        if self._ask is not None and not self._ask(f"Apply {len(steps)} of {len(self._plan.steps)} steps? [y/N] "):
+        if self._ask is not None and not self._ask(f"Apply {len(steps)} of {len(self._plan.steps)} steps?"):
             return False
         doubtful = [
             (number, step)
@@ -130,7 +130,7 @@ class PlanApplication:
                 self._say(f"- {doubt}")
             if self._ask is None:
                 self._say(f"accept it with --accept-doubt {number}, or leave out --yes")
-            elif not self._ask("Do it anyway? [y/N] "):
+            elif not self._ask("Do it anyway?"):
                 return False
         return self._ask is not None or not doubtful
 
@@ -237,7 +237,7 @@ class PlanApplication:
         if problems := list(after_problem(step, before, self._session)):
             for problem in problems:
                 self._say(f"step {number} is not as it was then: {problem}")
-            if self._ask is None or not self._ask("Continue anyway? [y/N] "):
+            if self._ask is None or not self._ask("Continue anyway?"):
                 return "failed"
         self._record(number, step, before, now)
         self._finish(number, step, now)
@@ -318,7 +318,7 @@ class PlanApplication:
             self._journal.write(JournalEntry(number, 0, "waits", before))
         for code in step.code:
             self._say(f"  {in_folder(step, code)}")
-        while self._ask is not None and self._ask("Is this done? [y/N] "):
+        while self._ask is not None and self._ask("Is this done?"):
             if not before or (now := self._versions(step)) != before:
                 self._finish(number, step, now if before else {})
                 return "applied"
