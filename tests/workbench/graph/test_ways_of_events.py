@@ -107,6 +107,8 @@ def test_an_earlier_time_is_told_by_the_runs_until_then(tmp_path: Path) -> None:
         assert [{*answer.result.graph.edges} for answer in answers] == [
             set(to_x(store.graph(as_of=time).result)) for time in times
         ]
+        columns, rows = answers[1].table()
+        assert {row[columns.index("last_run")] for row in rows} == {"r2"}
     taken(tmp_path / "then.db", events[:2])
     with Store.open(tmp_path / "then.db") as store:
         assert [(edge.source[-1], edge.certainty, edge.run) for edge in to_x(store.graph().result)] == shown[1]
