@@ -107,6 +107,62 @@ def test_files_that_are_replaced_as_a_whole_need_no_earlier_run(
     assert bool(removed) is (replaced != "all"), removed
 
 
+def exports(*also: Event, replaced: str = "all") -> list[Event]:
+    """Return two runs of an application that adds to files and replaces a table, and a bad version before the last."""
+
+    def export(minute: int, version: str, before: str) -> list[Event]:
+        app, change = f"app-{minute}", "OVERWRITE" if replaced == "all" else ""
+        made = table("x", f"9{minute}", parent=before, change=change, replaced=replaced)
+        log = statement("log", minute + 0.1, "", (table("a", version),), plain("log"), application=app)
+        return [*log, *statement("x", minute + 0.2, "", (table("a", version),), made, application=app)]
+
+    apps = [each for minute in (1, 4) for each in application(f"app-{minute}", minute, "spark-submit", "e.py")]
+    bad = statement("a", 2, "INSERT INTO ice.db.a VALUES (2)", (), table("a", "2", parent="1"))
+    return [
+        *apps,
+        *statement("a", 0, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "1")),
+        *export(1, "1", "90"),
+        *bad,
+        *also,
+        *export(4, "2", "91"),
+    ]
+
+
+def test_what_an_application_writes_beside_and_a_later_step_replaces_needs_no_care(filled: Fill) -> None:
+    found = filled(*exports()).recover("db.a", version="2").result
+
+    first, last = [step for step in found.steps if step.title in ("Run app-1 again.", "Run app-4 again.")]
+    assert [run.run_id for run in first.again] == ["log-1.1"]
+    assert (first.doubts, first.notes[0]) == ((), "It writes db.x too, which a later step replaces as a whole.")
+    assert [each.parts[-1] for each in first.writes] == ["x", "log"]
+    assert [run.run_id for run in last.again] == ["log-4.1", "x-4.2"]
+    # Nothing of it survives, so it goes back to no version.
+    assert not [step for step in found.steps if step.action == "roll back" and "db.x" in step.title]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        exports(replaced="partitions"),
+        # Another run needs what it holds in between.
+        exports(
+            *statement(
+                "c",
+                3,
+                "INSERT INTO ice.db.c SELECT * FROM ice.db.x JOIN ice.db.a",
+                (table("x", "91"), table("a", "2")),
+                table("c", "31"),
+            )
+        ),
+    ],
+)
+def test_what_an_application_writes_beside_and_stays_or_is_read_needs_care(filled: Fill, facts: list[Event]) -> None:
+    found = filled(*facts).recover("db.a", version="2").result
+
+    (first,) = [step for step in found.steps if step.title == "Run app-1 again."]
+    assert "it writes db.x too, which need no recovery: keep it from that" in first.doubts
+
+
 @pytest.mark.parametrize(
     ("replaced", "ends_it", "doubts"), [("all", [True], 0), ("partitions", [False], 0), ("", [True], 1)]
 )
