@@ -17,8 +17,6 @@ from openlineage_pyspark import Store
 NAMES = [
     "AmbiguousNameError",
     "Answer",
-    "AnswerLink",
-    "AnswerNode",
     "BatchSink",
     "BatchSource",
     "BlameRow",
@@ -68,7 +66,6 @@ NAMES = [
     "Lineage",
     "LineageEdge",
     "LineageError",
-    "LinkedNodes",
     "Metrics",
     "MicroBatch",
     "MissingExtraError",

@@ -74,7 +74,7 @@ def test_each_row_has_the_run_that_wrote_it_last(answered: Answered) -> None:
     answer = answered["all"]
 
     assert (answer["of"], answer["said"]) == ("row", [])
-    assert {key: operation for key, operation in rows_of(answer)} == {
+    assert dict(rows_of(answer)) == {
         1: "INSERT",
         2: answered["one"]["rows"][0][1],
         3: "INSERT",
@@ -123,6 +123,6 @@ def test_a_table_that_was_made_again_has_no_runs_of_the_one_before(answered: Ans
     assert [run for _, _, run, _ in answered["another table of its name"]["rows"]] == [False]
 
 
-@pytest.mark.parametrize(("place", "why"), enumerate(REFUSED.values()), ids=[each[:30] for each in REFUSED])
+@pytest.mark.parametrize(("place", "why"), [*enumerate(REFUSED.values())], ids=[each[:30] for each in REFUSED])
 def test_what_is_no_condition_is_refused_with_what_and_where(answered: Answered, place: int, why: str) -> None:
     assert why in answered[f"condition {place}"]["error"]
