@@ -80,8 +80,9 @@ class Part(NamedTuple):
 KILLS = "The check kills one ingest, and asks one question of 200."
 STORE = "tests/workbench/store"
 PREDICTED = "tests/workbench/predict"
-LAKES = f"{STORE}/test_live_recovery.py"
-TRUTH = "tests/workbench/recovery/test_truth.py"
+RECOVERY = "tests/workbench/recovery"
+LAKES = f"{RECOVERY}/test_live_recovery.py"
+TRUTH = f"{RECOVERY}/test_truth.py"
 ROWS = "tests/workbench/blame/test_live_rows.py"
 PARTS = (
     Part("whole", "test-4.3", "--all", "Long tests, and all the examples of Hypothesis."),

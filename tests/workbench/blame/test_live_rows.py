@@ -60,7 +60,7 @@ def answered(request: pytest.FixtureRequest, packaged: Any, tmp_path_factory: py
     }
     jobs = Jobs(Path(__file__).parent / "jobs", lambda _: folder)
     (folder / "conditions.json").write_text(json.dumps(list(REFUSED)))
-    done = jobs.run("rows_of_tables.py", kind, str(folder), conf=conf)
+    done = jobs.run("rows_of_tables.py", kind, str(folder), conf=conf, lineage=False)
     assert done.code == 0, done.stderr[-3000:]
     return dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith('["'))
 

@@ -32,7 +32,7 @@ INSERT INTO DB.untracked VALUES (1);
 CREATE TABLE DB.again (id INT) USING {kind} TBLPROPERTIES ({tracking});
 INSERT INTO DB.again VALUES (1)
 """)
-handle.stop()
+handle.close()
 
 
 def ask(name, table, where, **more):
