@@ -325,7 +325,7 @@ def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
 def _answers(
     scripts: Sequence[Script], tables: Sequence[DeclaredTable], options: argparse.Namespace
 ) -> tuple[StatementAnswer, ...]:
-    """Return what Spark tells of scripts, from the cache as far as it is there."""
+    """Return what Spark states of scripts, from the cache as far as it is there."""
     functions = tuple(name.strip() for names in options.functions for name in names.split(","))
     given = Given(tuple(tables), functions, dict(options.conf), options.dialect, options.plan)
     return answers_of(scripts, given, _Progress(), options.cache, partial(session_of, classes=options.classes))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 VARIABLE = "OPENLINEAGE_PYSPARK_STORE"
-"""The environment variable that stands in for `--store`."""
+"""The environment variable that replaces `--store`."""
 
 STORE = "the store: its file, or its CATALOG.SCHEMA in Spark"
 """What `--store` names."""

@@ -110,7 +110,7 @@ def _plain(value: Any) -> Any:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a cell has it: several values stand in one text."""
+    """Return a value as a cell has it: several values are in one text."""
     plain = _plain(value)
     if isinstance(plain, dict):
         return ", ".join(f"{key} {each}" for key, each in plain.items() if each not in ("", None, False))

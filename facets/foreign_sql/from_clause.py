@@ -88,7 +88,7 @@ def _unnamed(node: Any) -> Any:
 
 
 def _parts(node: Any) -> list[Any]:
-    """Return what stands in brackets, or what stands there alone."""
+    """Return what is in brackets, or what is there alone."""
     return (
         list(node.expressions) if isinstance(node, exp.Tuple) else [node.this if isinstance(node, exp.Paren) else node]
     )

@@ -110,7 +110,7 @@ class Query:
         Return the source columns of each column of the result, and how they arrive.
 
         Args:
-            names: the names of all its columns, as the database tells them.
+            names: the names of all its columns, as the database states them.
 
         Returns:
             For each name its sources, none for a constant; None if they are not known.
@@ -556,7 +556,7 @@ class _QueryReader:
         return all_of(*self._call(value, scope)) if self._dialect.makes_columns(value) else self._value(value, scope)
 
     def _is_value(self, select: Any, scope: SelectScope) -> bool:
-        """Return whether a SELECT stands in an expression or behind LATERAL, so that it may give what is around it."""
+        """Return whether a SELECT is in an expression or behind LATERAL, so that it may give what is around it."""
         around = select.parent
         while isinstance(around, (exp.Subquery, exp.Paren)):
             around = around.parent

@@ -56,7 +56,7 @@ def expression_text(value: Any, scope: SelectScope, names: ScopeNames) -> str:
 
 
 def _shown(node: Any, scope: SelectScope, names: ScopeNames) -> str:
-    """Return what stands in the place of a node of an expression; empty for most, which stay as they are."""
+    """Return what replaces a node of an expression; empty for most, which stay as they are."""
     if isinstance(node, exp.Literal) and node.is_string:
         escaped = node.name.replace("\\", "\\\\").replace("'", "\\'")
         return f"'{escaped}'"

@@ -110,7 +110,7 @@ def _of_this_table(
     """
     Return the versions of rows that are of the table that is there now, as far as the store knows.
 
-    A table of Delta Lake that is dropped and made again numbers its versions anew, and another one may have its place.
+    A table of Delta Lake that is dropped and made again numbers its versions again, and another one may have its place.
     """
     wanted = {row.version for row in rows}
     dropped = next((at for at, each in enumerate(history) if each.change == "DROP"), len(history))

@@ -71,7 +71,7 @@ class RowReader:
         here, known = (place_of_files(each) for each in (about.get("Location", ""), table.location))
         if here and known and here != known:
             raise StoreError(
-                f"{self._name} is another table in this session: it lies in {here}, and {label} in {known}; configure "
+                f"{self._name} is another table in this session: it is in {here}, and {label} in {known}; configure "
                 "the catalog as in the job that wrote it"
             )
         found = LiveSession(session).table(TableId(table.parts, self._format, table.location))

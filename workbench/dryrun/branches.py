@@ -26,12 +26,12 @@ def other_sides(
     runner: ScriptRunner, request: ScriptRequest, first: Told, tables: Sequence[DeclaredTable]
 ) -> tuple[tuple[StatementLineage, ...], Told]:
     """
-    Return what a script writes on the other sides of its decisions and not on the first one, and what it tells there.
+    Return what a script writes on the other sides of its decisions and not on the first one, and what it reports there.
 
     Args:
         runner: runs scripts.
         request: the script.
-        first: what it has told on the first sides.
+        first: what it has reported on the first sides.
         tables: the tables that were known before.
     """
     known = {_key(each) for each in lineage_of_script(first, tables)}

@@ -1,8 +1,8 @@
 """
 What a script does beside Spark: files that it writes, folders that it removes, programs that it starts.
 
-Each is told and not done, so that the script goes on. What it writes into a file goes into the scratch folder, where it
-finds it again.
+Each is reported and not done, so that the script goes on. What it writes into a file goes into the scratch folder,
+where it finds it again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Effects:
     Stand-ins for functions of Python that change something.
 
     Args:
-        stage: is told of each.
+        stage: learns of each.
         sparks_folder: the folder in which PySpark hands values to the JVM.
     """
 

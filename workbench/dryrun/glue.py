@@ -86,7 +86,7 @@ class DynamicFrame:
         frame = self._frame
         for name, action in specs or ():
             if not action.startswith(("cast:", "project:")):
-                said = f"whether {name} has values of several types, which {action} tells apart, only data know"
+                said = f"whether {name} has values of several types, which {action} distinguishes, only data know"
                 self.stage.problem("PATTERN", said)
             elif Unknown.of(frame) is None:
                 frame = frame.withColumn(name, F.col(name).cast(action.partition(":")[2]))
@@ -346,7 +346,7 @@ def install_glue(stage: Stage, without_columns: Callable[[Any], Any]) -> None:
     Have a script find these classes where it looks for Glue's.
 
     Args:
-        stage: is told of what is not known.
+        stage: learns of what is not known.
         without_columns: makes a DataFrame without known columns of another one.
     """
     DynamicFrame.stage, DynamicFrame.without_columns = stage, staticmethod(without_columns)

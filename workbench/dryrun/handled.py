@@ -1,7 +1,7 @@
 """
 Errors that a script handles itself: a handler for whatever goes wrong also takes what goes wrong here alone.
 
-The code of the user is compiled with a call at the beginning of each such handler, which tells the error and its place.
+The user's code is compiled with a call at the beginning of each such handler, which reports the error and its place.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _takes_everything(caught: ast.expr | None) -> bool:
 
 
 def install_handlers(stage: Stage) -> None:
-    """Have the modules of the user tell the errors that they handle, as scripts do that `compiled_code` compiles."""
+    """Have the modules of the user report the errors that they handle, as scripts do that `compiled_code` compiles."""
 
     def handled() -> None:
         problem = sys.exc_info()[1]

@@ -80,7 +80,7 @@ class Fitted:
     What a model that stands for a fitted one does, whatever class it is of.
 
     Args:
-        stage: is told of each use of what it has learned.
+        stage: learns of each use of what it has learned.
         maker: the estimator; None for a model that is read from a file.
         added: the columns that it adds; None if they are not known.
     """
@@ -164,7 +164,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
     Have estimators train nothing, for the rest of the process.
 
     Args:
-        stage: is told of what is not done.
+        stage: learns of what is not done.
         unknown: makes a DataFrame without known columns of another one.
     """
     base, wrapper, util = (importlib.import_module(f"{_MODELS}.{each}") for each in ("base", "wrapper", "util"))
@@ -253,7 +253,7 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
             return self
 
         def write(self) -> Any:
-            """Return what tells that it would be written."""
+            """Return what reports that it would be written."""
             return _Writer(stage)
 
         def save(self, path: str) -> None:

@@ -1,7 +1,7 @@
 """
 Stand-ins for modules that reach other systems, and for those that are not installed here.
 
-Whatever a script asks of a stand-in gives another one: nothing is sent, and each use is told once.
+Whatever a script asks of a stand-in gives another one: nothing is sent, and each use is reported once.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     Finds stand-ins: before all others those of clients, after all others those of modules that are not there.
 
     Args:
-        stage: is told of each.
+        stage: learns of each.
         allowed: the modules that are loaded as they are.
         guarded: the modules whose absence the script itself takes care of.
     """

@@ -1,7 +1,7 @@
 """
 Typed stand-ins for what only data know: one row, whose values say of what they are.
 
-A number that stands for a count tells when the script decides something by it, since a run may decide otherwise.
+A number that stands for a count reports when the script decides something by it, since a run may decide otherwise.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 Makes the page of a graph.
 
-Everything stands in one file: the graph as JSON, the scripts and the styles. The file's own policy
+Everything is in one file: the graph as JSON, the scripts and the styles. The file's own policy
 (https://www.w3.org/TR/CSP3/) lets the browser run these scripts and no others, and load nothing. Names in a graph are
-foreign text: they stand in the JSON alone, where no `<` is left, and the scripts show them as text.
+foreign text: they are in the JSON alone, where no `<` is left, and the scripts show them as text.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ _WITHOUT_LINEAGE = tuple(
 @attrs.frozen
 class Analyzed:
     """
-    What the session tells of a statement.
+    What the session reports of a statement.
 
     Args:
         kind: the class of its parsed plan; empty if it can't be parsed.
@@ -149,7 +149,7 @@ class Analyzed:
         database: the database that was current in it.
         tables: of a statement that Spark refuses, each table and view in its text that Spark knows: its name as it is
             spelled there -> the analyzed plan of all its columns.
-        from_text: the tables that were declared as the text of a statement tells that Spark refuses: the name of each
+        from_text: the tables that were declared as the text of a statement reports that Spark refuses: the name of each
             -> the place of that statement.
         text: of a statement that Spark refuses, what was read in its place: with the values of variables, and without
             what only other engines have; empty if that is the statement itself.
@@ -281,7 +281,7 @@ class ScriptSession:
 
         Args:
             text: the statement.
-            in_script: whether it stands in a script, where DECLARE declares something of the script's own.
+            in_script: whether it is in a script, where DECLARE declares something of the script's own.
             loops: the FOR loops around it.
             reach: the last parts of all names that it can see, in lower case; None if these are not known.
         """
@@ -369,7 +369,7 @@ class ScriptSession:
         return plain if len(_without_catalog(names)) > 1 and plain != text else None
 
     def _again(self, text: str, given: str, *, in_script: bool, loops: tuple[Loop, ...]) -> Analyzed:
-        """Analyze a statement in the place of another one."""
+        """Analyze a statement instead of another one."""
         found = self.analyze(text, in_script=in_script, loops=loops, reach=self._reach)
 
         def unplaced(refusal: Refusal | None) -> Refusal | None:
@@ -458,7 +458,7 @@ class ScriptSession:
 
     @property
     def read(self) -> str:
-        """What Spark read last in the place of a statement."""
+        """What Spark read last instead of a statement."""
         return self._text
 
     def effects(self) -> tuple[Consequence, ...]:
@@ -513,7 +513,7 @@ class ScriptSession:
         return attrs.evolve(refusal, line=None, column=None) if self._is_rewritten else refusal
 
     def _explained(self, refusal: Refusal) -> Refusal:
-        """Return a refusal that tells of a view of something that is not opened, or of types that are not known."""
+        """Return a refusal about a view of something that is not opened, or of types that are not known."""
         names = names_in(refusal.parameters.get("relationName", ""))
         provider = self._unopened.get(names[-1].lower()) if names and refusal.code == _UNKNOWN_TABLE else None
         if provider is not None:
@@ -580,7 +580,7 @@ class ScriptSession:
         return self._retried(lambda: self._plan(text))
 
     def _standing_for(self, text: str, kind: str, parsed: Any) -> str | None:
-        """Return the statement that is analyzed in the place of another one; None if that is analyzed as it is."""
+        """Return the statement that is analyzed instead of another one; None if that is analyzed as it is."""
         if kind == _CACHES:
             return str(parsed.originalText())
         if self._is_foreign_view(kind, parsed):
@@ -625,7 +625,7 @@ class ScriptSession:
         return False
 
     def _stand_in(self, names: Parts, refusal: Refusal) -> bool:
-        """Have a function that can't be read in the place of one that is not known."""
+        """Have a function that can't be read instead of one that is not known."""
         names = _without_catalog(names)
         if len(names) != 1 or names[0] in self._stubs:
             return False
@@ -657,7 +657,7 @@ class ScriptSession:
         self._call("put", parts[0], self._array(parts[1:-1]), parts[-1], schema, self._array(table.partitions))
 
     def _put_from_text(self, *, of_any_type: bool, besides: Parts = ()) -> None:
-        """Declare the tables whose types are not known to Spark once more, so that they fit everywhere or as told."""
+        """Declare the tables whose types are not known to Spark once more, to fit everywhere or as reported."""
         for key in self._of_unknown_types() - {besides}:
             table = self._tables.get(key)
             if table is not None:
@@ -877,7 +877,7 @@ class ScriptSession:
         return kind in ("CreateView", _ALTERED_VIEW) and self._name_of(parsed.child())[0].lower() != SPARK_CATALOG
 
     def _view_as_table(self, parsed: Any) -> str:
-        """Return the statement that makes a table in the place of a view."""
+        """Return the statement that makes a table instead of a view."""
         is_new = str(parsed.nodeName()) == "CreateView"
         names = (
             ", ".join(in_backticks(str(each._1())) for each in _each(parsed.userSpecifiedColumns())) if is_new else ""
@@ -1068,7 +1068,7 @@ def compiled_classes(gateway: Any, name: str, text: str) -> Any:
 
 
 def names_in(text: str) -> Parts:
-    """Return the parts of a dotted name, in which each may stand in backticks."""
+    """Return the parts of a dotted name, in which each may be in backticks."""
     return dotted(text)
 
 

@@ -40,7 +40,7 @@ class RunRow:
         run_id: its id.
         job_namespace: the namespace of its job.
         job: the name of its job.
-        state: its state: START or RUNNING if no event tells its end.
+        state: its state: START or RUNNING if no event states its end.
         started: when it began; None if it is not known.
         ended: when it ended; None if it did not.
         error: the error message; empty without one.

@@ -1,4 +1,4 @@
-"""`sql`: a query of one's own."""
+"""`sql`: the user's own query."""
 
 from __future__ import annotations
 

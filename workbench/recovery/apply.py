@@ -141,7 +141,7 @@ class PlanApplication:
         Find out, of the step that was begun last, what was done of it.
 
         Raises:
-            StepFailedError: that can't be told for sure.
+            StepFailedError: that can't be known for sure.
         """
         for number, step in enumerate(self._plan.steps, 1):
             last = self._journal.last(number)
@@ -186,7 +186,7 @@ class PlanApplication:
 
     def _settle_files(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         """
-        Decide about a statement that was begun on tables without versions: only their files may tell whether it ended.
+        Decide about a statement that was begun on tables without versions: only their files may show whether it ended.
 
         Raises:
             StoreError: they do not.
@@ -245,7 +245,7 @@ class PlanApplication:
         return "applied"
 
     def _record(self, number: int, step: RecoveryStep, before: dict[str, str], now: dict[str, str]) -> None:
-        """Let the store learn of a step, before the journal calls it finished: told once more, nothing changes."""
+        """Let the store learn of a step, before the journal calls it finished: repeated, nothing changes."""
         if self._recorder is not None:
             reached = {**self._journal.reached(), **now}
             if note := self._recorder.record(number, step, before, reached):
@@ -333,7 +333,7 @@ class PlanApplication:
         self._journal.write(JournalEntry(number, len(step.code), "finished", now))
 
     def _files(self, step: RecoveryStep) -> dict[str, str]:
-        """Return the tables of a step that keep no versions -> what tells whether their files changed."""
+        """Return the tables of a step that keep no versions -> what shows whether their files changed."""
         plain = [each for each in step.writes if each.format not in ("iceberg", "delta")]
         return {sql_name(each): self._session.files_of(each) for each in plain}
 

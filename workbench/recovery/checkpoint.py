@@ -98,7 +98,7 @@ def finish_move(move: CheckpointMove) -> bool:
         move: how it is moved. The move was begun.
 
     Raises:
-        CheckpointError: two checkpoints are there, and it can't be told which is which.
+        CheckpointError: two checkpoints are there, and it can't be known which is which.
     """
     path = Path(move.path).resolve()
     copy, kept = _copy_place(path), kept_place(path)
@@ -191,7 +191,7 @@ def _refuse_if_written(path: Path, before: set[tuple[str, int]]) -> None:
 
 def _exchange(copy: Path, path: Path, kept: Path) -> None:
     """
-    Put a copy in the place of a checkpoint, which goes elsewhere. Whatever happens meanwhile, a whole one is in place.
+    Replace a checkpoint, which goes elsewhere, by a copy. Whatever happens meanwhile, a whole one is in place.
 
     Where the system can't exchange two folders at once, there is none for a moment.
     """
@@ -218,7 +218,7 @@ def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[s
         What was done, as sentences; empty if the exchange was not begun.
 
     Raises:
-        CheckpointError: it can't be told which of the two is the old one.
+        CheckpointError: it can't be known which of the two is the old one.
     """
     if _replaces(path, copy) and not kept.exists():
         copy.rename(kept)

@@ -289,7 +289,7 @@ class _Checking:
         """
         Check that nobody unknown has put bad data into a version: what he made of it is older, or has no new rows.
 
-        The commits tell both, so nobody has to look.
+        The commits show both, so nobody has to look.
         """
         unknown = check.version
         while (here := live.versions.get(unknown)) is not None and here.version != check.since:

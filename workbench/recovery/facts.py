@@ -148,8 +148,8 @@ class ReadFacts:
         batch_id: the micro-batch.
         version: the version; empty if none is known that was there then.
         inferred: whether the event does not name it: it is the one that was current then.
-        offset_from: where a micro-batch began to read, as JSON; empty if it is not told.
-        offset_to: where it ended, as JSON; empty if it is not told.
+        offset_from: where a micro-batch began to read, as JSON; empty if it is not stated.
+        offset_to: where it ended, as JSON; empty if it is not stated.
         is_source: whether it is a source of a streaming query, whose place is in the checkpoint; a table that each
             micro-batch joins is none.
     """
@@ -173,7 +173,7 @@ class RunFacts:
         id: its id.
         job: the name of its job.
         job_id: its job.
-        state: such as COMPLETE; START or RUNNING if no event tells its end.
+        state: such as COMPLETE; START or RUNNING if no event states its end.
         started: when it began, in microseconds since 1970.
         application: the run that started it; empty if there is none.
         query: what identifies the streaming query: its checkpoint, else its id; empty for a batch.
@@ -182,7 +182,7 @@ class RunFacts:
         gaps: what its events say is missing in them.
         seconds: how long it took; None if that is not known.
         corrects: the version that it corrected in place, in a recovery; empty for others.
-        session: the settings under which it ran; None if no event tells them.
+        session: the settings under which it ran; None if no event states them.
     """
 
     id: str
@@ -201,7 +201,7 @@ class RunFacts:
 
     @property
     def ended(self) -> bool:
-        """Return whether an event told its end."""
+        """Return whether an event stated its end."""
         return self.state in {"COMPLETE", "FAIL", "ABORT"}
 
 
@@ -243,10 +243,10 @@ class Facts:
         reads: what was read.
         runs: the runs by their ids.
         applications: the applications by their runs' ids.
-        unfinished: a dataset -> runs that began to write it and never told their end, and no version of theirs is
+        unfinished: a dataset -> runs that began to write it and never stated their end, and no version of theirs is
             known.
         beside: an application -> other datasets that its runs write, with whether these writes append.
-        open_readers: runs that began to read a dataset and never told their end: the dataset, the run, and another
+        open_readers: runs that began to read a dataset and never stated their end: the dataset, the run, and another
             dataset that its job writes.
     """
 
@@ -308,7 +308,7 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool, re
     Args:
         change: such as OVERWRITE; empty for an append.
         sql: the statement that made it; empty if it is not known.
-        job: the name of the job: it tells the operator.
+        job: the name of the job: it names the operator.
         format_: that of the dataset.
         was_there: whether there is a version before, and that is no DROP.
         replaced: what its event says that it replaced, such as `all`; empty if it says nothing.

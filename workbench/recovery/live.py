@@ -254,7 +254,7 @@ class LiveSession:
         return LiveTable(location, str(main[0][0]) if main else "", versions, self._iceberg_id(name))
 
     def _iceberg_id(self, name: str) -> str:
-        """Return the id of a table of Iceberg, which no statement tells; empty if its classes have no such method."""
+        """Return the id of a table of Iceberg, which no statement states; empty if its classes have no such method."""
         jvm: Any = self._session._jvm
         try:
             with told("Spark can't read it"):

@@ -97,7 +97,7 @@ class TableCheck:
             here, and their rows would be lost. For `clean`: those that runs in the store made.
         time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
             later is of another table. 0 if that is not known. For `clean`: when the run began that made the bad data.
-        table_id: for `newest`: the id that the format gives the table; empty if no event tells it.
+        table_id: for `newest`: the id that the format gives the table; empty if no event states it.
     """
 
     check: Literal["newest", "there", "clean", "current", "like"]
@@ -116,7 +116,7 @@ class CheckpointMove:
 
     Args:
         path: its folder.
-        back_to: the last remaining micro-batch; None if the query begins anew.
+        back_to: the last remaining micro-batch; None if the query begins again.
         restored: folders of tables that the query reads and that go back, each with the version to which it goes; empty
             for a table that is emptied.
         last: the last micro-batch that the store knows. If it is the one that stays, nothing of the query goes back: it
@@ -177,7 +177,7 @@ class RecoveryStep:
         after: what must hold after this step.
         move: the checkpoint that it sets back; None for other steps, and if the checkpoint is not on this machine.
         corrects: the bad version that its statements correct in place, without a roll back; empty for other steps.
-        like: the run whose event tells what the statements do, when the store learns of them; empty for none.
+        like: the run whose event states what the statements do, when the store learns of them; empty for none.
     """
 
     action: str

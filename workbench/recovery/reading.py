@@ -132,7 +132,7 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     """
     Return what says whether a column's data reach an output of a job.
 
-    Where a job tells no lineage of columns of an output, everything reaches that, and goes on from each of its columns.
+    Where a job states no lineage of columns of an output, everything reaches that, and goes on from each column.
     """
     ever = Limits(ever=True)
     told: dict[tuple[int, int], bool] = {}
@@ -396,7 +396,7 @@ class _FactsReader:
         return {dataset: tuple(runs) for dataset, runs in found.items()}
 
     def _open_readers(self, touched: Collection[int], begin: int) -> tuple[tuple[int, str, int], ...]:
-        """Return runs that began to read datasets and never told an end, with what else their jobs write."""
+        """Return runs that began to read datasets and never stated an end, with what else their jobs write."""
         found: set[tuple[int, str, int]] = set()
         for listed in id_lists(touched):
             rows = self._tables.query(

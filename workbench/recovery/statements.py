@@ -25,14 +25,14 @@ _KEPT = "_before_recovery"
 _BESIDE = "_s1"
 
 NO_ROWS = "no rows"
-"""What stands in the place of a version where a table had none yet: the table is read without its rows."""
+"""What replaces a version where a table had none yet: the table is read without its rows."""
 
 PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 """What a part of a name may have without backquotes, and in lower case."""
 
 
 def table_in_sql(name: str) -> str:
-    """Return a name of dotted parts as Spark takes it: parts with other characters stand in backquotes."""
+    """Return a name of dotted parts as Spark takes it: parts with other characters are in backquotes."""
     return ".".join(quoted_part(part) for part in name_parts(name))
 
 

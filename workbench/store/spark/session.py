@@ -39,7 +39,7 @@ def active_or_new_session(conf: Mapping[str, str], *, is_session_catalog: bool =
 
     Args:
         conf: Spark properties, as `spark-submit --conf` takes them.
-        is_session_catalog: whether the store lies in Spark's own catalog, which a metastore must keep.
+        is_session_catalog: whether the store is in Spark's own catalog, which a metastore must keep.
 
     Raises:
         StoreError: PySpark is not installed, or no session starts.
@@ -87,7 +87,7 @@ def answered_rows(data: DataFrame) -> list[Row]:
     """
     Return the rows of a query that is not used again, and let the JVM forget it.
 
-    py4j's objects stand in cycles. Until Python looks for those, the JVM keeps each query with its plan and with the
+    py4j's objects form cycles. Until Python looks for those, the JVM keeps each query with its plan and with the
     tables that it broadcast: half a megabyte, of which Python knows nothing. A thousand queries fill a driver.
     """
     try:
