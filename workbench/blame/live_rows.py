@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LONGEST_CONDITION = 10_000
+# The parser of Delta Lake takes minutes for some thousands, one in another.
+_MOST_BRACKETS = 200
 _LONGEST_VALUE = 200
 _LONGEST_SHOWN = 80
 _COLUMNS = 4
@@ -88,6 +90,8 @@ class RowReader:
         """
         if not text.strip() or len(text) > _LONGEST_CONDITION:
             raise StoreError(f"a condition has from 1 to {_LONGEST_CONDITION:,} characters, such as id = 1")
+        if text.count("(") > _MOST_BRACKETS:
+            raise StoreError(f"the condition {_shown(text)} has more than {_MOST_BRACKETS} opening parentheses")
         with told(f"Spark can't parse the condition {_shown(text)}"):
             # No function of PySpark parses a text alone.
             tree: Any = self._session._jsparkSession.sessionState().sqlParser().parseExpression(text)

@@ -34,7 +34,7 @@ REFUSED = {
     "id = 1 AS x": "is no condition: it has a name",
     "": "a condition has from 1 to 10,000 characters, such as id = 1",
     "x" * 20_000: "a condition has from 1 to 10,000 characters, such as id = 1",
-    "(" * 4000 + "true" + ")" * 4000: "Spark can't parse the condition",
+    "(" * 4000 + "true" + ")" * 4000: "has more than 200 opening parentheses",
 }
 Answered = dict[str, dict[str, Any]]
 
