@@ -33,6 +33,7 @@ from openlineage_pyspark.workbench.page.formats import UNFOLDED_FORMATS, text_of
 from openlineage_pyspark.workbench.page.html import page_of
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
+from openlineage_pyspark.workbench.questions.owners import owners
 from openlineage_pyspark.workbench.questions.row_counts import row_counts
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, take
 from openlineage_pyspark.workbench.store.sqlite import Database
@@ -128,12 +129,13 @@ def run(options: argparse.Namespace) -> int:
         with _shown(options, problems) as store:
             answer = _asked(store, options, options.as_of)
             graph = with_diagnostics(answer)
-            rows = row_counts(store.tables, graph) if options.format == "html" and not options.as_of else {}
+            page = options.format == "html"
+            rows = row_counts(store.tables, graph) if page and not options.as_of else {}
+            named = owners(store.tables, graph) if page and not options.as_of else {}
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
-        page = options.format == "html"
         text = (
-            page_of(graph, before=before, around=options.around, unfold=options.unfold, rows=rows)
+            page_of(graph, before=before, around=options.around, unfold=options.unfold, rows=rows, owners=named)
             if page
             else f"{answer.to_json()}\n"
             if options.format == "json"

@@ -310,7 +310,7 @@ def test_without_room_for_all_as_many_are_shown_as_there_is_room_for_and_what_fa
         )
         for at in range(60)
     ]
-    seen.open(of_events(events))
+    seen.open(of_events(events), "#level=columns")
     note = "return document.getElementById('note').innerText"
     assert seen.script("return page.picture.boxes.size") == 100
     assert seen.script("return page.picture.boxes.has('job|jobs|load 57')") is True
