@@ -20,7 +20,6 @@ from openlineage_pyspark.workbench.answer import answer_of_graph
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from openlineage_pyspark.workbench.events.facts import Owner
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.model.kinds import NodeId
 
@@ -39,7 +38,7 @@ def page_of(
     around: str = "",
     unfold: bool = False,
     rows: Mapping[NodeId, int] | None = None,
-    owners: Mapping[NodeId, Sequence[Owner]] | None = None,
+    owners: Mapping[NodeId, Sequence[tuple[str, str]]] | None = None,
 ) -> str:
     """
     Return the page of a graph, as HTML.
@@ -50,7 +49,8 @@ def page_of(
         around: the dataset or the column that the page shows first, unless its address names another one.
         unfold: whether it shows CTEs, views and subqueries first, unless its address says what it shows.
         rows: how many rows were last written to datasets, by the ids of their nodes; None if that is not known.
-        owners: the owners of datasets and jobs, by the ids of their nodes; None if they are not known.
+        owners: the owners of datasets and jobs, each with the type of ownership, by the ids of their nodes; None if
+            they are unknown.
     """
     style, library, script = _read("page.css"), _library(), _script()
     policy = "; ".join(
