@@ -209,9 +209,9 @@ def test_the_panel_of_a_column_says_what_the_store_answers(seen, tmp_path: Path,
         graph = with_diagnostics(store.graph())
         answers = {way: getattr(store, way)(column).result for way in ("upstream", "downstream")}
     told = {
-        (link.source.label, link.target.label + (" (every row)" if link.target.kind == "dataset" else ""))
-        for answer in answers.values()
-        for link in answer.links
+        (found.label(edge.source), found.label(edge.target) + ("" if found.column(edge.target) else " (every row)"))
+        for found in answers.values()
+        for edge in found.graph.edges
     }
 
     seen.open(graph, "#indirect=1").script(f"page.go(page.lineage.find('{column}')[0])")
