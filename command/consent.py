@@ -52,11 +52,11 @@ def may_overwrite(path: Path, text: str, beginnings: Iterable[str], options: arg
         beginnings: how the texts begin that we write there; none to ask about each other text.
         options: those of `add_yes`.
     """
-    try:
-        there = path.read_bytes()
-    except FileNotFoundError:
+    if not path.is_file():
         return True
     new = text.encode()
+    with path.open("rb") as file:
+        there = file.read(len(new) + 1)
     if there in (new, b"") or there.startswith(tuple(each.encode() for each in beginnings)):
         return True
     if options.yes or is_answered_yes(f"{path} is there, and would be overwritten. Overwrite it?"):
@@ -72,11 +72,12 @@ def is_answered_yes(question: str) -> bool:
     Args:
         question: the question.
     """
+    # What it is about was printed before.
+    sys.stdout.flush()
     if sys.stdin is None or sys.stdin.closed or not sys.stdin.isatty():
         complain(f"{question} Nobody can be asked without a terminal: add --yes")
         return False
     # Standard output may be read by a program.
-    sys.stdout.flush()
     sys.stderr.write(f"{printable(question)} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in _AGREED

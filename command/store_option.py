@@ -14,7 +14,7 @@ from openlineage_pyspark.command.conf_option import add_conf
 from openlineage_pyspark.command.screen import complain, printable
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
-from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
+from openlineage_pyspark.workbench.store.spark.session import active_or_new_session, configured
 from openlineage_pyspark.workbench.store.spark.tables import is_in_session_catalog, is_schema_name
 from openlineage_pyspark.workbench.store_api import Store
 
@@ -64,7 +64,7 @@ def asking(
     @wraps(answer)
     def run(options: argparse.Namespace) -> int:
         try:
-            with opened(options, reads_rows=reads_rows(options)) as store:
+            with configured(_conf_of(options)), opened(options, reads_rows=reads_rows(options)) as store:
                 return answer(store, options)
         except AmbiguousNameError as problem:
             # What it may mean stands below, each on a line.
@@ -109,7 +109,7 @@ def opened(options: argparse.Namespace, *, reads_rows: bool = False) -> Store:
 
     Args:
         options: those of `add_store`.
-        reads_rows: whether to start the Spark session that they describe also for a store in a file.
+        reads_rows: whether the Spark session that they describe may be needed also for a store in a file.
 
     Raises:
         StoreError: they name none, or it can't be read.
@@ -117,10 +117,7 @@ def opened(options: argparse.Namespace, *, reads_rows: bool = False) -> Store:
     path = path_of(options)
     if is_in_spark(options):
         return Store.open_spark(session_for(path, options), path)
-    if reads_rows:
-        # What needs a session takes the active one.
-        active_or_new_session(_conf_of(options))
-    else:
+    if not reads_rows:
         refuse_spark_options(options, path)
     return Store.open(path)
 

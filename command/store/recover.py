@@ -254,7 +254,9 @@ def _refuse(options: argparse.Namespace) -> None:
         *(("--accept-doubt", options.accept_doubt), ("--done", options.done)),
     )
     if unused := [name for name, value in applying if value]:
-        raise StoreError(f"{' and '.join(unused)} can't be used here: only `recover apply PLAN` takes it")
+        raise StoreError(
+            f"{' and '.join(unused)} can't be used here: only `recover apply PLAN` and `recover forget-copies PLAN` take it"
+        )
     ways = (
         *(("@VERSION", "@" in options.ref), ("--run", options.made_by)),
         *(("--batch", options.batch is not None), ("--time", options.time)),

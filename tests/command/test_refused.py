@@ -55,7 +55,10 @@ def store(tmp_path, events, run):
             "store views --store none.db",
             "`store views` only works on a store in Spark's tables, not on a file such as none.db",
         ),
-        ("recover daily --store {store} --yes", "--yes can't be used here: only `recover apply PLAN` takes it"),
+        (
+            "recover daily --store {store} --yes",
+            "--yes can't be used here: only `recover apply PLAN` and `recover forget-copies PLAN` take it",
+        ),
         ("recover daily p.json", "p.json can't be used: only `recover apply` and `recover forget-copies` take a plan"),
         ("recover apply p.json --run r", "--run can't be used with a plan: the plan states what is done"),
         ("recover daily@1 --store {store} --run r", "@VERSION and --run each name the version: give one of them"),

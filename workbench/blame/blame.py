@@ -23,7 +23,7 @@ from openlineage_pyspark.workbench.questions.row_text import row_writers
 from openlineage_pyspark.workbench.recovery.reading import written_table
 from openlineage_pyspark.workbench.recovery.statements import table_id
 from openlineage_pyspark.workbench.store.names import QueriedTables, find_dataset
-from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
+from openlineage_pyspark.workbench.store.spark.session import session_of_rows
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def blame(
     found = written_table(tables, named, _runs(history)[:_DESCRIBING]).facts
     why = "" if found.is_of_spark else "it has no name in Spark's SQL"
     if not why:
-        reader = RowReader(active_or_new_session({}), table_id(found), named.label)
+        reader = RowReader(session_of_rows(), table_id(found), named.label)
         condition = reader.condition(where)
         why = reader.lacking()
     if why:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.store_api import Store
-from support.lineage_events import dataset, run_event
+from support.lineage_events import dataset, run_event, taken
 
 Fill = Callable[..., Store]
 
@@ -113,3 +115,20 @@ def test_what_spark_can_not_read_has_its_versions_alone(filled: Fill) -> None:
         "t has no versions of rows, so these are the versions of the whole table: it has no name in Spark's SQL",
         "no run is known that made t@14",
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nope", "--where", "a = 1"), "nothing is called 'nope'"),
+        (("t", "--where", ""), "t has no versions of rows, so these are the versions of the whole table"),
+        (("t", "--conf", "spark.a=b"), "--conf can't be used: the store"),
+    ],
+)
+def test_what_needs_no_spark_is_said_without_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    taken(tmp_path / "s.db", HISTORY)
+    main(["blame", *arguments, "--store", str(tmp_path / "s.db")])
+
+    assert said in capsys.readouterr().err
