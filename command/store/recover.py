@@ -254,9 +254,8 @@ def _refuse(options: argparse.Namespace) -> None:
         *(("--accept-doubt", options.accept_doubt), ("--done", options.done)),
     )
     if unused := [name for name, value in applying if value]:
-        raise StoreError(
-            f"{' and '.join(unused)} can't be used here: only `recover apply PLAN` and `recover forget-copies PLAN` take it"
-        )
+        takes = "`recover apply PLAN` and `recover forget-copies PLAN` take it"
+        raise StoreError(f"{' and '.join(unused)} can't be used here: only {takes}")
     ways = (
         *(("@VERSION", "@" in options.ref), ("--run", options.made_by)),
         *(("--batch", options.batch is not None), ("--time", options.time)),
