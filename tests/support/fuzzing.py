@@ -79,7 +79,7 @@ _QUERIES = (
     "WITH a AS (SELECT 1 AS b) SELECT count(*) FROM a, a AS c",
 )
 # What would act outside of the folder, or wait for a person, a network, or a Spark.
-_NEVER = frozenset({"--open", "--help", "-h", "--spark", "--packages", "--version", "--timeout"})
+_NEVER = frozenset({"--open", "--help", "-h", "--spark", "--packages", "--version", "--timeout", "--where"})
 # Nobody listens at the first two.
 _RECEIVERS = (
     "http://127.0.0.1:9/x",
@@ -148,7 +148,7 @@ _PIECES = (
     "é",
     "%sql",
 )
-_WRITTEN = frozenset({"output", "out", "keep"})
+_WRITTEN = frozenset({"output", "keep"})
 _SEEDS = 8
 
 
