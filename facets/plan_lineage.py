@@ -343,7 +343,7 @@ class _Leaves:
         """Return the relation of the use of a variable: what the statement reads that has set it."""
         value = self._memory.variables.get(variable)
         if value is None:
-            what = f"the variable {'.'.join(variable.parts)}: what its value was computed from is not known"
+            what = f"the variable {'.'.join(variable.parts)}: the sources of its value are unknown"
             self.remark(operator, what)
             return NO_DATASETS
         for output in operator.output:
@@ -456,7 +456,7 @@ class _Analysis:
             self.leaves.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
         for broken in self.plan.broken:
             name, _, problem = broken.partition(": ")
-            message = f"could not be read ({problem}): what comes through it is not known"
+            message = f"could not be read ({problem}): what passes through it is unknown"
             self.leaves.remarks[Gap(name, message)] = None
 
     def _variable(self, write: VariableWrite) -> VariableValue:
@@ -665,7 +665,7 @@ class _Analysis:
             if not here.known and operator.class_name not in broken and not is_command(operator):
                 known = RULES.namesake(operator.class_name)
                 what = _namesake("an operator", known) or "an operator without a rule"
-                self.leaves.remark(operator, f"{what}: every column in is taken to be in every column out")
+                self.leaves.remark(operator, f"{what}: each output column is assumed to contain every input column")
             view = permanent_view(self.plan, operator, self.session) if self.session.views else None
             if view is not None:
                 # Its columns have no edges: those of the tables behind it are the whole truth already.

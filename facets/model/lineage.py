@@ -99,8 +99,9 @@ class Certainty(enum.IntEnum):
     How sure an influence is: as sure as the least sure step of its way.
 
     TEXT: taken from a text alone: of a statement that did not analyze, or of a query that another database answers,
-    whose schema is not known. GUESSED: no rule covers an operator on the way, so every column in is taken to be in
-    every column out. OPAQUE: it passes code that can't be read, such as a Python function. EXACT: read from the plan.
+    whose schema is not known. GUESSED: no rule covers an operator on the way, so each output column is assumed to
+    contain every input column. OPAQUE: it passes code that can't be read, such as a Python function. EXACT: read from
+    the plan.
     """
 
     TEXT = 0

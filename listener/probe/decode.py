@@ -213,7 +213,7 @@ class _Decoding:
 
     def _attribute(self, id_: int) -> AttributeRef:
         if id_ < 0:
-            raise ValueError(f"the plan refers to node {-id_}, and has none of that number")
+            raise ValueError(f"the plan refers to node {-id_}, which it does not contain")
         found = self._referred[id_] = AttributeRef(id_)
         return found
 

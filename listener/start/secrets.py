@@ -72,7 +72,8 @@ def secret_values(
 @functools.cache
 def _say_bounded(count: int) -> None:
     LOG.warning(
-        "openlineage: the configuration holds %d secrets, and only %d forms of them are hidden wherever they occur",
+        "openlineage: the configuration has %d secrets, too many to look for everywhere: only the first %d forms of "
+        "them are hidden wherever they occur",
         count,
         _MOST,
     )

@@ -89,7 +89,7 @@ class FileStep:
 
     @property
     def travels(self) -> bool:
-        """Return whether it reads a table as it was."""
+        """Return whether it reads an earlier version of a table."""
         return ("AS", "OF") in zip(self.words, self.words[1:], strict=False)
 
 

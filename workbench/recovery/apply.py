@@ -237,7 +237,7 @@ class PlanApplication:
                 return "failed"
         if problems := list(after_problem(step, before, self._session)):
             for problem in problems:
-                self._say(f"step {number} is not as it was then: {problem}")
+                self._say(f"step {number} differs from the run that it repeats: {problem}")
             if self._ask is None or not self._ask("Continue anyway? [y/N] "):
                 return "failed"
         self._record(number, step, before, now)
@@ -282,7 +282,7 @@ class PlanApplication:
         except StoreError as problem:
             self._journal.write(JournalEntry(number, place, "failed", before, str(problem), files=files))
             now = self._versions(step)
-            committed = "\nIts tables have a new version all the same: --resume takes it as done"
+            committed = "\nIts tables have a new version nevertheless: --resume counts it as done"
             return f"{problem}{committed if now != before else ''}", now
         now = self._versions(step)
         self._journal.write(JournalEntry(number, place, "done", now))
