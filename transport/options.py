@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-# What stands for a byte that is not UTF-8 in an argument or a variable of the environment.
+# What represents a byte that is not UTF-8 in an argument or a variable of the environment.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 KEY_PREFIX = TransportConfigError.PREFIX
@@ -279,7 +279,7 @@ def is_without_effect(name: str, known: Iterable[str]) -> bool:
 
     Args:
         name: the name.
-        known: names; `fs_kwargs.<option>` stands for all names that begin so.
+        known: names; `fs_kwargs.<option>` means all names that begin so.
     """
     return any(name == each or ("<" in each and name.startswith(_stem(each))) for each in known)
 

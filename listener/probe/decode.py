@@ -161,7 +161,7 @@ class _Decoding:
                 values.append(found)
             else:
                 values.append(self._value(raw, held))
-        # To say that it is not strict takes as long as the rest of it.
+        # Passing strict=False takes as long as the rest of it.
         arguments = FrozenMap(zip(fields, values))  # noqa: B905
         if not further:
             return arguments, tuple(held)

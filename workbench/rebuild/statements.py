@@ -72,7 +72,7 @@ class FileStep:
 
     @property
     def header(self) -> str:
-        """Return what stands before the query of a statement that makes a table of one."""
+        """Return the text before the query of a statement that creates a table from it."""
         words = []
         depth = 0
         for text in self.words:

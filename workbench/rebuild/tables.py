@@ -105,7 +105,7 @@ class Replay:
         for self._at, step in enumerate(steps):
             self._leaves = {}
             if step.is_declaration and step.kind.startswith(("Create", "Replace")):
-                # It says what is there: its columns are in the plans of those that read them.
+                # It only declares what exists: its columns are in the plans of those that read them.
                 self._declared = self._terms.of("declared", self._declared, step.key)
                 for key in map(key_of_name, step.targets):
                     self._definitions[key] = Definition(step.words)
@@ -117,7 +117,7 @@ class Replay:
 
     def _take(self, step: FileStep) -> None:
         if step.kind == _RENAME:
-            # Its plan stands for a copy of the table.
+            # Its plan represents a copy of the table.
             self._without_plan(step)
         elif step.shape and step.is_known and not step.travels:
             try:
@@ -387,7 +387,7 @@ class Replay:
         return self._fixed(found)
 
     def _fixed(self, term: Term) -> Term:
-        """Return a term that stands for what was computed once."""
+        """Return a term that represents what was computed once."""
         return self._terms.of("once", str(term.number)) if term.is_unstable else term
 
     def _put(
@@ -445,7 +445,7 @@ class Replay:
             if known.definition is not definition:
                 self._opaque(key, self._terms.of("created again", step.key, known.whole))
             return
-        # A table that may be there keeps its rows, and one that says where they are may have any.
+        # A table that may exist keeps its rows, and one with a location may have any.
         self._definitions[key] = Definition(step.words)
         is_there = (is_kept and key not in self._dropped) or self._definitions[key].speaks
         rows = self._source(key) if is_there else self._terms.of(_EMPTY)

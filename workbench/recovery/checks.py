@@ -87,7 +87,7 @@ class Findings:
 
     Args:
         problems: why it is not begun.
-        notes: what is done otherwise than the plan says, with the number of the step.
+        notes: what is done differently from the plan, with the number of the step.
         detached: roll backs to versions that are no ancestors of the current one: the step's numbers.
     """
 
@@ -289,7 +289,7 @@ class _Checking:
         """
         Check that nobody unknown has put bad data into a version: what he made of it is older, or has no new rows.
 
-        The commits tell both, so nobody has to look.
+        The commits show both, so nobody has to check.
         """
         unknown = check.version
         while (here := live.versions.get(unknown)) is not None and here.version != check.since:

@@ -1,4 +1,4 @@
-"""What a plan says besides its steps: the datasets that hold bad data, circles, and what is not certain. Pure."""
+"""What a plan contains besides its steps: the affected datasets, cycles, and what is uncertain. Pure."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Recorder:
             reached: all tables that the recovery has written -> the versions at which it left them.
 
         Returns:
-            Why nothing was written, as a sentence; empty if it was, or if there is nothing to tell.
+            Why nothing was written, as a sentence; empty if it was, or if there is nothing to record.
 
         Raises:
             StoreError: the store can't be written.

@@ -59,7 +59,7 @@ def rewritten(
 
     Args:
         sql: its text.
-        reads: what it reads, each with the version to which it is pinned; an empty one stands for what is current, and
+        reads: what it reads, each with the version to which it is pinned; an empty one means the current data, and
             NO_ROWS for none of its rows.
         known: all datasets that it names.
         copies: what it writes -> the copy to write in its place.
