@@ -416,8 +416,8 @@ def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
     begins = offset.get("reservoirVersion")
     if begins != version + 1 or offset.get("index", -1) != -1 or offset.get("isStartingVersion"):
         raise CheckpointError(
-            f"the last remaining micro-batch read {table} up to before version {begins}, and the table goes back to "
-            f"version {version}: rows would be skipped. Start the query from scratch: recover with --mode full"
+            f"the last remaining micro-batch read {table} up to before version {begins}, and the table is rolled "
+            f"back to version {version}: rows would be skipped. Start the query from scratch: recover with --mode full"
         )
 
 

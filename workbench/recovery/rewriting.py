@@ -142,7 +142,7 @@ def _changed(
             continue
         if len(matching) != 1:
             which = "several datasets of the run have this name" if matching else "it may be a temporary view"
-            doubts.append(f"{'.'.join(parts)} is left as it is: {which}")
+            doubts.append(f"{'.'.join(parts)} is left unchanged: {which}")
             # A temporary view has one part, or is one of `global_temp`.
             stands_alone &= bool(matching) or (len(parts) > 1 and parts[0].lower() != "global_temp")
             continue

@@ -912,7 +912,7 @@ def test_what_is_not_sure_is_said_where_it_matters(filled: Fill) -> None:
     by_job = {step.again[0].job: step for step in found.steps if step.again}
     assert by_job["b"].doubts == (
         "its event reports missing lineage: f: a foreign function",
-        "news is left as it is: it may be a temporary view",
+        "news is left unchanged: it may be a temporary view",
         "now returns a different value when it runs again",
     )
     assert by_job["c"].language == by_job["d"].language == ""
