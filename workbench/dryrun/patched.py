@@ -407,7 +407,7 @@ class ScriptConf:
         """Set a property."""
         self._given[str(key)] = str(value)
         if str(key).startswith("spark.sql.") and not is_kept_setting(str(key)):
-            # One that is not known here, or that a running session can't change, is only remembered.
+            # One that is unknown here, or that a running session can't change, is only remembered.
             with contextlib.suppress(*spark_errors()):
                 self._conf.set(key, value)
 

@@ -104,7 +104,7 @@ class World:
 
         def to_table(name: str, writer: Writer, mode: str) -> None:
             place = writer.place(())
-            # A relative path would be below the warehouse, which is not known here.
+            # A relative path would be below the warehouse, which is unknown here.
             is_placed = place.is_of_files and is_absolute(writer.given.get("path", ""))
             self.write_table(frame, name, mode, writer.partitions, place if is_placed else None)
             if place.is_of_files and Unknown.of(frame) is None:

@@ -269,7 +269,7 @@ def _change_of(texts: list[str], read: list[list[Token]], catalogs: Collection[s
     for each in found:
         names = None if names is None or each.names is None else names | each.names
     if len(texts) > 1 and any(each.setting for each in found):
-        # A value that is itself one of a variable is not known here.
+        # A value that is itself one of a variable is unknown here.
         return _Change(names, rolls_setting=True)
     merged = _Change(names, any(each.read_later for each in found), found[0].catalogs, found[0].setting)
     merged.catalogs = frozenset().union(*(each.catalogs for each in found))

@@ -238,7 +238,7 @@ def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spre
     Args:
         flow: the versions, and what was read.
         start: the bad version.
-        passes: says whether what a job reads of one dataset reaches another.
+        passes: returns whether what a job reads of one dataset reaches another.
     """
     spreading = _Spreading(flow, start, passes)
     # The batches after the one that made it go on from its state.

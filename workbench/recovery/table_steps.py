@@ -80,7 +80,7 @@ def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
     switched = {name: dataset for dataset, name in decided.copies.items() if not decided.flow.is_gone(dataset)}
     for name, dataset in switched.items():
         known = decided.facts.datasets[dataset]
-        notes = ["Look at the copy first. Streams that read the table need a new checkpoint after this."]
+        notes = ["Check the copy first. Streams that read the table need a new checkpoint after this."]
         if statements.is_table_of_path(name):
             notes.append("No statement drops a table that has only a path: remove the copy's files at the end.")
         title = f"Give {known.label} the rows of {name}."
@@ -132,10 +132,9 @@ def _rolled_back(
     """Return the step that makes a table what it was at a version."""
     doubts: tuple[str, ...] = ()
     if any(check.check == "clean" for check in checks):
-        unknown = (
-            f"Nobody knows who made what version {version} comes from. `recover apply` refuses it if that came after "
-        )
-        notes = (*notes, f"{unknown}the bad data, and put rows in.")
+        unknown = f"No event states which run made the versions before version {version}."
+        refusal = "`recover apply` refuses this step if one of them came after the bad data and added rows."
+        notes = (*notes, f"{unknown} {refusal}")
     table = statements.table_id(known)
     if known.format == "iceberg" and not statements.names_catalog(table):
         doubts = (f"no event names the catalog of {known.label}: the current one is taken",)
@@ -196,7 +195,7 @@ def _kept(known: DatasetFacts) -> Iterator[RecoveryStep]:
         f"Keep the rows of {known.label} in {copy}.",
         "sql",
         (statements.copied_whole(known, copy),),
-        notes=("`recover forget-copies` drops it when all is right.",),
+        notes=("`recover forget-copies` drops it when everything is correct.",),
         writes=(statements.table_id(known, copy),),
     )
 
@@ -220,7 +219,7 @@ def _dropped(known: DatasetFacts, job: str) -> Iterator[RecoveryStep]:
 def _expired_note(base: Base, expired: str) -> tuple[str, ...]:
     if not expired:
         return ()
-    near = f"version {base.version} is the nearest before it" if base.version else "none before it is there"
+    near = f"version {base.version} is the nearest before it" if base.version else "no earlier version exists"
     return (f"Version {expired} expired; {near}.",)
 
 
@@ -233,7 +232,7 @@ def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
     notes = [why]
     if known.sql and statements.is_overwritten(known):
         notes.append(
-            "TRUNCATE TABLE would refuse an external table. If the table has partitions, they go only where "
+            "TRUNCATE TABLE would refuse an external table. If the table has partitions, they are removed only where "
             "spark.sql.sources.partitionOverwriteMode is static, as it is by default."
         )
     elif not known.has_versions and known.is_of_spark:

@@ -128,7 +128,7 @@ def test_a_step_of_which_the_store_has_no_run_is_said(tmp_path: Path) -> None:
     step: RecoveryStep = attrs.evolve(plan.steps[-1], like="gone")
 
     assert Recorder(plan, file).record(9, step, {}, {}) == (
-        "the store has no event of the run gone, so it does not learn of step 9"
+        "the store has no event of the run gone, so step 9 is not recorded in it"
     )
 
 
@@ -190,8 +190,8 @@ def test_a_correction_that_adds_no_row_is_not_sure_where_the_bad_rows_go_by_a_ro
 
     (step,) = (step for step in plan.steps if step.action == "correct")
     doubt = (
-        "it only changes rows that are there, and those of version 2 are gone by then: name statements that insert the "
-        "right ones"
+        "it only changes existing rows, and those of version 2 are gone by then: use statements that insert the "
+        "correct rows"
     )
     assert step.doubts == (() if is_sure else (doubt,))
 
