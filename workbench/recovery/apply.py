@@ -326,7 +326,8 @@ class PlanApplication:
                 self._finish(number, step, now)
                 return "applied"
             self._say(_not_done(old, now))
-        self._say(f"step {number} must be done by hand: do it, then continue with --resume")
+        how = "--resume" if before else f"--resume --done {number}, because no table's version shows it"
+        self._say(f"step {number} must be done by hand: do it, then continue with {how}")
         return "waits"
 
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
