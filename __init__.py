@@ -104,7 +104,6 @@ if TYPE_CHECKING:
     )
     from openlineage_pyspark.workbench.answer import (
         Answer,
-        Reach,
         Result,
         Rows,
         Values,
@@ -136,6 +135,9 @@ if TYPE_CHECKING:
         Level,
         NodeId,
     )
+    from openlineage_pyspark.workbench.model.reach import (
+        Reach,
+    )
     from openlineage_pyspark.workbench.page.formats import (
         GraphFormat,
     )
@@ -166,11 +168,6 @@ if TYPE_CHECKING:
     )
     from openlineage_pyspark.workbench.questions.jobs import (
         JobRow,
-    )
-    from openlineage_pyspark.workbench.questions.reached import (
-        AnswerLink,
-        AnswerNode,
-        LinkedNodes,
     )
     from openlineage_pyspark.workbench.questions.runs import (
         RunRow,
@@ -204,8 +201,6 @@ if TYPE_CHECKING:
 __all__ = [
     "AmbiguousNameError",
     "Answer",
-    "AnswerLink",
-    "AnswerNode",
     "BatchSink",
     "BatchSource",
     "BlameRow",
@@ -254,7 +249,6 @@ __all__ = [
     "Lineage",
     "LineageEdge",
     "LineageError",
-    "LinkedNodes",
     "Metrics",
     "MicroBatch",
     "MissingExtraError",
@@ -349,12 +343,13 @@ _NAMES = {
     "transport.event": "Event",
     "transport.options": "Option",
     "transport.registry": "open_transport",
-    "workbench.answer": "Answer Reach Result Rows Values Writer",
+    "workbench.answer": "Answer Result Rows Values Writer",
     "workbench.finished_run": "FinishedRun last_run",
     "workbench.model.graph": (
         "ColumnNode DatasetNode Edge Graph JobNode Node OperatorColumn OperatorNode Path RunNode Step VersionNode"
     ),
     "workbench.model.kinds": "Certainty Code Diagnostic Kind Level NodeId",
+    "workbench.model.reach": "Reach",
     "workbench.page.formats": "GraphFormat",
     "workbench.predict.query": "lineage",
     "workbench.questions.diff": "ChangeRow Diff",
@@ -367,7 +362,6 @@ _NAMES = {
     "workbench.questions.runs": "RunRow",
     "workbench.questions.sql": "QueryRows",
     "workbench.questions.unused": "UnusedRow Use",
-    "workbench.questions.reached": "AnswerLink AnswerNode LinkedNodes",
     "workbench.recovery.plan": (
         "CheckpointMove Mode Pin RecoveryPlan RecoveryStep RepeatedRun TableCheck TableId TouchedDataset"
     ),

@@ -17,8 +17,6 @@ from openlineage_pyspark import Store
 NAMES = [
     "AmbiguousNameError",
     "Answer",
-    "AnswerLink",
-    "AnswerNode",
     "BatchSink",
     "BatchSource",
     "BlameRow",
@@ -67,7 +65,6 @@ NAMES = [
     "Lineage",
     "LineageEdge",
     "LineageError",
-    "LinkedNodes",
     "Metrics",
     "MicroBatch",
     "MissingExtraError",

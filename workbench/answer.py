@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.graph import Graph
-from openlineage_pyspark.workbench.model.kinds import Diagnostic, NodeId
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.reach import Reach
 from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.pictures.table import TextTable
 from openlineage_pyspark.workbench.pictures.words import counted
@@ -48,32 +49,6 @@ class Result(Protocol):
 R = TypeVar("R", bound=Result)
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 T = TypeVar("T")
-
-
-@attrs.frozen
-class Reach:
-    """
-    The nodes and links upstream of, downstream of or between nodes.
-
-    Args:
-        graph: the nodes and links as a graph.
-        start: the ids of the requested nodes.
-        depths: the id of a node -> the number of jobs between it and the start.
-    """
-
-    graph: Graph
-    start: tuple[NodeId, ...]
-    depths: Mapping[NodeId, int] = attrs.field(converter=_frozen, hash=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain values."""
-        own = {"type": "reach", "start": list(self.start), "depths": dict(self.depths)}
-        return {**self.graph.to_dict(), **own}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Reach:
-        """Return the result that `to_dict` wrote."""
-        return cls(Graph.from_dict(document), tuple(document["start"]), document["depths"])
 
 
 @attrs.frozen
@@ -182,6 +157,7 @@ class Answer(Generic[R_co]):
         last_seen: the newest time in the store, ISO 8601; empty if there is no store.
         diagnostics: the diagnostics about the answer.
         writers: each format besides JSON -> the function that writes it.
+        figure: returns the HTML that a notebook shows; None if the result has its own, or none.
     """
 
     question: str
@@ -191,6 +167,7 @@ class Answer(Generic[R_co]):
     last_seen: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     writers: Mapping[str, Writer] = attrs.field(factory=dict, converter=_frozen, eq=False, hash=False, repr=False)
+    figure: Callable[[Answer[Any]], str] | None = attrs.field(default=None, eq=False, repr=False)
 
     @property
     def complete(self) -> bool:
@@ -319,6 +296,8 @@ class Answer(Generic[R_co]):
 
     def _repr_html_(self) -> str | None:
         """Return what a notebook shows; None for what has no picture and no table."""
+        if self.figure is not None:
+            return self.figure(self)
         shown = getattr(self.result, "_repr_html_", None)
         html: str | None = None if shown is None else shown()
         return html

@@ -15,6 +15,7 @@ import pytest
 from openlineage_pyspark.workbench.questions.diff import downstream_of
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import company, dataset, run_event, symlink, taken
+from support.reached import nodes_of, start_of
 
 pytestmark = pytest.mark.slow
 
@@ -75,8 +76,8 @@ def test_an_event_of_2099_is_not_what_its_job_does_now(tmp_path: Path, run: Run)
     path = tmp_path / "s.db"
     taken(path, [_copy("j", "old", "b", 1), _timed(_copy("j", "other", "b", 2), "2099-01-01T00:00:00Z")])
     with Store.open(path) as store:
-        assert [node.dataset for node in store.upstream("b").result.nodes] == ["old"]
-        assert [node.dataset for node in store.upstream("b", as_of="2099-02-01").result.nodes] == ["other"]
+        assert [*nodes_of(store.upstream("b"))] == ["old"]
+        assert [*nodes_of(store.upstream("b", as_of="2099-02-01"))] == ["other"]
         edges = {(edge.source, edge.target) for edge in store.graph().result.edges}
         assert ("dataset|lake|old", "job|jobs|j") in edges or ("dataset|lake|old", "dataset|lake|b") in edges
         assert not [edge for edge in edges if "dataset|lake|other" in edge]
@@ -103,7 +104,7 @@ def test_what_holds_until_a_time_that_lies_ahead_is_not_dropped_as_old(tmp_path:
     assert run("store", "expire", "--older-than", "1d", "--store", str(path))[0] == 0
     with Store.open(path) as store:
         assert {row.run_id for row in store.runs().result} == {"r-1", "r-2"}
-        assert [node.dataset for node in store.upstream("b").result.nodes] == ["old"]
+        assert [*nodes_of(store.upstream("b"))] == ["old"]
 
 
 @pytest.mark.parametrize("ever", [False, True])
@@ -123,7 +124,7 @@ def test_a_clock_that_is_some_hours_ahead_counts(tmp_path: Path) -> None:
     soon = (datetime.now(timezone.utc) + timedelta(hours=14)).isoformat()
     taken(tmp_path / "s.db", [_copy("j", "old", "b", 1), _timed(_copy("j", "new", "b", 2), soon)])
     with Store.open(tmp_path / "s.db") as store:
-        assert [node.dataset for node in store.upstream("b").result.nodes] == ["new"]
+        assert [*nodes_of(store.upstream("b"))] == ["new"]
         assert store.datasets().diagnostics == ()
 
 
@@ -168,7 +169,7 @@ def test_a_version_of_2099_is_not_the_newest_one(tmp_path: Path) -> None:
     late = _timed(_copy("j", "a", "b", 3, run="late"), "2099-01-01T00:00:00Z")
     taken(path, [_copy("j", "a", "b", 1, run="first"), _copy("j", "a", "b", 2, run="second"), late])
     with Store.open(path) as store:
-        assert store.upstream("b@latest").result.start.version == "second"
+        assert start_of(store.upstream("b@latest")) == "b@second"
         assert store.recover("b").result.datasets[0].bad[0] == "second"
 
 

@@ -125,8 +125,9 @@ def test_between_shows_the_way(store, run):
 
 def test_json_is_the_graph(store, run):
     code, shown, _ = run("downstream", "shop.orders", "--store", store, "--format", "json")
-    made = [edge["target"] for edge in json.loads(shown)["result"]["edges"] if edge["source"].startswith("job|")]
-    assert (code, made) == (0, ["dataset|lake|clean", "dataset|lake|daily"])
+    made = [(edge["source"], edge["target"]) for edge in json.loads(shown)["result"]["edges"]]
+    orders, clean, daily = (f"dataset|{name}" for name in ("file|/lake/orders", "lake|clean", "lake|daily"))
+    assert (code, made) == (0, [(orders, clean), (clean, daily)])
 
 
 def test_what_nothing_is_made_from_is_said(store, run):
@@ -492,7 +493,7 @@ def test_an_edge_whose_value_is_masked_says_so(tmp_path, run):
     )
     with Store.open(path) as store:
         assert [
-            path.kind.masking for edge in store.downstream("people.mail").result.graph().edges for path in edge.paths
+            path.kind.masking for edge in store.downstream("people.mail").result.graph.edges for path in edge.paths
         ] == [True]
 
 

@@ -18,6 +18,7 @@ import pytest
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event, taken
 from support.marquez_graph import Edges, columns_told
+from support.reached import places_of
 
 pytestmark = pytest.mark.marquez
 
@@ -104,16 +105,16 @@ def test_the_datasets_up_and_down_of_each_dataset_are_the_same(both: Both) -> No
         edges = both.marquez.lineage(node)
         down = {each for each in reached(edges, node) if each.startswith("dataset:")}
         up = {each for each in reached({(end, begin) for begin, end in edges}, node) if each.startswith("dataset:")}
-        assert {f"dataset:lake:{each.name}" for each in both.store.downstream(table).result.nodes} == down
-        assert {f"dataset:lake:{each.name}" for each in both.store.upstream(table).result.nodes} == up
+        assert {f"dataset:lake:{name}" for name, _ in places_of(both.store.downstream(table))} == down
+        assert {f"dataset:lake:{name}" for name, _ in places_of(both.store.upstream(table))} == up
 
 
 def test_the_columns_that_each_column_comes_from_are_the_same(both: Both) -> None:
     for table in both.tables:
         edges = {(end, begin) for begin, end in both.marquez.column_lineage(f"dataset:lake:{table}")}
         for column in COLUMNS:
-            answer = both.store.upstream(f"{table}.{column}").result
-            assert {f"{each.name} {each.column}" for each in answer.nodes} == reached(edges, f"{table} {column}")
+            answer = both.store.upstream(f"{table}.{column}")
+            assert {" ".join(place) for place in places_of(answer)} == reached(edges, f"{table} {column}")
 
 
 def test_the_columns_that_are_made_from_each_column_are_the_same(both: Both) -> None:
@@ -123,8 +124,8 @@ def test_the_columns_that_are_made_from_each_column_are_the_same(both: Both) -> 
         edges |= both.marquez.column_lineage(f"dataset:lake:{table}")
     for table in both.tables:
         for column in COLUMNS:
-            answer = both.store.downstream(f"{table}.{column}").result
-            found = {f"{each.name} {each.column}" for each in answer.nodes}
+            answer = both.store.downstream(f"{table}.{column}")
+            found = {" ".join(place) for place in places_of(answer)}
             assert found == reached(edges, f"{table} {column}")
             part = both.marquez.get(
                 "column-lineage", nodeId=f"datasetField:lake:{table}:{column}", depth=20, withDownstream="true"

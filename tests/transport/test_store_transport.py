@@ -19,6 +19,7 @@ from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.transport import StoreTransport
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event, text_of_events
+from support.reached import nodes_of
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +34,7 @@ def test_what_is_sent_can_be_asked_at_once(tmp_path: Path) -> None:
     transport = open_transport("store", {"path": str(path)})
     transport.send(event())
     with Store.open(path) as store:
-        assert [node.label for node in store.downstream("a").result.nodes] == ["b"]
+        assert [*nodes_of(store.downstream("a"))] == ["b"]
     transport.close(1.0)
 
 

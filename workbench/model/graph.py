@@ -7,10 +7,11 @@ diagnostics. Nothing in it depends on where it was made: from a store, from even
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, NodeId, best, rank
+from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, NodeId, best, rank, worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -159,6 +160,7 @@ class JobNode:
         processing: BATCH or STREAMING; empty if it is not known.
         kind: what kind of job its integration calls it, such as QUERY.
         sql: the text of its statement; empty without one.
+        last_seen: the time of its last event, ISO 8601; empty if it is not known.
     """
 
     namespace: str
@@ -166,6 +168,7 @@ class JobNode:
     processing: str = ""
     kind: str = ""
     sql: str = ""
+    last_seen: str = ""
 
     @property
     def id(self) -> str:
@@ -174,7 +177,12 @@ class JobNode:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {"processing": self.processing, "kind": self.kind, "sql": self.sql}
+        known = {
+            "processing": self.processing,
+            "kind": self.kind,
+            "sql": self.sql,
+            "lastSeen": self.last_seen,
+        }
         return {
             "id": self.id,
             "type": "job",
@@ -393,6 +401,7 @@ class Edge:
         job: the id of the job; empty for a query that is not run.
         run: the id of the last run that stated it; empty if it is not known.
         batch: the micro-batch of that run; None if there is none.
+        kept: whether the target is the next version of the source's dataset, which keeps the source's rows.
         certainty: that of the best path; without paths, `guessed` if the version is inferred.
     """
 
@@ -402,6 +411,7 @@ class Edge:
     job: NodeId = ""
     run: NodeId = ""
     batch: int | None = None
+    kept: bool = False
     certainty: Certainty = attrs.field()
 
     @certainty.default
@@ -410,8 +420,23 @@ class Edge:
 
     @property
     def key(self) -> tuple[NodeId, NodeId, NodeId]:
-        """Return the key of the edge, unique in a graph."""
+        """Return the key of the edge, unique in a graph; between versions, several runs may make an edge."""
         return self.source, self.target, self.job
+
+    @property
+    def run_id(self) -> str:
+        """Return the id in events of the last run that stated it; empty if it is not known."""
+        return "".join(names_of_id(self.run))
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether no event names the source's version: it was current when the run began to read."""
+        return not self.paths and self.certainty == "guessed"
+
+    @property
+    def least_certainty(self) -> Certainty | Literal[""]:
+        """Return the certainty of the worst path; empty without paths."""
+        return worst(tuple(path.certainty for path in self.paths)) if self.paths else ""
 
     @property
     def is_influence(self) -> bool:
@@ -436,6 +461,7 @@ class Edge:
             "target": self.target,
             **{key: value for key, value in known.items() if value},
             **({"batch": self.batch} if self.batch is not None else {}),
+            **({"kept": True} if self.kept else {}),
             "certainty": self.certainty,
             **({"paths": [path.to_dict() for path in self.paths]} if self.paths else {}),
         }
@@ -450,6 +476,7 @@ class Edge:
             document.get("job", ""),
             document.get("run", ""),
             document.get("batch"),
+            document.get("kept", False),
             document["certainty"],
         )
 
@@ -485,6 +512,18 @@ def united(edges: Iterable[Edge]) -> tuple[Edge, ...]:
         )
         for each in same.values()
     )
+
+
+def through_jobs(graph: Graph) -> Graph:
+    """Return a graph whose edges between datasets or versions lead through their jobs, to draw it; a run is its job."""
+    job_of = {node.id: node.job for node in graph.nodes if isinstance(node, RunNode)}
+    edges: list[Edge] = []
+    for edge in graph.edges:
+        ends = [job_of.get(end, end) for end in (edge.source, edge.target)]
+        if not edge.paths and not edge.kept and edge.job not in ("", *ends):
+            ends.insert(1, edge.job)
+        edges += (attrs.evolve(edge, source=source, target=target) for source, target in pairwise(ends))
+    return attrs.evolve(graph, edges=united(edges))
 
 
 def _nodes(nodes: Iterable[Node]) -> tuple[Node, ...]:
@@ -545,7 +584,13 @@ _NODES: dict[str, type[Any]] = {
     "job": JobNode,
     "run": RunNode,
 }
-_TEXTS = {"otherNames": "other_names", "dataType": "data_type", "runId": "run_id", "callSite": "call_site"}
+_TEXTS = {
+    "otherNames": "other_names",
+    "dataType": "data_type",
+    "runId": "run_id",
+    "callSite": "call_site",
+    "lastSeen": "last_seen",
+}
 
 
 def node_of(document: dict[str, Any]) -> Node:
@@ -570,6 +615,11 @@ def node_id(type_: str, *names: str) -> str:
     Two nodes never have the same id: a `|` in a name is written as `%7C`, and a `%` as `%25`.
     """
     return "|".join((type_, *(name.replace("%", "%25").replace("|", "%7C") for name in names)))
+
+
+def names_of_id(id_: NodeId) -> tuple[str, ...]:
+    """Return the names in an id, as `node_id` took them."""
+    return tuple(name.replace("%7C", "|").replace("%25", "%") for name in id_.split("|")[1:])
 
 
 def column_id(dataset: str, name: str) -> str:

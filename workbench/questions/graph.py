@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.names import DatasetName
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
-
+_RUN_COLUMNS = "job_id, run_id, state, started, ended, parent_run_id, error"
 
 _AROUND = "only what is upstream and downstream of a DATASET.COLUMN or a DATASET; the end of a name is enough"
 _WRITERS: dict[str, Writer] = {
@@ -116,7 +116,7 @@ def with_diagnostics(answer: Answer[Graph]) -> Graph:
     return attrs.evolve(answer.result, diagnostics=answer.diagnostics)
 
 
-def detailed(tables: QueriedTables, limits: Limits, named: Graph, runs: Iterable[str]) -> Graph:
+def detailed(tables: QueriedTables, limits: Limits, named: Graph) -> Graph:
     """
     Return a graph with all that the store knows of its nodes, and with what was not understood of their jobs.
 
@@ -124,9 +124,8 @@ def detailed(tables: QueriedTables, limits: Limits, named: Graph, runs: Iterable
         tables: the store.
         limits: those that the question had.
         named: the names of its nodes, and its edges.
-        runs: the ids of the runs that state the edges.
     """
-    return _Builder(tables, limits).fill(named, set(runs) - {""})
+    return _Builder(tables, limits).fill(named)
 
 
 class _Builder:
@@ -165,25 +164,31 @@ class _Builder:
             tuple(nodes), every_edge, _diagnostics(details, runs, (row.run for row in derived)), self._time
         )
 
-    def fill(self, graph: Graph, stating: set[str]) -> Graph:
+    def fill(self, graph: Graph) -> Graph:
         """Return a graph with what is known of its nodes, the runs of its jobs, and what these did not understand."""
-        own = graph.nodes
+        own, stating = graph.nodes, {edge.run_id for edge in graph.edges} - {""}
         named = datasets(
             self._tables, (identity("dataset", n.namespace, n.name) for n in own if isinstance(n, DatasetNode))
         )
         jobs = self._jobs({identity("job", n.namespace, n.name) for n in own if isinstance(n, JobNode)}, every=False)
         columns = self._columns(named, []) if any(isinstance(node, ColumnNode) for node in own) else ()
-        known: dict[str, Node] = {node.id: node for node in (*self._datasets(named), *columns, *jobs.values())}
         runs = self._with_call_sites(self._runs(jobs))
+        asked = self._with_call_sites(self._run(node, jobs) for node in own if isinstance(node, RunNode))
+        every: Iterable[Node] = (*self._datasets(named), *columns, *jobs.values(), *runs, *asked)
+        known = {node.id: node for node in every}
         details = details_of_runs(self._tables, {run.run_id for run in runs} | stating, self._limits.time)
-        nodes = [*(known.get(node.id, node) for node in own), *runs, *operators_of_edges(graph.edges)]
-        return ShownGraph(tuple(nodes), graph.edges, _diagnostics(details, runs, stating), self._time)
+        named_nodes = [node for node in own if not isinstance(node, RunNode)]
+        # The latest run of each job comes before one that was asked for.
+        nodes = {node.id: known.get(node.id, node) for node in (*named_nodes, *runs, *asked)}
+        nodes |= {node.id: node for node in operators_of_edges(graph.edges)}
+        return Graph(nodes.values(), graph.edges, _diagnostics(details, runs, stating), self._time)
 
     @property
     def _time(self) -> str:
         return "" if self._limits.as_of is None else _text_of(self._limits.as_of)
 
-    def _with_call_sites(self, runs: Sequence[RunNode]) -> list[RunNode]:
+    def _with_call_sites(self, runs: Iterable[RunNode]) -> list[RunNode]:
+        runs = list(runs)
         sites = self._tables.call_sites((run.run_id for run in runs), self._limits.time)
         return [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
 
@@ -288,37 +293,42 @@ class _Builder:
 
     def _jobs(self, ids: set[int], *, every: bool) -> dict[int, JobNode]:
         """Return jobs by their ids: those that the edges name, or every one that has run."""
-        sql = "SELECT job_id, namespace, name, processing, type, sql FROM job"
+        sql = "SELECT job_id, namespace, name, processing, type, sql, last_time FROM job"
         if every:
             rows = self._tables.query(f"{sql} WHERE first_time <= ?", (self._limits.time,))
         else:
             rows = [row for listed in id_lists(ids) for row in self._tables.query(f"{sql} WHERE job_id IN ({listed})")]
         return {
-            row[0]: JobNode(*row[1:3], *(text or "" for text in row[3:]))
+            row[0]: JobNode(row[1], row[2], row[3] or "", row[4] or "", row[5] or "", _text_of(row[6]))
             for row in sorted(rows, key=lambda r: r[1:3])
             if row[0] not in self._unseen
         }
 
     def _runs(self, jobs: dict[int, JobNode]) -> list[RunNode]:
         """Return the latest runs of jobs, the latest first, as they were at the time asked for."""
-        time = self._limits.time
-        found = []
-        for listed in id_lists(jobs):
-            rows = self._tables.query(
-                "SELECT job_id, run_id, state, started, ended, parent_run_id, error "  # noqa: S608 (numbers alone)
-                f"FROM ({latest_runs(listed)}) t WHERE place <= ? ORDER BY job_id, place",
-                (time, RUNS_OF_A_JOB),
+        return [
+            self._run_node(row, jobs)
+            for listed in id_lists(jobs)
+            for row in self._tables.query(
+                f"SELECT {_RUN_COLUMNS} FROM ({latest_runs(listed)}) t WHERE place <= ? ORDER BY job_id, place",  # noqa: S608 (numbers alone)
+                (self._limits.time, RUNS_OF_A_JOB),
             )
-            for job, run, state, started, ended, parent, error in rows:
-                later = ended is not None and ended > time
-                found.append(
-                    RunNode(
-                        *(run, jobs[job].id, "START" if later and state in _ENDS else state or ""),
-                        *(_text_of(started), "" if later else _text_of(ended)),
-                        *(node_id("run", parent) if parent else "", "" if later else error or ""),
-                    )
-                )
-        return found
+        ]
+
+    def _run(self, run: RunNode, jobs: dict[int, JobNode]) -> RunNode:
+        """Return a run with what is known of it."""
+        rows = self._tables.query(f"SELECT {_RUN_COLUMNS} FROM run WHERE run_id = ?", (run.run_id,))  # noqa: S608 (ours)
+        return next((self._run_node(row, jobs) for row in rows if row[0] in jobs), run)
+
+    def _run_node(self, row: tuple[Any, ...], jobs: dict[int, JobNode]) -> RunNode:
+        """Return a run as it was at the time asked for."""
+        job, run, state, started, ended, parent, error = row
+        later = ended is not None and ended > self._limits.time
+        return RunNode(
+            *(run, jobs[job].id, "START" if later and state in _ENDS else state or ""),
+            *(_text_of(started), "" if later else _text_of(ended)),
+            *(node_id("run", parent) if parent else "", "" if later else error or ""),
+        )
 
     def _flow_edges(
         self, flows: Sequence[tuple[int, int, bool]], named: dict[int, DatasetName], jobs: dict[int, JobNode]

@@ -9,96 +9,105 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, RunNode, VersionNode, through_jobs
 from openlineage_pyspark.workbench.model.short_names import shortest
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.diagrams import Arrow, Box, Picture, dot, mermaid, picture_of_graph
+from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
 from openlineage_pyspark.workbench.pictures.plain import csv_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.reach_tree import nothing_of, outline_of_reach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from openlineage_pyspark.workbench.answer import Answer, Writer
-    from openlineage_pyspark.workbench.questions.reached import AnswerLink, AnswerNode, LinkedNodes
+    from openlineage_pyspark.workbench.model.graph import Edge, Node
+    from openlineage_pyspark.workbench.model.reach import Reach
 
 
-def table_of_reach(answer: Answer[LinkedNodes]) -> TextTable:
+def table_of_reach(answer: Answer[Reach]) -> TextTable:
     """Return the edges of an answer as a table for people."""
     found = answer.result
-    kinds = {node.kind for node in found.all_nodes}
-    how = _HOWS["version" if "version" in kinds else "column" if "column" in kinds else "dataset"]
-    jobs = shortest((link.job_namespace, link.job) for link in found.links)
+    kinds = {type(node) for node in found.ends}
+    how = next((how for kind, how in _HOWS.items() if kind in kinds), None)
+    jobs = shortest(found.job(edge) for edge in found.graph.edges)
+
+    def name(end: str) -> str:
+        is_whole = ColumnNode in kinds and isinstance(found.nodes[end], DatasetNode)
+        return f"{found.label(end)} (every row)" if is_whole else found.label(end)
+
     rows = [
         (
-            str(link.depth),
-            *(_label(node, kinds) for node in (link.source, link.target)),
-            *how(link),
-            jobs[link.job_namespace, link.job],
+            *(str(found.depth(edge)), name(edge.source), name(edge.target)),
+            *((how(edge),) if how else ()),
+            jobs[found.job(edge)],
         )
-        for link in found.links
+        for edge in found.graph.edges
     ]
     # Of a version, both the dataset and the id are needed.
-    names = [TableColumn(title, 28, cut_start="version" not in kinds) for title in ("from", "to")]
-    columns = [TableColumn("depth", right=True), *names, TableColumn("job", 12)]
-    if how is not _HOWS["dataset"]:
-        columns.insert(3, TableColumn("how", 12, cut_end=True))
+    names = [TableColumn(title, 28, cut_start=VersionNode not in kinds) for title in ("from", "to")]
+    hows = [TableColumn("how", 12, cut_end=True)] if how else []
+    columns = [TableColumn("depth", right=True), *names, *hows, TableColumn("job", 12)]
     return TextTable(columns, rows, nothing_of(answer))
 
 
-def _label(node: AnswerNode, kinds: set[str]) -> str:
-    return f"{node.label} (every row)" if "column" in kinds and node.kind == "dataset" else node.label
+def _how_of_column(edge: Edge) -> str:
+    doubt = "" if edge.least_certainty == "exact" else edge.least_certainty
+    expressions = (path.expression for path in edge.paths if path.kind.subtype != "IDENTITY")
+    words = ", ".join(filter(None, dict.fromkeys([*(str(path.kind) for path in edge.paths), doubt])))
+    return f"{words}  {next(filter(None, expressions), '')}".rstrip()
 
 
-def _how_of_column(link: AnswerLink) -> tuple[str, ...]:
-    doubts = [] if link.certainty == "exact" else [link.certainty]
-    expressions = (path.expression for path in link.paths if path.kind.subtype != "IDENTITY")
-    words = ", ".join(filter(None, dict.fromkeys([*link.kind_texts, *doubts])))
-    return (f"{words}  {next(filter(None, expressions), '')}".rstrip(),)
+def _how_of_version(edge: Edge) -> str:
+    if edge.kept:
+        return "keeps its rows"
+    by = f"run {edge.run_id}" if edge.batch is None else f"run {edge.run_id}, batch {edge.batch}"
+    return f"{by}, version inferred" if edge.is_inferred else by
 
 
-def _how_of_version(link: AnswerLink) -> tuple[str, ...]:
-    if link.kept:
-        return ("keeps its rows",)
-    by = f"run {link.last_run}" if link.batch is None else f"run {link.last_run}, batch {link.batch}"
-    return (f"{by}, version inferred" if link.inferred else by,)
+_HOWS: dict[type[Node], Callable[[Edge], str]] = {VersionNode: _how_of_version, ColumnNode: _how_of_column}
 
 
-_HOWS: dict[str, Callable[[AnswerLink], tuple[str, ...]]] = {
-    "column": _how_of_column,
-    "dataset": lambda _: (),
-    "version": _how_of_version,
-}
+def figure_of_reach(answer: Answer[Reach]) -> str:
+    """Return the graph and the table of edges, for a notebook."""
+    found = answer.result
+    columns, rows = answer.table()
+    told = [at for at in range(len(columns)) if any(row[at] not in (None, "", "exact") for row in rows)]
+    cells = [["" if row[at] is None else str(row[at]) for at in told] for row in rows]
+    headings = [columns[at].replace("_", " ") for at in told]
+    about = f"{answer.question} of {found.label(found.start[0])}"
+    caption = "from one to the other" if answer.question == "between" else about
+    return figure(
+        through_jobs(found.graph),
+        [FigureTable(headings, cells, caption)] if rows else [],
+        around=found.owner(found.start[0]).id if isinstance(found.nodes[found.start[0]], RunNode) else found.start[0],
+        remarks=() if rows else (nothing_of(answer),),
+    )
 
 
-def csv_of_reach(answer: Answer[LinkedNodes]) -> str:
+def csv_of_reach(answer: Answer[Reach]) -> str:
     """Return the edges of an answer as CSV with a header."""
     columns, rows = answer.table()
     return csv_of([columns, *rows])
 
 
-def picture_of_reach(answer: Answer[LinkedNodes]) -> Picture:
-    """Return the picture of an answer: a graph, unless it is one by versions or by jobs."""
+def picture_of_reach(answer: Answer[Reach]) -> Picture:
+    """
+    Return the picture of an answer: that of a graph, unless it is one by versions or by jobs.
+
+    Such a one has a box for each dataset with its versions, or for each job, and an arrow for each pair of them.
+    """
     found = answer.result
-    if answer.arguments.get("by") == "job" or any(node.kind in ("version", "run") for node in found.all_nodes):
-        return picture_of_answer(found)
-    return picture_of_graph(found.graph())
-
-
-def picture_of_answer(answer: LinkedNodes) -> Picture:
-    """
-    Return the picture of an answer: a box for each dataset with its versions, or for each job, an arrow for each edge.
-
-    Args:
-        answer: one by versions or by jobs.
-    """
+    if answer.arguments.get("by") != "job" and not any(isinstance(node, (VersionNode, RunNode)) for node in found.ends):
+        return picture_of_graph(through_jobs(found.graph))
     boxes = [
-        Box(nodes[0].dataset, tuple((node.id, _part(node)) for node in nodes))
-        if nodes[0].kind == "version" or len(nodes) > 1
-        else Box(nodes[0].label, key=nodes[0].id)
-        for nodes in _by_dataset(answer)
+        Box(found.dataset_name(nodes[0].id), tuple((node.id, _part(found, node)) for node in nodes))
+        if isinstance(nodes[0], VersionNode) or len(nodes) > 1
+        else Box(found.label(nodes[0].id), key=nodes[0].id)
+        for nodes in _by_dataset(found)
     ]
-    return Picture(tuple(boxes), tuple(_arrows(answer)))
+    return Picture(tuple(boxes), tuple(_arrows(found.graph.edges)))
 
 
 REACH_WRITERS: dict[str, Writer] = {
@@ -108,34 +117,33 @@ REACH_WRITERS: dict[str, Writer] = {
     "markdown": lambda answer: table_of_reach(answer).to_markdown(),
     "mermaid": lambda answer: mermaid(picture_of_reach(answer)),
     "dot": lambda answer: dot(picture_of_reach(answer)),
-    "html": lambda answer: text_of_graph(answer.result.graph(), "html"),
-    "svg": lambda answer: text_of_graph(answer.result.graph(), "svg"),
+    "html": lambda answer: text_of_graph(through_jobs(answer.result.graph), "html"),
+    "svg": lambda answer: text_of_graph(through_jobs(answer.result.graph), "svg"),
 }
 """The formats of what is reached -> what writes it."""
 
 
-def _part(node: AnswerNode) -> str:
+def _part(found: Reach, node: Node) -> str:
     """Return the part of its dataset that a node is."""
-    if node.kind == "version":
+    if isinstance(node, VersionNode):
         return node.version or "before the first version that is known"
-    return node.label
+    return found.label(node.id)
 
 
-def _by_dataset(answer: LinkedNodes) -> list[list[AnswerNode]]:
+def _by_dataset(found: Reach) -> list[list[Node]]:
     """Return the nodes of each dataset, closest first."""
-    found: dict[tuple[str, ...], list[AnswerNode]] = {}
-    for node in answer.all_nodes:
-        of_dataset = (node.namespace, node.name)
-        found.setdefault(of_dataset if node.dataset else (node.id,), []).append(node)
-    return list(found.values())
+    parts: dict[str, list[Node]] = {}
+    for node in found.ends:
+        parts.setdefault(node.id if isinstance(node, RunNode) else found.owner(node.id).id, []).append(node)
+    return list(parts.values())
 
 
-def _arrows(answer: LinkedNodes) -> Iterator[Arrow]:
+def _arrows(edges: Iterable[Edge]) -> Iterator[Arrow]:
     """Yield an arrow for each pair of nodes; it is dashed if no event names a version of which it tells."""
-    links: dict[tuple[AnswerNode, AnswerNode], list[AnswerLink]] = {}
-    for link in answer.links:
-        links.setdefault((link.source, link.target), []).append(link)
-    for (source, target), same in links.items():
-        kept, inferred = (all(getattr(link, word) for link in same) for word in ("kept", "inferred"))
-        label = "kept" if kept else "version inferred" if inferred else ""
-        yield Arrow(source.id, target.id, label, not inferred)
+    pairs: dict[tuple[str, str], list[Edge]] = {}
+    for edge in edges:
+        pairs.setdefault((edge.source, edge.target), []).append(edge)
+    for (source, target), same in pairs.items():
+        inferred = all(edge.is_inferred for edge in same)
+        label = "kept" if all(edge.kept for edge in same) else "version inferred" if inferred else ""
+        yield Arrow(source, target, label, not inferred)

@@ -11,6 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode, RunNode, VersionNode
 from openlineage_pyspark.workbench.model.short_names import short_id, shortest
 from openlineage_pyspark.workbench.pictures.outline import Branch, Outline, Section
 from openlineage_pyspark.workbench.pictures.words import counted, together
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from openlineage_pyspark.workbench.answer import Answer
+    from openlineage_pyspark.workbench.model.graph import Edge, Node
+    from openlineage_pyspark.workbench.model.kinds import NodeId
+    from openlineage_pyspark.workbench.model.reach import Reach
     from openlineage_pyspark.workbench.pictures.outline import Piece
-    from openlineage_pyspark.workbench.questions.reached import AnswerLink, AnswerNode, LinkedNodes
 
 _UPSTREAM = "upstream"
 
@@ -41,18 +44,18 @@ _WORDS = {
 }
 
 
-def outline_of_reach(answer: Answer[LinkedNodes]) -> Outline:
+def outline_of_reach(answer: Answer[Reach]) -> Outline:
     """Return an answer as a tree for people."""
     found = answer.result
-    if not found.links:
+    if not found.graph.edges:
         return Outline((), nothing_of(answer))
-    values = [link for link in found.links if _is_of_value(link)]
-    deciding = [link for link in found.links if not _is_of_value(link)]
-    tree = _Tree.of(found, values)
-    tree.grow(found.start)
-    sections = [Section(tuple(tree.branches(found.start)))]
-    reached = [node for node in tree.above if node != found.start]
-    beside = [link for link in values if tree.near(link) not in tree.above]
+    values = [edge for edge in found.graph.edges if _is_of_value(edge)]
+    deciding = [edge for edge in found.graph.edges if not _is_of_value(edge)]
+    tree = _Tree.of(found, values, is_down=answer.question != _UPSTREAM)
+    tree.grow(tree.start)
+    sections = [Section(tuple(tree.branches(tree.start)))]
+    reached = [found.nodes[node] for node in tree.above if node != tree.start]
+    beside = [edge for edge in values if tree.near(edge) not in tree.above]
     if deciding or beside:
         # Where no value arrives, what decides is the answer.
         sections += tree.deciding(deciding, on_demand=bool(reached))
@@ -62,30 +65,30 @@ def outline_of_reach(answer: Answer[LinkedNodes]) -> Outline:
     return Outline(tuple(sections), _counts(found, reached), hint)
 
 
-def nothing_of(answer: Answer[LinkedNodes]) -> str:
+def nothing_of(answer: Answer[Reach]) -> str:
     """Return the sentence for an answer without edges."""
     if answer.question == "between":
         return f"no path leads from {answer.arguments['source']} to {answer.arguments['target']}"
-    return f"nothing in the store is {answer.question} of {answer.result.start.label}"
+    return f"nothing in the store is {answer.question} of {answer.result.label(answer.result.start[0])}"
 
 
-def _is_of_value(link: AnswerLink) -> bool:
+def _is_of_value(edge: Edge) -> bool:
     """Return whether an edge makes a value; else it decides about rows."""
-    kinds = [path.kind for path in link.paths]
+    kinds = [path.kind for path in edge.paths]
     return not kinds or any(not kind.is_influence or kind.subtype in _OF_VALUES for kind in kinds)
 
 
-def _counts(found: LinkedNodes, reached: list[AnswerNode]) -> str:
-    jobs = counted(len({(link.job_namespace, link.job) for link in found.links if link.job}), "job")
-    kinds = {node.kind for node in found.all_nodes}
-    if any(node.kind == "job" for node in reached):
-        return counted(sum(node.kind == "job" for node in reached), "job")
-    tables = counted(len({(node.namespace, node.name) for node in reached if node.dataset}), "table")
+def _counts(found: Reach, reached: list[Node]) -> str:
+    if any(isinstance(node, JobNode) for node in reached):
+        return counted(sum(isinstance(node, JobNode) for node in reached), "job")
+    jobs = counted(len({edge.job for edge in found.graph.edges if edge.job}), "job")
+    owners = {found.owner(node.id).id for node in reached if not isinstance(node, RunNode)}
+    tables = counted(len(owners), "table")
     by = f", by {jobs}" if reached else ""
-    if "version" in kinds:
-        return f"{counted(sum(node.kind == 'version' for node in reached), 'version')} of {tables}{by}"
-    if "column" in kinds:
-        return f"{counted(sum(node.kind == 'column' for node in reached), 'column')} in {tables}{by}"
+    if any(isinstance(node, VersionNode) for node in found.ends):
+        return f"{counted(sum(isinstance(node, VersionNode) for node in reached), 'version')} of {tables}{by}"
+    if any(isinstance(node, ColumnNode) for node in found.ends):
+        return f"{counted(sum(isinstance(node, ColumnNode) for node in reached), 'column')} in {tables}{by}"
     return f"{tables}{by}"
 
 
@@ -96,52 +99,50 @@ class _Tree:
 
     Args:
         found: the answer.
+        is_down: whether it is downstream of the start.
         jobs: the namespace and the name of each job -> its name for people.
         below: a node -> the nodes next to it, in the direction of the question, each with the edges that lead there.
-        places: a table -> those of its nodes from which edges lead on.
+        places: a table or a version -> those of its nodes from which edges lead on.
         above: each node in the tree -> the one that it stands below; a root stands below none.
     """
 
-    found: LinkedNodes
+    found: Reach
+    is_down: bool
     jobs: Mapping[tuple[str, str], str]
-    below: dict[AnswerNode, dict[AnswerNode, list[AnswerLink]]]
-    places: dict[AnswerNode, list[AnswerNode]]
-    above: dict[AnswerNode, AnswerNode | None] = attrs.field(factory=dict)
+    below: dict[NodeId, dict[NodeId, list[Edge]]]
+    places: dict[NodeId, list[NodeId]]
+    above: dict[NodeId, NodeId | None] = attrs.field(factory=dict)
 
     @property
-    def is_down(self) -> bool:
-        return self.found.question != _UPSTREAM
+    def start(self) -> NodeId:
+        return self.found.start[0]
 
-    def near(self, link: AnswerLink) -> AnswerNode:
-        return link.source if self.is_down else link.target
-
-    def far(self, link: AnswerLink) -> AnswerNode:
-        return link.target if self.is_down else link.source
+    def near(self, edge: Edge) -> NodeId:
+        return edge.source if self.is_down else edge.target
 
     @classmethod
-    def of(cls, found: LinkedNodes, links: Iterable[AnswerLink]) -> _Tree:
+    def of(cls, found: Reach, edges: Iterable[Edge], *, is_down: bool) -> _Tree:
         """Return the tree of some edges of an answer, with nothing in it."""
-        below: dict[AnswerNode, dict[AnswerNode, list[AnswerLink]]] = {}
-        is_down = found.question != _UPSTREAM
-        for link in links:
-            near, far = (link.source, link.target) if is_down else (link.target, link.source)
-            below.setdefault(near, {}).setdefault(far, []).append(link)
-        named = [(link.job_namespace, link.job) for link in found.links]
-        jobs = shortest([*named, *((node.namespace, node.name) for node in found.all_nodes if node.kind == "job")])
-        places: dict[AnswerNode, list[AnswerNode]] = {}
+        below: dict[NodeId, dict[NodeId, list[Edge]]] = {}
+        for edge in edges:
+            near, far = (edge.source, edge.target) if is_down else (edge.target, edge.source)
+            below.setdefault(near, {}).setdefault(far, []).append(edge)
+        named = [(node.namespace, node.name) for node in found.ends if isinstance(node, JobNode)]
+        jobs = shortest([*map(found.job, found.graph.edges), *named])
+        places: dict[NodeId, list[NodeId]] = {}
         for near in below:
-            places.setdefault(_table_of(near), []).append(near)
-        return cls(found, jobs, below, places)
+            places.setdefault(_table_of(found, near), []).append(near)
+        return cls(found, is_down, jobs, below, places)
 
-    def grow(self, root: AnswerNode) -> None:
+    def grow(self, root: NodeId) -> None:
         """Add a root with all that edges lead to from there, each node below the nearest one."""
         self.above.setdefault(root, None)
         waiting = deque([root])
         while waiting:
             node = waiting.popleft()
             # A struct has the values of its fields, and a field is a part of its struct.
-            for other in self.places.get(_table_of(node), ()):
-                if other not in self.above and _belong(node, other):
+            for other in self.places.get(_table_of(self.found, node), ()):
+                if other not in self.above and self._belong(node, other):
                     self.above[other] = node
                     waiting.append(other)
             for far in self.below.get(node, ()):
@@ -149,13 +150,13 @@ class _Tree:
                     self.above[far] = node
                     waiting.append(far)
 
-    def branches(self, root: AnswerNode) -> Iterator[Branch]:
+    def branches(self, root: NodeId) -> Iterator[Branch]:
         """Yield the lines of the tree below a root."""
-        children: dict[AnswerNode, list[AnswerNode]] = {}
+        children: dict[NodeId, list[NodeId]] = {}
         for node, above in self.above.items():
             if above is not None:
                 children.setdefault(above, []).append(node)
-        waiting: list[tuple[AnswerNode, tuple[bool, ...]]] = [(root, ())]
+        waiting: list[tuple[NodeId, tuple[bool, ...]]] = [(root, ())]
         while waiting:
             node, last = waiting.pop()
             own = children.get(node, [])
@@ -167,23 +168,24 @@ class _Tree:
                 yield Branch(f"{words}: see there", (), (*last, not own))
             waiting += [(each, (*last, place == len(own) - 1)) for place, each in enumerate(own)][::-1]
 
-    def _label(self, node: AnswerNode) -> str:
-        if node.kind == "job" and node != self.found.start:
-            return self.jobs[node.namespace, node.name]
-        if node.kind == "version":
-            return f"{node.dataset}@{short_id(node.version) or '?'}"
-        return node.label
+    def _label(self, node: NodeId) -> str:
+        found = self.found.nodes[node]
+        if isinstance(found, JobNode) and node != self.start:
+            return self.jobs[found.namespace, found.name]
+        if isinstance(found, VersionNode):
+            return f"{self.found.dataset_name(node)}@{short_id(found.version) or '?'}"
+        return self.found.label(node)
 
-    def _ends_of(self, node: AnswerNode) -> tuple[str, str]:
-        return (node.dataset, node.column) if node.kind == "column" else (self._label(node), "")
+    def _ends_of(self, node: NodeId) -> tuple[str, str]:
+        column = self.found.column(node)
+        return (self.found.dataset_name(node), column) if column else (self._label(node), "")
 
-    def _made(self, node: AnswerNode) -> Iterator[Piece]:
+    def _made(self, node: NodeId) -> Iterator[Piece]:
         """Yield how a node is made: each expression once, with its marks and the job."""
-        into = [link for links in self._into(node) for link in links]
         groups: dict[tuple[str, tuple[str, ...], str], None] = {}
-        for link in into:
-            job = "" if node.kind in ("job", "run") else self.jobs[link.job_namespace, link.job]
-            for text, marks in _hows(link):
+        for edge in (edge for edges in self._into(node) for edge in edges):
+            job = "" if isinstance(self.found.nodes[node], (JobNode, RunNode)) else self.jobs[self.found.job(edge)]
+            for text, marks in self._hows(edge):
                 groups[text, marks, job] = None
         jobs = list(dict.fromkeys(job for _, _, job in groups if job))
         for job in jobs or [""]:
@@ -197,85 +199,87 @@ class _Tree:
             if job:
                 yield f"[{job}]", "job"
 
-    def _read(self, node: AnswerNode) -> Iterator[Piece]:
+    def _read(self, node: NodeId) -> Iterator[Piece]:
         """Yield that it is inferred that this version was read, if no event names it."""
         above = self.above.get(node)
-        links = [] if above is None else self.below.get(above, {}).get(node, [])
-        if node.kind == "version" and links and all(link.inferred and not link.kept for link in links):
+        edges = [] if above is None else self.below.get(above, {}).get(node, [])
+        is_version = isinstance(self.found.nodes[node], VersionNode)
+        if is_version and edges and all(edge.is_inferred and not edge.kept for edge in edges):
             yield ("(version read is inferred)" if self.is_down else "(version inferred)"), "mark"
 
-    def _into(self, node: AnswerNode) -> Iterator[list[AnswerLink]]:
+    def _into(self, node: NodeId) -> Iterator[list[Edge]]:
         if self.is_down:
             yield from (to[node] for to in self.below.values() if node in to)
         else:
             yield from self.below.get(node, {}).values()
 
-    def deciding(self, links: list[AnswerLink], *, on_demand: bool) -> Iterator[Section]:
+    def deciding(self, edges: list[Edge], *, on_demand: bool) -> Iterator[Section]:
         """Yield what decides about rows: for each table, each condition once with the columns in it."""
-        groups: dict[AnswerNode, dict[tuple[str, str], dict[tuple[str, str], None]]] = {}
-        for link in links:
-            job = self.jobs[link.job_namespace, link.job]
-            for path in link.paths:
+        groups: dict[NodeId, dict[tuple[str, str], dict[tuple[str, str], None]]] = {}
+        for edge in edges:
+            job = self.jobs[self.found.job(edge)]
+            for path in edge.paths:
                 text = " ".join(filter(None, (_word(path.kind.subtype or path.kind.type), path.expression)))
-                sources = groups.setdefault(link.target, {}).setdefault((text, job), {})
-                sources[self._ends_of(link.source)] = None
+                sources = groups.setdefault(edge.target, {}).setdefault((text, job), {})
+                sources[self._ends_of(edge.source)] = None
         branches = []
         for target, conditions in groups.items():
-            branches.append(Branch(f"{target.label} (every row)" if not target.column else target.label, has_more=True))
+            rows = "" if self.found.column(target) else " (every row)"
+            branches.append(Branch(f"{self.found.label(target)}{rows}", has_more=True))
             for place, ((text, job), sources) in enumerate(conditions.items()):
                 about: tuple[Piece, ...] = ((text, "text"), (f"[{job}]", "job"))
                 branches.append(Branch(together(sources), about, (place == len(conditions) - 1,)))
         if branches:
             yield Section(tuple(branches), "What decides about rows", on_demand)
 
-    def beside(self, links: list[AnswerLink], *, on_demand: bool) -> Iterator[Section]:
+    def beside(self, edges: list[Edge], *, on_demand: bool) -> Iterator[Section]:
         """Yield the values that what decides leads to, or comes from."""
         roots = []
         # The nearest ones first, so that each root has all that lies behind it.
-        for link in sorted(links, key=lambda each: self.near(each).depth):
-            if self.near(link) not in self.above:
-                roots.append(self.near(link))
+        for edge in sorted(edges, key=lambda each: self.found.depths[self.near(each)]):
+            if self.near(edge) not in self.above:
+                roots.append(self.near(edge))
                 self.grow(roots[-1])
         branches = tuple(branch for root in roots for branch in self.branches(root))
         if branches:
             yield Section(branches, "The values behind that", on_demand)
 
+    def _belong(self, node: NodeId, other: NodeId) -> bool:
+        """Return whether two columns of a table are a struct and a field of it, or one of them all rows."""
+        one, two = self.found.column(node), self.found.column(other)
+        if not (one or two):
+            return False
+        return not one or not two or one.startswith(f"{two}.") or two.startswith(f"{one}.")
 
-def _table_of(node: AnswerNode) -> AnswerNode:
-    return attrs.evolve(node, column="", depth=0, kind="dataset" if node.dataset else node.kind)
+    def _hows(self, edge: Edge) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield how an edge makes its target: a text, and what somebody should notice."""
+        target = self.found.nodes[edge.target]
+        if edge.kept:
+            yield "keeps its rows", ()
+            return
+        if isinstance(target, VersionNode):
+            # Of a table without versions of its own, the run that made it names it.
+            run = "" if target.version.startswith(edge.run_id) else f"run {short_id(edge.run_id)}"
+            batch = "" if edge.batch is None else f"batch {edge.batch}"
+            yield ", ".join(filter(None, (run, batch))), ()
+            return
+        if not edge.paths:
+            yield "", ()
+        by_text: dict[str, list[bool]] = {}
+        for path in edge.paths:
+            kind = path.kind
+            if kind.is_influence and kind.subtype not in _OF_VALUES:
+                continue
+            text = "" if kind.subtype == "IDENTITY" else path.expression or _word(kind.subtype or kind.type)
+            by_text.setdefault(text, []).append(kind.masking)
+        doubt = () if edge.least_certainty == "exact" else (f"({edge.least_certainty})",)
+        for text, masked in by_text.items():
+            yield text, (*(("(masked)",) if all(masked) else ()), *doubt)
 
 
-def _belong(node: AnswerNode, other: AnswerNode) -> bool:
-    """Return whether two columns of a table are a struct and a field of it, or one of them all rows."""
-    one, two = node.column, other.column
-    if node.kind == "version" or not (one or two):
-        return False
-    return not one or not two or one.startswith(f"{two}.") or two.startswith(f"{one}.")
-
-
-def _hows(link: AnswerLink) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield how an edge makes its target: a text, and what somebody should notice."""
-    if link.kept:
-        yield "keeps its rows", ()
-        return
-    if link.target.kind == "version":
-        # Of a table without versions of its own, the run that made it names it.
-        run = "" if link.target.version.startswith(link.last_run) else f"run {short_id(link.last_run)}"
-        batch = "" if link.batch is None else f"batch {link.batch}"
-        yield ", ".join(filter(None, (run, batch))), ()
-        return
-    if not link.paths:
-        yield "", ()
-    by_text: dict[str, list[bool]] = {}
-    for path in link.paths:
-        kind = path.kind
-        if kind.is_influence and kind.subtype not in _OF_VALUES:
-            continue
-        text = "" if kind.subtype == "IDENTITY" else path.expression or _word(kind.subtype or kind.type)
-        by_text.setdefault(text, []).append(kind.masking)
-    doubt = () if link.certainty == "exact" else (f"({link.certainty})",)
-    for text, masked in by_text.items():
-        yield text, (*(("(masked)",) if all(masked) else ()), *doubt)
+def _table_of(found: Reach, node: NodeId) -> NodeId:
+    owner = found.owner(node)
+    return owner.id if isinstance(owner, DatasetNode) and not found.version(node) else node
 
 
 def _word(subtype: str) -> str:

@@ -130,6 +130,7 @@ def question(
     writers: Mapping[str, Writer],
     *,
     name: str = "",
+    figure: Callable[[Answer[Any]], str] | None = None,
     status: Callable[[Answer[Any]], int] = lambda _: 0,
     of_files: Callable[..., Answer[Any] | None] | None = None,
 ) -> Callable[[Callable[Concatenate[QueriedTables, P], Answer[R]]], Callable[Concatenate[QueriedTables, P], Answer[R]]]:
@@ -139,6 +140,7 @@ def question(
     Args:
         writers: the formats of its answer beside JSON, the usual one first -> what writes it.
         name: its name; by default that of the function.
+        figure: as in `Answer`.
         status: gives the exit code of the command for an answer; by default 0 for each.
         of_files: as in `Question`.
 
@@ -165,6 +167,7 @@ def question(
                 last_seen=last_seen(tables),
                 diagnostics=(*answer.diagnostics, *_rejected(tables), *oddities(tables)),
                 writers=writers,
+                figure=figure,
             )
 
         description = " ".join((inspect.getdoc(function) or "").split())

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.model.graph import node_id, united
+from openlineage_pyspark.workbench.model.graph import (
+    ColumnNode,
+    DatasetNode,
+    Edge,
+    Graph,
+    JobNode,
+    RunNode,
+    VersionNode,
+    node_id,
+    united,
+)
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
-from openlineage_pyspark.workbench.model.times import time_of_micros
-from openlineage_pyspark.workbench.pictures.figure import ShownGraph
+from openlineage_pyspark.workbench.model.reach import Reach
+from openlineage_pyspark.workbench.questions.grains import Grain, coarser
 from openlineage_pyspark.workbench.questions.graph import detailed
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_of_datasets
 from openlineage_pyspark.workbench.questions.reach import (
@@ -20,16 +29,6 @@ from openlineage_pyspark.workbench.questions.reach import (
     limit_diagnostic,
     part_between,
     reach,
-)
-from openlineage_pyspark.workbench.questions.reached import (
-    AnswerLink,
-    AnswerNode,
-    Grain,
-    LinkedNodes,
-    closest,
-    closest_link,
-    coarser,
-    id_of,
 )
 from openlineage_pyspark.workbench.questions.registry import answered
 from openlineage_pyspark.workbench.questions.resolve import (
@@ -56,44 +55,44 @@ from openlineage_pyspark.workbench.questions.versions import (
     versions_lead_on,
 )
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
-from openlineage_pyspark.workbench.store.names import DatasetName, ResolvedPlace, datasets, find
+from openlineage_pyspark.workbench.store.names import ResolvedPlace, datasets, find
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openlineage_pyspark.workbench.answer import Answer
-    from openlineage_pyspark.workbench.model.graph import Edge
+    from openlineage_pyspark.workbench.model.graph import Node
+    from openlineage_pyspark.workbench.model.kinds import NodeId
     from openlineage_pyspark.workbench.questions.reach import Closure, Place, PlaceEdge
     from openlineage_pyspark.workbench.questions.resolve import ResolvedRef
     from openlineage_pyspark.workbench.questions.versions import VersionClosure, VersionKey
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
 
-def answer_of(tables: QueriedTables, limits: Limits, found: LinkedNodes) -> Answer[LinkedNodes]:
+def answer_of(tables: QueriedTables, limits: Limits, found: Reach) -> Answer[Reach]:
     """
     Return what is reached as an answer, with all that the store knows of it, and with what is missing.
 
     Args:
         tables: the store.
         limits: those that the question had.
-        found: what is reached.
+        found: what is reached, with what is missing there.
     """
-    graph = detailed(tables, limits, found.graph(), (link.last_run for link in found.links))
-    nodes = found.all_nodes
+    nodes = found.graph.nodes
+    graph = detailed(tables, limits, found.graph)
     dropped: Iterable[Diagnostic] = ()
     # What jobs do now, runs tell that are kept.
-    if limits.ever or limits.as_of is not None or any(node.kind in ("version", "run") for node in nodes):
-        ids = {identity("dataset", node.namespace, node.name) for node in nodes if node.dataset}
+    if limits.ever or limits.as_of is not None or any(isinstance(node, (VersionNode, RunNode)) for node in nodes):
+        ids = {identity("dataset", node.namespace, node.name) for node in nodes if isinstance(node, DatasetNode)}
         dropped = dropped_of_datasets(tables, ids)
-    bare = ShownGraph(graph.nodes, graph.edges, time=graph.time)
-    result = attrs.evolve(found, details=bare, diagnostics=())
-    return answered(result, (*found.diagnostics, *graph.diagnostics, *dropped), as_of=limits.as_of)
+    result = Reach(attrs.evolve(graph, diagnostics=()), found.start, found.depths)
+    return answered(result, (*found.graph.diagnostics, *graph.diagnostics, *dropped), as_of=limits.as_of)
 
 
 def reached_from(
     tables: QueriedTables, text: str, direction: Direction, limits: Limits, by: Grain | None = None
-) -> LinkedNodes:
+) -> Reach:
     """
     Return what is upstream or downstream of a node.
 
@@ -124,12 +123,16 @@ def reached_from(
             answer = traversal.of_place((asked.dataset.id, ""), by_columns=grain is Grain.COLUMN)
     elif isinstance(asked, ResolvedJob):
         answer = traversal.of_job(asked)
+    elif isinstance(asked, ResolvedVersion):
+        answer = traversal.of_version(versions, asked)
     else:
-        answer = traversal.of_versions(versions, asked)
-    return coarser(answer, grain) if grain in (Grain.TABLE, Grain.JOB) else answer
+        answer = traversal.of_run(versions, asked)
+    if grain in (Grain.TABLE, Grain.JOB):
+        return coarser(answer, grain, is_down=direction is Direction.DOWNSTREAM)
+    return answer
 
 
-def paths_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> LinkedNodes:
+def paths_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> Reach:
     """
     Return the paths from one dataset or column to another.
 
@@ -149,8 +152,7 @@ def paths_between(tables: QueriedTables, source: str, target: str, limits: Limit
     begin, by_columns = (start.dataset.id, start.column), bool(start.column)
     reached = reach(tables, [begin], Direction.DOWNSTREAM, limits, by_columns=by_columns, looks_on=False)
     part = part_between(reached, (end.dataset.id, end.column))
-    found = _Traversal(tables, Direction.DOWNSTREAM, limits).of_closure(begin, part)
-    return attrs.evolve(found, question="between")
+    return _Traversal(tables, Direction.DOWNSTREAM, limits).of_closure(begin, part)
 
 
 _INSTEAD = {
@@ -172,53 +174,53 @@ def _finest(asked: ResolvedRef) -> Grain:
     return Grain.COLUMN if isinstance(asked, ResolvedPlace) else Grain.SNAPSHOT
 
 
-@attrs.frozen
 class _Traversal:
-    """Traverses the lineage from a node, and gives what it finds names in the place of ids."""
+    """Traverses the lineage from a node, and collects nodes and edges with names in the place of ids."""
 
-    tables: QueriedTables
-    direction: Direction
-    limits: Limits
+    def __init__(self, tables: QueriedTables, direction: Direction, limits: Limits) -> None:
+        self._tables = tables
+        self._direction = direction
+        self._is_down = direction is Direction.DOWNSTREAM
+        self._limits = limits
+        self._nodes: dict[NodeId, Node] = {}
+        self._depths: dict[NodeId, int] = {}
+        self._edges: list[Edge] = []
 
-    def of_place(self, start: Place, *, by_columns: bool) -> LinkedNodes:
-        return self.of_closure(start, reach(self.tables, [start], self.direction, self.limits, by_columns=by_columns))
+    def of_place(self, start: Place, *, by_columns: bool) -> Reach:
+        found = reach(self._tables, [start], self._direction, self._limits, by_columns=by_columns)
+        return self.of_closure(start, found)
 
-    def of_closure(self, start: Place, reached: Closure) -> LinkedNodes:
-        shown = self._places({**reached.passed, **reached.depths})
-        nodes = [shown[place] for place in reached.depths if place != start]
-        return self._limited(self._answer(shown[start], nodes, self._links(reached.edges, shown)), reached)
+    def of_closure(self, start: Place, reached: Closure) -> Reach:
+        ids = self._add_places({**reached.passed, **reached.depths})
+        self._add_edges(reached.edges, ids)
+        return self._reach(ids[start], self._limit(leads_on=reached.goes_on))
 
-    def of_job(self, job: ResolvedJob) -> LinkedNodes:
-        limits = self.limits
-        start = AnswerNode("", "", job.namespace, job.name, 0, kind="job")
+    def of_job(self, job: ResolvedJob) -> Reach:
+        start = self._add(0, JobNode(job.namespace, job.name))
         within = {
-            each: datasets_of_job(self.tables, each, self.direction, limits)
-            for each in jobs_within(self.tables, job.job_id)
+            each: datasets_of_job(self._tables, each, self._direction, self._limits)
+            for each in jobs_within(self._tables, job.job_id)
         }
         first = sorted({place for places in within.values() for place in places})
-        further = attrs.evolve(limits, depth=None if limits.depth is None else limits.depth - 1)
-        reached = reach(self.tables, first, self.direction, further, by_columns=False)
-        shown = self._places({place: depth + 1 for place, depth in reached.depths.items()})
-        links = [*self._links(reached.edges, shown)]
-        named = self._jobs(within)
+        reached = reach(self._tables, first, self._direction, self._further, by_columns=False)
+        ids = self._add_places({place: depth + 1 for place, depth in reached.depths.items()})
+        self._add_edges(reached.edges, ids)
+        jobs = self._add_jobs(within)
         for each, places in within.items():
-            for place in places:
-                ends = (start, shown[place]) if self.direction is Direction.DOWNSTREAM else (shown[place], start)
-                links.append(AnswerLink(*ends, *named[each], ""))
-        return self._limited(self._answer(start, shown.values(), links), reached)
+            self._edges += (Edge(*self._from(start, ids[place]), job=jobs[each]) for place in places)
+        return self._reach(start, self._limit(leads_on=reached.goes_on))
 
-    def of_versions(self, versions: StoredVersions, asked: ResolvedVersion | ResolvedRun) -> LinkedNodes:
-        limits = self.limits
-        down = self.direction is Direction.DOWNSTREAM
-        if isinstance(asked, ResolvedVersion):
-            key = asked.version.key
-            reached = reach_versions(versions, [key], self.direction, depth=limits.depth, as_of=limits.as_of)
-            shown = self._versions(reached, 0)
-            answer = self._answer(shown[key], set(shown.values()) - {shown[key]}, self._version_links(reached, shown))
-            return attrs.evolve(answer, diagnostics=self._missing(versions, reached, shown))
-        start = AnswerNode("", "", asked.job.namespace, asked.job.name, 0, kind="run", run=asked.run_id)
-        parts = versions.parts_of(runs_within(self.tables, asked.run_id))
-        if down:
+    def of_version(self, versions: StoredVersions, asked: ResolvedVersion) -> Reach:
+        key, limits = asked.version.key, self._limits
+        reached = reach_versions(versions, [key], self._direction, depth=limits.depth, as_of=limits.as_of)
+        ids = self._add_versions(reached, 0)
+        return self._reach(ids[key], self._missing(versions, reached, ids))
+
+    def of_run(self, versions: StoredVersions, asked: ResolvedRun) -> Reach:
+        job = JobNode(asked.job.namespace, asked.job.name)
+        start = self._add(0, RunNode(asked.run_id, job.id, ""), job)
+        parts = versions.parts_of(runs_within(self._tables, asked.run_id))
+        if self._is_down:
             first = [
                 VersionEdge(key, key, part, versions.get(key).job_id)
                 for part, keys in versions.made_by(parts).items()
@@ -230,136 +232,118 @@ class _Traversal:
                 for part, reads in versions.read_by(parts).items()
                 for read in reads
             ]
-        places = [(edge.source, down or edge.added) for edge in first]
-        further = None if limits.depth is None else limits.depth - 1
-        reached = reach_places(versions, places, self.direction, depth=further, as_of=limits.as_of)
-        shown = self._versions(reached, 1)
-        links = self._version_links(reached, shown)
-        jobs = self._jobs(edge.job_id for edge in first)
+        places = [(edge.source, self._is_down or edge.added) for edge in first]
+        limits = self._further
+        reached = reach_places(versions, places, self._direction, depth=limits.depth, as_of=limits.as_of)
+        ids = self._add_versions(reached, 1)
+        jobs = self._add_jobs(edge.job_id for edge in first)
         for edge in first:
-            ends = (start, shown[edge.source]) if down else (shown[edge.source], start)
-            links.append(AnswerLink(*ends, *jobs[edge.job_id], edge.part[0], _batch(edge), inferred=edge.inferred))
-        answer = self._answer(start, shown.values(), links)
-        return attrs.evolve(answer, diagnostics=self._missing(versions, reached, shown))
+            self._edges.append(_version_edge(*self._from(start, ids[edge.source]), edge, jobs))
+        return self._reach(start, self._missing(versions, reached, ids))
 
-    def _limited(self, answer: LinkedNodes, reached: Closure) -> LinkedNodes:
-        """Return an answer that says so if its depth ends it."""
-        limit = (limit_diagnostic(self.direction, self.limits),) if reached.goes_on else ()
-        return attrs.evolve(answer, diagnostics=limit)
+    @property
+    def _further(self) -> Limits:
+        """Return the limits after the first job."""
+        depth = self._limits.depth
+        return attrs.evolve(self._limits, depth=None if depth is None else depth - 1)
+
+    def _from(self, start: NodeId, other: NodeId) -> tuple[NodeId, NodeId]:
+        """Return the source and the target of an edge at the start."""
+        return (start, other) if self._is_down else (other, start)
+
+    def _reach(self, start: NodeId, missing: Iterable[Diagnostic]) -> Reach:
+        graph = Graph(self._nodes.values(), self._edges, missing)
+        return Reach(graph, (start,), self._depths).nearest_first()
+
+    def _limit(self, *, leads_on: bool) -> list[Diagnostic]:
+        """Return the diagnostic about an answer that its depth ends."""
+        return [limit_diagnostic(self._direction, self._limits)] if leads_on else []
 
     def _missing(
-        self, versions: StoredVersions, reached: VersionClosure, shown: dict[VersionKey, AnswerNode]
-    ) -> tuple[Diagnostic, ...]:
+        self, versions: StoredVersions, reached: VersionClosure, ids: dict[VersionKey, NodeId]
+    ) -> list[Diagnostic]:
         """Return the diagnostics about missing nodes: beyond the depth, and versions without a known run."""
-        limits = self.limits
-        leads_on = limits.depth is not None and versions_lead_on(versions, reached, self.direction, limits.as_of)
-        limit = (limit_diagnostic(self.direction, self.limits),) if leads_on else ()
-        if self.direction is Direction.DOWNSTREAM:
-            return limit
-        unknown = (shown[key] for key in reached.depths if key[1] and not versions.get(key).parts)
-        return (
-            *limit,
-            *(
-                Diagnostic("unknown-writer", f"no run is known that made {each.label}", missing=True, node=id_of(each))
-                for each in unknown
-            ),
-        )
+        limits = self._limits
+        leads_on = limits.depth is not None and versions_lead_on(versions, reached, self._direction, limits.as_of)
+        missing = self._limit(leads_on=leads_on)
+        labels = Reach(Graph(self._nodes.values(), ()), (), {})
+        for key in reached.depths:
+            if not self._is_down and key[1] and not versions.get(key).parts:
+                message = f"no run is known that made {labels.label(ids[key])}"
+                missing.append(Diagnostic("unknown-writer", message, missing=True, node=ids[key]))
+        return missing
 
-    def _places(self, depths: dict[Place, int]) -> dict[Place, AnswerNode]:
-        named = datasets(self.tables, (place[0] for place in depths))
+    def _add(self, depth: int, *nodes: Node) -> NodeId:
+        """Add a node that is reached, before others that it belongs to."""
+        self._nodes |= {node.id: node for node in nodes}
+        self._depths[nodes[0].id] = depth
+        return nodes[0].id
+
+    def _add_places(self, depths: dict[Place, int]) -> dict[Place, NodeId]:
+        named = self._datasets(place[0] for place in depths)
         return {
-            place: _node(named[place[0]], depth, column=place[1], kind="column" if place[1] else "dataset")
+            place: self._add(depth, *([ColumnNode(named[place[0]].id, place[1])] if place[1] else []), named[place[0]])
             for place, depth in depths.items()
         }
 
-    def _links(self, edges: Iterable[PlaceEdge], shown: dict[Place, AnswerNode]) -> list[AnswerLink]:
-        every = list(edges)
-        jobs = self._jobs(edge.job_id for edge in every)
-        explained_edges = self._explained(every, shown, jobs)
-        return [
-            AnswerLink(
-                shown[edge.source],
-                shown[edge.target],
-                *jobs[edge.job_id],
-                last_run=max((row.run for row in edge.rows), default=""),
-                edge=made,
-            )
-            for edge, made in zip(every, explained_edges, strict=True)
-        ]
-
-    def _explained(
-        self, edges: list[PlaceEdge], shown: dict[Place, AnswerNode], jobs: dict[int | None, tuple[str, str]]
-    ) -> list[Edge | None]:
-        """Return the edge of the graph for each edge between columns, as the events of the runs tell it; else None."""
-        job_of_run = {row.run: edge.job_id for edge in edges for row in edge.rows if row.run}
-        if not job_of_run and not any(edge.rows for edge in edges):
-            return [None] * len(edges)
-        time, earlier, until = self.limits.time, {}, {}
-        if self.limits.as_of is not None:
-            until = runs_until(self.tables, job_of_run.values(), time)
-            earlier = earlier_runs(self.tables, job_of_run, until, time)
-        details = details_of_runs(self.tables, {*job_of_run, *(run for runs in until.values() for run in runs)}, time)
-        made = []
-        for edge in edges:
-            ends = id_of(shown[edge.source]), id_of(shown[edge.target])
-            job = node_id("job", *reversed(jobs[edge.job_id]))
-            made += [stored_edge(*ends, row, job) for row in edge.rows]
-        paths = iter(explained(made, details, earlier))
-        each = (united(islice(paths, len(edge.rows))) for edge in edges)
-        return [same[0] if same else None for same in each]
-
-    def _versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, AnswerNode]:
-        named = datasets(self.tables, (dataset_id for dataset_id, _ in reached.depths))
-        return {
-            key: _node(named[key[0]], depth + more, version=key[1], kind="version")
+    def _add_versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, NodeId]:
+        named = self._datasets(dataset for dataset, _ in reached.depths)
+        ids = {
+            key: self._add(depth + more, VersionNode(named[key[0]].id, key[1]), named[key[0]])
             for key, depth in reached.depths.items()
         }
+        jobs = self._add_jobs(edge.job_id for edge in reached.edges)
+        self._edges += (_version_edge(ids[edge.source], ids[edge.target], edge, jobs) for edge in reached.edges)
+        return ids
 
-    def _version_links(self, reached: VersionClosure, shown: dict[VersionKey, AnswerNode]) -> list[AnswerLink]:
-        jobs = self._jobs(edge.job_id for edge in reached.edges)
-        return [
-            AnswerLink(
-                shown[edge.source],
-                shown[edge.target],
-                *jobs[edge.job_id],
-                last_run=edge.part[0],
-                batch=_batch(edge),
-                kept=edge.kept,
-                inferred=edge.inferred,
-            )
-            for edge in reached.edges
-        ]
+    def _datasets(self, ids: Iterable[int]) -> dict[int, DatasetNode]:
+        named = datasets(self._tables, ids)
+        return {id_: DatasetNode(each.namespace, each.name, each.label) for id_, each in named.items()}
 
-    def _answer(self, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> LinkedNodes:
-        every = [(identity("job", each.job_namespace, each.job) if each.job else 0, each) for each in links]
-        seen = self._last_seen(job for job, _ in every if job)
-        ordered = tuple(
-            sorted((attrs.evolve(each, last_seen=seen.get(job, "")) for job, each in every), key=closest_link)
-        )
-        return LinkedNodes(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
+    def _add_edges(self, edges: Iterable[PlaceEdge], ids: dict[Place, NodeId]) -> None:
+        every = list(edges)
+        jobs = self._add_jobs(edge.job_id for edge in every)
+        made: list[Edge] = []
+        job_of_run: dict[str, int] = {}
+        for edge in every:
+            ends = ids[edge.source], ids[edge.target]
+            if not edge.rows:
+                self._edges.append(Edge(*ends, job=jobs[edge.job_id]))
+            made += [stored_edge(*ends, row, jobs[edge.job_id]) for row in edge.rows]
+            job_of_run |= {row.run: edge.job_id for row in edge.rows if row.run}
+        self._edges += united(self._explained(made, job_of_run))
 
-    def _last_seen(self, ids: Iterable[int]) -> dict[int, str]:
-        """Return the times when jobs were last seen, in ISO 8601."""
-        found: dict[int, str] = {}
-        for listed in id_lists(ids):
-            rows = self.tables.query(f"SELECT job_id, last_time FROM job WHERE job_id IN ({listed})")  # noqa: S608 (numbers)
-            found |= {job: time_of_micros(time).isoformat().replace("+00:00", "Z") for job, time in rows}
-        return found
+    def _explained(self, edges: list[Edge], job_of_run: dict[str, int]) -> list[Edge]:
+        """Return edges between columns as the events of their runs tell them."""
+        if not edges:
+            return []
+        time, earlier, until = self._limits.time, {}, {}
+        if self._limits.as_of is not None:
+            until = runs_until(self._tables, job_of_run.values(), time)
+            earlier = earlier_runs(self._tables, job_of_run, until, time)
+        details = details_of_runs(self._tables, {*job_of_run, *(run for runs in until.values() for run in runs)}, time)
+        return explained(edges, details, earlier)
 
-    def _jobs(self, ids: Iterable[int | None]) -> dict[int | None, tuple[str, str]]:
-        """Return the name and the namespace of jobs."""
-        found: dict[int | None, tuple[str, str]] = {None: ("", "")}
+    def _add_jobs(self, ids: Iterable[int | None]) -> dict[int | None, NodeId]:
+        """Add jobs, and return their nodes."""
+        found: dict[int | None, NodeId] = {None: ""}
         for listed in id_lists(each for each in ids if each is not None):
-            sql = f"SELECT job_id, name, namespace FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
-            found |= {job_id: (name, namespace) for job_id, name, namespace in self.tables.query(sql)}
+            sql = f"SELECT job_id, namespace, name FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
+            for job_id, namespace, name in self._tables.query(sql):
+                node = JobNode(namespace, name)
+                self._nodes[node.id] = node
+                found[job_id] = node.id
         return found
 
 
-def _node(
-    dataset: DatasetName, depth: int, *, column: str = "", version: str = "", kind: str = "dataset"
-) -> AnswerNode:
-    return AnswerNode(dataset.label, column, dataset.namespace, dataset.name, depth, version, kind)
-
-
-def _batch(edge: VersionEdge) -> int | None:
-    return None if edge.part[1] == NO_BATCH else edge.part[1]
+def _version_edge(source: NodeId, target: NodeId, edge: VersionEdge, jobs: dict[int | None, NodeId]) -> Edge:
+    """Return an edge between versions, or between one and a run."""
+    run, batch = edge.part
+    return Edge(
+        *(source, target),
+        job=jobs[edge.job_id],
+        run=node_id("run", run) if run else "",
+        batch=None if batch == NO_BATCH else batch,
+        kept=edge.kept,
+        certainty="guessed" if edge.inferred else "exact",
+    )

@@ -19,6 +19,7 @@ from openlineage_pyspark.workbench.model.graph import (
     OperatorNode,
     RunNode,
     column_id,
+    names_of_id,
     node_id,
 )
 from openlineage_pyspark.workbench.model.kinds import Kind
@@ -62,7 +63,7 @@ def test_the_nodes_are_datasets_columns_jobs_and_their_latest_runs(first_day: Gr
         ColumnNode(CLEAN, "amount", "int"),
         ColumnNode(CLEAN, "day", "int"),
     ]
-    assert JobNode("jobs", "shop.clean") in first_day.nodes
+    assert JobNode("jobs", "shop.clean", last_seen="2026-01-01T00:02:00Z") in first_day.nodes
     assert RunNode("r1", "job|jobs|shop.clean", "COMPLETE", "2026-01-01T00:01:00Z", "2026-01-01T00:02:00Z") in (
         first_day.nodes
     )
@@ -208,6 +209,8 @@ def test_names_with_the_sign_between_names_never_give_the_same_id() -> None:
     assert node_id("dataset", "a%7Cb", "c") == "dataset|a%257Cb|c"
     assert column_id("dataset|a|b", "c|d") == "column|a|b|c%7Cd"
     assert column_id("dataset|a|b", "") == "dataset|a|b"
+    for names in (("a|b", "c"), ("a%7Cb", "%25", "|"), ("", "%"), ()):
+        assert names_of_id(node_id("dataset", *names)) == names
 
 
 def test_an_operator_and_a_path_of_operators_have_their_place_in_the_json() -> None:

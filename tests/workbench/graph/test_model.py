@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.workbench.answer import Answer, Reach, Rows, Values, answer_of_graph, schema
+from openlineage_pyspark.workbench.answer import Answer, Rows, Values, answer_of_graph, schema
 from openlineage_pyspark.workbench.model.chains import MOST_PATHS, Segment, paths_of
 from openlineage_pyspark.workbench.model.change import Change, difference
 from openlineage_pyspark.workbench.model.graph import (
@@ -28,6 +28,7 @@ from openlineage_pyspark.workbench.model.graph import (
     united,
 )
 from openlineage_pyspark.workbench.model.kinds import CERTAINTIES, CODES, LEVELS, Diagnostic, Kind
+from openlineage_pyspark.workbench.model.reach import Reach
 from support.lineage_paths import path
 
 TEXT = st.text(max_size=4)
@@ -38,7 +39,9 @@ STEP = st.builds(Step, TEXT, TEXT, certainty=CERTAINTY, call_site=TEXT) | st.bui
     Step, TEXT, TEXT, NAME, TEXT, KIND | st.none(), CERTAINTY, TEXT
 )
 PATH = st.builds(Path, KIND, TEXT, CERTAINTY, st.lists(STEP, max_size=3))
-EDGE = st.builds(Edge, NAME, NAME, st.lists(PATH, max_size=3), TEXT, TEXT, st.none() | st.integers(), CERTAINTY)
+EDGE = st.builds(
+    Edge, NAME, NAME, st.lists(PATH, max_size=3), TEXT, TEXT, st.none() | st.integers(), st.booleans(), CERTAINTY
+)
 NODE = st.one_of(
     st.builds(DatasetNode, TEXT, TEXT, TEXT, st.lists(TEXT, max_size=2).map(tuple), TEXT),
     st.builds(ColumnNode, NAME, TEXT, TEXT),
@@ -52,7 +55,7 @@ NODE = st.one_of(
         TEXT,
         st.lists(st.builds(OperatorColumn, TEXT, TEXT), max_size=2).map(tuple),
     ),
-    st.builds(JobNode, TEXT, TEXT, TEXT, TEXT, TEXT),
+    st.builds(JobNode, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT),
     st.builds(RunNode, TEXT, NAME, TEXT, parent=TEXT, error=TEXT, call_site=TEXT),
 )
 DIAGNOSTIC = st.builds(

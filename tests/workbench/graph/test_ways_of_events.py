@@ -103,10 +103,12 @@ def test_an_earlier_time_is_told_by_the_runs_until_then(tmp_path: Path) -> None:
             [(edge.source[-1], edge.certainty, edge.run) for edge in to_x(store.graph(as_of=time).result)]
             for time in times
         ]
-        answers = [store.upstream("t.x", as_of=time).result.links for time in times]
-        assert [{link.edge for link in links} for links in answers] == [
+        answers = [store.upstream("t.x", as_of=time) for time in times]
+        assert [{*answer.result.graph.edges} for answer in answers] == [
             set(to_x(store.graph(as_of=time).result)) for time in times
         ]
+        columns, rows = answers[1].table()
+        assert {row[columns.index("last_run")] for row in rows} == {"r2"}
     taken(tmp_path / "then.db", events[:2])
     with Store.open(tmp_path / "then.db") as store:
         assert [(edge.source[-1], edge.certainty, edge.run) for edge in to_x(store.graph().result)] == shown[1]
@@ -139,22 +141,23 @@ def test_an_answer_tells_of_its_edges_what_the_graph_tells(tmp_path: Path) -> No
     graph = graph_of(tmp_path, facet(told("a", "opaque"), told("b", "exact")))
     with Store.open(tmp_path / "a.db") as store:
         answers = [
-            store.upstream("t.x").result,
-            store.downstream("s", by="column").result,
-            store.between("s.a", "t").result,
+            store.upstream("t.x"),
+            store.downstream("s", by="column"),
+            store.between("s.a", "t"),
         ]
-        shown = [{edge for edge in to_x(answer.graph()) if edge.source == "column|lake|s|a"} for answer in answers]
+        shown = [{edge for edge in to_x(answer.result.graph) if edge.source == "column|lake|s|a"} for answer in answers]
         assert shown == [{edge for edge in to_x(graph) if edge.source == "column|lake|s|a"}] * 3
         upstream = answers[0]
-        assert set(to_x(upstream.graph())) == set(to_x(graph))
-        assert {(link.source.column, link.certainty) for link in upstream.links} == {
+        assert set(to_x(upstream.result.graph)) == set(to_x(graph))
+        edges = upstream.result.graph.edges
+        assert {(upstream.result.column(edge.source), edge.least_certainty) for edge in edges} == {
             *(("a", "opaque"), ("b", "exact"), ("c", "exact")),
         }
         columns, rows = upstream.table()
         assert [row[columns.index("certainty")] for row in rows] == ["opaque", "exact", "exact"]
-        assert ">certainty</th>" in upstream._repr_html_()
-        assert ">certainty</th>" not in store.upstream("t").result._repr_html_()
-        assert {link.certainty for link in store.upstream("t").result.links} == {""}
+        assert ">certainty</th>" in str(upstream._repr_html_())
+        assert ">certainty</th>" not in str(store.upstream("t")._repr_html_())
+        assert {edge.least_certainty for edge in store.upstream("t").result.graph.edges} == {""}
 
 
 def test_a_run_with_a_remark_makes_its_other_edges_doubtful(tmp_path: Path) -> None:
@@ -207,9 +210,9 @@ def test_an_edge_shows_the_texts_of_all_its_paths_and_is_as_sure_as_the_least_su
     taken(tmp_path / "a.db", [run_event("load", "COMPLETE", 1, run="r", inputs=(dataset("s"),), outputs=(made,))])
     with Store.open(tmp_path / "a.db") as store:
         found = [(path.expression, path.certainty) for edge in store.graph().result.edges for path in edge.paths]
-        answer = store.upstream("t.x").result
+        [edge] = store.upstream("t.x").result.graph.edges
     assert found == [("a + 1; f(a)", "opaque")]
-    assert [link.expressions for link in answer.links] == [("a + 1; f(a)",)]
+    assert [path.expression for path in edge.paths] == ["a + 1; f(a)"]
 
 
 def test_paths_that_are_left_out_put_no_edge_in_doubt(tmp_path: Path) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
+import attrs
 import pytest
+from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.model.graph import (
     DatasetNode,
     JobNode,
+    RunNode,
     VersionNode,
+    through_jobs,
 )
-from openlineage_pyspark.workbench.questions.reached import LinkedNodes
+from openlineage_pyspark.workbench.model.reach import Reach
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event, taken
 from support.lineage_paths import hows
@@ -27,9 +33,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield opened
 
 
-def edges(answer: LinkedNodes) -> list[tuple[str, ...]]:
-    """Return the ends of each edge, without their namespaces, and its kind."""
-    return [(plain(edge.source), plain(edge.target), *hows(edge)) for edge in answer.graph().edges]
+def edges(found: Reach) -> list[tuple[str, ...]]:
+    """Return the ends of each edge, without their namespaces, and its kinds or its job."""
+    return [
+        (plain(edge.source), plain(edge.target), *(hows(edge) if edge.paths else (plain(edge.job),)))
+        for edge in found.graph.edges
+    ]
 
 
 def plain(id_: str) -> str:
@@ -47,14 +56,14 @@ def test_a_graph_has_each_text_of_the_runs_that_hold_as_an_answer_has(tmp_path: 
         events.append(run_event("load", "COMPLETE", minute, inputs=(dataset("raw"),), outputs=(made,), parent=above))
     taken(tmp_path / "s.db", events)
     with Store.open(tmp_path / "s.db") as opened:
-        graphs = [opened.graph().result, opened.graph("s.x").result, opened.upstream("s.x").result.graph()]
+        graphs = [opened.graph().result, opened.graph("s.x").result, opened.upstream("s.x").result.graph]
     for graph in graphs:
         [paths] = [edge.paths for edge in graph.edges if edge.paths]
         assert [path.expression for path in paths] == ["a * 2", "a + 1"]
 
 
 def test_columns_are_nodes_and_jobs_stand_between_them(store: Store) -> None:
-    graph = store.upstream("daily.total").result.graph()
+    graph = store.upstream("daily.total").result.graph
 
     assert edges(store.upstream("daily.total").result) == [
         ("column clean|amount", "column daily|total", "AGGREGATION"),
@@ -68,42 +77,69 @@ def test_columns_are_nodes_and_jobs_stand_between_them(store: Store) -> None:
     assert {end for edge in graph.edges for end in (edge.source, edge.target)} <= {node.id for node in graph.nodes}
 
 
-def test_between_tables_jobs_read_and_write(store: Store) -> None:
-    assert edges(store.upstream("clean").result) == [
+def test_a_job_makes_a_table_from_a_table(store: Store) -> None:
+    assert edges(store.upstream("clean").result) == [("dataset /lake/orders", "dataset clean", "job shop.clean")]
+
+
+def test_pictures_lead_through_jobs(store: Store) -> None:
+    drawn = through_jobs(store.upstream("clean").result.graph)
+    assert [(plain(edge.source), plain(edge.target), *hows(edge)) for edge in drawn.edges] == [
         ("dataset /lake/orders", "job shop.clean", "READ"),
         ("job shop.clean", "dataset clean", "WRITE"),
+    ]
+    of_run = through_jobs(store.upstream("run:r2", depth=1).result.graph)
+    assert [(plain(edge.source), plain(edge.target)) for edge in of_run.edges] == [
+        ("version clean|r1", "job shop.daily")
     ]
 
 
 def test_jobs_follow_jobs(store: Store) -> None:
     assert edges(store.upstream("daily", by="job").result) == [
-        ("job shop.daily", "dataset daily", "WRITE"),
-        ("job shop.clean", "job shop.daily", "READ"),
+        ("job shop.daily", "dataset daily", "job shop.daily"),
+        ("job shop.clean", "job shop.daily", "job shop.daily"),
     ]
 
 
+@pytest.mark.parametrize(
+    ("ref", "by"),
+    [("daily.total", None), ("daily", None), ("daily", "job"), ("daily@latest", None), ("run:r2", None)],
+)
+def test_all_formats_follow_from_the_json_of_an_answer(store: Store, ref: str, by: Literal["job"] | None) -> None:
+    """What an answer shows is in its graph, its start and its depths."""
+    for answer in (store.upstream(ref, by=by), store.downstream(ref, by=by)):
+        read = Answer.from_dict(json.loads(answer.to_text("json")))
+        assert read.result == answer.result
+        again = attrs.evolve(read, writers=answer.writers, figure=answer.figure)
+        for format_ in answer.formats:
+            assert again.to_text(format_) == answer.to_text(format_), format_
+        assert again._repr_html_() == answer._repr_html_()
+
+
 def test_a_version_is_a_part_of_its_table_and_less_sure_if_no_event_names_it(store: Store) -> None:
-    graph = store.upstream("daily@latest").result.graph()
+    graph = store.upstream("daily@latest").result.graph
 
     assert [node.name for node in graph.nodes if isinstance(node, VersionNode)] == [
         *("@r2", "@r1", "before the first version"),
     ]
-    assert {how for edge in graph.edges for how in hows(edge)} == {"READ", "WRITE"}
+    assert {edge.paths for edge in graph.edges} == {()}
     assert {edge.certainty for edge in graph.edges} == {"guessed"}
     read = [edge for edge in store.history("daily").result.graph().edges if not edge.is_flow]
     assert [(edge.paths, edge.certainty) for edge in read] == [((), "guessed")]
 
 
-def test_a_run_stands_as_its_job(store: Store) -> None:
-    assert edges(store.upstream("run:r2").result) == [
-        ("version clean|r1", "job shop.daily", "READ"),
-        ("version /lake/orders|", "job shop.clean", "READ"),
-        ("job shop.clean", "version clean|r1", "WRITE"),
+def test_a_run_is_the_start_with_its_state_and_its_job(store: Store) -> None:
+    found = store.upstream("run:r2").result
+    assert edges(found) == [
+        ("version clean|r1", "run|r2", "job shop.daily"),
+        ("version /lake/orders|", "version clean|r1", "job shop.clean"),
     ]
+    [run] = [found.nodes[start] for start in found.start]
+    assert isinstance(run, RunNode)
+    assert (run.job, run.state, run.started) == ("job|jobs|shop.daily", "COMPLETE", "2026-01-01T00:03:00Z")
 
 
 def test_a_notebook_shows_the_graph_and_the_edges(store: Store) -> None:
-    shown = store.upstream("daily.total").result._repr_html_()
+    shown = str(store.upstream("daily.total")._repr_html_())
 
     assert re.findall('<svg class="(table[^"]*)" role="group" aria-label="([^"]*)"', shown) == [
         ("table start", "Table daily, every row: GROUP_BY of clean.day"),
@@ -123,7 +159,7 @@ def test_a_notebook_shows_the_graph_and_the_edges(store: Store) -> None:
 def test_a_notebook_shows_answers_as_their_results(store: Store) -> None:
     upstream, history = store.upstream("daily.total"), store.history("daily")
 
-    assert upstream._repr_html_() == upstream.result._repr_html_()
+    assert "<caption" in str(upstream._repr_html_())
     shown = str(history._repr_html_())
     assert re.findall('<svg class="(table[^"]*)" role="group" aria-label="([^"]*)"', shown) == [
         ("table start", "Table daily"),
@@ -133,13 +169,13 @@ def test_a_notebook_shows_answers_as_their_results(store: Store) -> None:
 
 
 def test_columns_of_the_table_that_say_nothing_are_left_out(store: Store) -> None:
-    shown = store.upstream("clean").result._repr_html_()
+    shown = str(store.upstream("clean")._repr_html_())
 
     assert re.findall("<th [^>]*>(.*?)</th>", shown) == ["depth", "source", "target", "job"]
 
 
 def test_an_answer_of_nothing_says_so(store: Store) -> None:
-    shown = store.upstream("shop.orders").result._repr_html_()
+    shown = str(store.upstream("shop.orders")._repr_html_())
 
     assert "<p>nothing in the store is upstream of shop.orders</p>" in shown
     assert "<table" not in shown

@@ -11,9 +11,9 @@ import networkx
 import pytest
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.times import microseconds, time_of
-from openlineage_pyspark.workbench.questions.reached import LinkedNodes
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink
+from support.reached import datasets_of, nodes_of, pairs_of, places_of
 
 
 def label(name: str) -> str:
@@ -84,22 +84,12 @@ def upstream_of(graph: networkx.DiGraph[tuple[str, str]], start: tuple[str, str]
     return depths
 
 
-def tables_of(answer: LinkedNodes) -> dict[str, int]:
-    """Return the datasets of an answer with their distances."""
-    return {node.dataset: node.depth for node in answer.nodes}
-
-
 # The first is enough to see a fault at once.
 SEEDS = [
     0,
     pytest.param(1, marks=pytest.mark.slow),
     *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3, 4)),
 ]
-
-
-def columns_of(answer: LinkedNodes) -> dict[tuple[str, str], int]:
-    """Return the columns of an answer with their distances."""
-    return {(node.dataset, node.column): node.depth for node in answer.nodes}
 
 
 @pytest.mark.slow
@@ -110,10 +100,10 @@ def test_tables_up_and_down_are_those_of_a_plain_graph(filled: Callable[..., Sto
     for table in sorted(graph):
         down = networkx.single_source_shortest_path_length(graph, table)
         up = networkx.single_source_shortest_path_length(graph.reverse(), table)
-        assert tables_of(store.downstream(table).result) == {key: depth for key, depth in down.items() if key != table}
-        assert tables_of(store.upstream(table).result) == {key: depth for key, depth in up.items() if key != table}
+        assert nodes_of(store.downstream(table)) == {key: depth for key, depth in down.items() if key != table}
+        assert nodes_of(store.upstream(table)) == {key: depth for key, depth in up.items() if key != table}
         near = {key: depth for key, depth in down.items() if 0 < depth <= 2}
-        assert tables_of(store.downstream(table, depth=2).result) == near
+        assert nodes_of(store.downstream(table, depth=2)) == near
 
 
 @pytest.mark.slow
@@ -127,8 +117,8 @@ def test_columns_up_and_down_are_those_of_a_plain_graph(
     # Each second column, for every answer takes its time.
     for table, column in sorted(place for place in graph if place[1])[seed % 2 :: 2]:
         name = f"{table}.{column}"
-        assert columns_of(store.downstream(name, direct=direct).result) == downstream_of(graph, (table, column)), name
-        assert columns_of(store.upstream(name, direct=direct).result) == upstream_of(graph, (table, column)), name
+        assert places_of(store.downstream(name, direct=direct)) == downstream_of(graph, (table, column)), name
+        assert places_of(store.upstream(name, direct=direct)) == upstream_of(graph, (table, column)), name
 
 
 @pytest.mark.slow
@@ -138,18 +128,15 @@ def test_between_keeps_what_lies_on_a_way_and_nothing_else(filled: Callable[...,
     ends = [(a, b) for a in sorted(graph) for b in sorted(graph) if a != b and networkx.has_path(graph, a, b)]
     for source, target in ends[::7]:
         on_a_way = (networkx.descendants(graph, source) | {source}) & (networkx.ancestors(graph, target) | {target})
-        answer = store.between(source, target).result
-        assert {node.dataset for node in answer.nodes} | {source} == on_a_way
-        kept = {(link.source.dataset, link.target.dataset) for link in answer.links}
-        assert kept == set(graph.subgraph(on_a_way).edges)
+        answer = store.between(source, target)
+        assert datasets_of(answer) | {source} == on_a_way
+        assert {*pairs_of(answer)} == set(graph.subgraph(on_a_way).edges)
 
 
 def test_the_closest_come_first(filled: Callable[..., Store]) -> None:
-    answer = filled(*company(1)).downstream("t1").result
-    assert [node.depth for node in answer.nodes] == sorted(node.depth for node in answer.nodes)
-    assert [max(link.source.depth, link.target.depth) for link in answer.links] == sorted(
-        max(link.source.depth, link.target.depth) for link in answer.links
-    )
+    found = filled(*company(1)).downstream("t1").result
+    assert [*found.depths.values()] == sorted(found.depths.values())
+    assert [found.depth(edge) for edge in found.graph.edges] == sorted(found.depth(edge) for edge in found.graph.edges)
 
 
 def test_a_job_does_what_its_last_complete_run_did(filled: Callable[..., Store]) -> None:
@@ -158,10 +145,10 @@ def test_a_job_does_what_its_last_complete_run_did(filled: Callable[..., Store])
         run_event("load", "COMPLETE", 5, inputs=(dataset("new"),), outputs=(dataset("t"),)),
         run_event("load", "FAIL", 9),
     )
-    assert tables_of(store.upstream("t").result) == {"new": 1}
-    assert tables_of(store.upstream("t", as_of=at(3)).result) == {"old": 1}
-    assert tables_of(store.upstream("t", ever=True).result) == {"new": 1, "old": 1}
-    assert tables_of(store.upstream("t", as_of=at(0)).result) == {}
+    assert nodes_of(store.upstream("t")) == {"new": 1}
+    assert nodes_of(store.upstream("t", as_of=at(3))) == {"old": 1}
+    assert nodes_of(store.upstream("t", ever=True)) == {"new": 1, "old": 1}
+    assert nodes_of(store.upstream("t", as_of=at(0))) == {}
 
 
 def test_two_runs_of_one_job_in_one_application_both_count(filled: Callable[..., Store]) -> None:
@@ -170,20 +157,20 @@ def test_two_runs_of_one_job_in_one_application_both_count(filled: Callable[...,
         run_event("app.append.t", "COMPLETE", 1, inputs=(dataset("a"),), outputs=(dataset("t"),), parent=parent),
         run_event("app.append.t", "COMPLETE", 2, inputs=(dataset("b"),), outputs=(dataset("t"),), parent=parent),
     )
-    assert tables_of(store.upstream("t").result) == {"a": 1, "b": 1}
+    assert nodes_of(store.upstream("t")) == {"a": 1, "b": 1}
 
 
 def test_a_stream_that_never_ends_has_lineage(filled: Callable[..., Store]) -> None:
     store = filled(run_event("stream", "START", 1, inputs=(dataset("a"),), outputs=(dataset("b"),)))
-    assert tables_of(store.downstream("a").result) == {"b": 1}
+    assert nodes_of(store.downstream("a")) == {"b": 1}
 
 
 def test_a_struct_and_its_fields_belong_together(filled: Callable[..., Store]) -> None:
     made = dataset("t", columnLineage=lineage(x=[("s", "who.name", "IDENTITY")], y=[("s", "who", "IDENTITY")]))
     store = filled(run_event("load", "COMPLETE", 1, inputs=(dataset("s"),), outputs=(made,)))
-    assert columns_of(store.downstream("s.who").result) == {("t", "x"): 1, ("t", "y"): 1}
-    assert columns_of(store.downstream("s.who.name").result) == {("t", "x"): 1, ("t", "y"): 1}
-    assert columns_of(store.upstream("t.x").result) == {("s", "who.name"): 1}
+    assert places_of(store.downstream("s.who")) == {("t", "x"): 1, ("t", "y"): 1}
+    assert places_of(store.downstream("s.who.name")) == {("t", "x"): 1, ("t", "y"): 1}
+    assert places_of(store.upstream("t.x")) == {("s", "who.name"): 1}
 
 
 def test_a_way_between_columns_leads_over_rows_that_a_filter_chose(filled: Callable[..., Store]) -> None:
@@ -192,17 +179,16 @@ def test_a_way_between_columns_leads_over_rows_that_a_filter_chose(filled: Calla
     store = filled(
         run_event("first", "COMPLETE", 1, outputs=(middle,)), run_event("second", "COMPLETE", 2, outputs=(last,))
     )
-    links = [(link.source.label, link.target.label) for link in store.between("s.a", "u.x").result.links]
-    assert links == [("s.a", "t"), ("t.c", "u.x")]
-    assert store.between("s.a", "u.x", direct=True).result.links == ()
+    assert pairs_of(store.between("s.a", "u.x")) == [("s.a", "t"), ("t.c", "u.x")]
+    assert pairs_of(store.between("s.a", "u.x", direct=True)) == []
 
 
 def test_a_facet_of_an_older_version_has_kinds_too(filled: Callable[..., Store]) -> None:
     source = {"namespace": "lake", "name": "s", "field": "a"}
     field = {"inputFields": [source], "transformationType": "MASKED", "transformationDescription": "hashed"}
     made = dataset("t", columnLineage={"fields": {"x": field}})
-    (link,) = filled(run_event("load", "COMPLETE", 1, outputs=(made,))).upstream("t.x").result.links
-    assert (link.kinds, link.expressions) == (("MASKED",), ("hashed",))
+    [edge] = filled(run_event("load", "COMPLETE", 1, outputs=(made,))).upstream("t.x").result.graph.edges
+    assert [(path.kind.subtype or path.kind.type, path.expression) for path in edge.paths] == [("MASKED", "hashed")]
 
 
 def test_a_name_is_found_as_people_type_it(filled: Callable[..., Store]) -> None:
@@ -216,8 +202,8 @@ def test_a_name_is_found_as_people_type_it(filled: Callable[..., Store]) -> None
         "s3://bucket/lake/sales/orders",
         "ORDERS",
     ):
-        assert store.downstream(name).result.start.name == "/lake/sales/orders", name
-    assert store.downstream("orders.id").result.start.column == "id"
+        assert store.downstream(name).result.start == ("dataset|s3://bucket|/lake/sales/orders",), name
+    assert store.downstream("orders.id").result.start == ("column|s3://bucket|/lake/sales/orders|id",)
 
 
 def test_a_name_that_several_have_lists_them(filled: Callable[..., Store]) -> None:

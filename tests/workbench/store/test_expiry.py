@@ -15,6 +15,7 @@ from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken
+from support.reached import datasets_of, nodes_of
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +105,7 @@ def test_of_a_job_that_never_completed_the_last_run_and_those_of_its_edges_stay(
     ]
     assert kept(tmp_path / "s.db", events, 50) == {"r0", "r2"}
     with Store.open(tmp_path / "s.db") as store:
-        assert [node.label for node in store.upstream("t.a").result.nodes] == ["raw.x"]
+        assert [*nodes_of(store.upstream("t.a"))] == ["raw.x"]
 
 
 def test_a_run_that_goes_on_for_long_stays_as_a_whole(tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answere
     taken(tmp_path / "s.db", events)
     with Store.open(tmp_path / "s.db") as store:
         names = [line.label for line in store.datasets().result]
-        before = {name: [node.label for node in store.upstream(name).result.nodes] for name in names}
+        before = {name: [*nodes_of(store.upstream(name))] for name in names}
     with Database(tmp_path / "s.db") as database:
         found = expire(database, microseconds(at(320)))
         texts = [text for (text,) in database.query("SELECT json FROM event")]
@@ -155,7 +156,7 @@ def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answere
         take(database, [EventLine("test", text) for text in texts])
     assert tables(tmp_path / "s.db") == tables(tmp_path / "again.db")
     with Store.open(tmp_path / "s.db") as store:
-        assert {name: [node.label for node in store.upstream(name).result.nodes] for name in before} == before
+        assert {name: [*nodes_of(store.upstream(name))] for name in before} == before
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing_and_a_second_one_finds_nothing(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_what_the_last_application_said_holds_afterwards_too(tmp_path: Path) -> 
 
     def sources() -> set[str]:
         with Store.open(str(tmp_path / "s.db")) as store:
-            return {node.dataset for node in store.upstream("t").result.nodes}
+            return datasets_of(store.upstream("t"))
 
     assert sources() == {"a", "c"}
     assert kept(tmp_path / "s.db", [], 100) == {"first", "last"}

@@ -13,6 +13,7 @@ from openlineage_pyspark.workbench.store.spark.sql import DESCRIPTION
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import company, dataset, lineage, run_event, taken
+from support.reached import nodes_of
 from support.surfaces import SURFACES, Edge, Told, in_show
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def stating(*entries: dict[str, Any], outputs: tuple[str, ...] = ("c", "d"), min
 
 def made_from(store: Store, name: str, question: str = "upstream") -> list[str]:
     """Return what a dataset or a column is made from."""
-    return sorted(node.label for node in getattr(store, question)(name).result.nodes)
+    return sorted(nodes_of(getattr(store, question)(name)))
 
 
 def test_each_output_comes_from_what_is_stated_and_not_from_all_inputs(filled: Fill) -> None:

@@ -15,6 +15,7 @@ from openlineage_pyspark.workbench.store.names import find
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event, taken, text_of_events
+from support.reached import nodes_of
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +66,7 @@ def test_an_answer_costs_the_same_in_a_large_store(tmp_path: Path) -> None:
         taken(path, [*chain("db.asked", 10), *chain("other", others)])
         with Database(path, read_only=True) as database:
             store = Store(database)
-            assert len(store.downstream("asked0").result.nodes) == 10
+            assert len(nodes_of(store.downstream("asked0"))) == 10
             newest = steps(database, partial(last_seen, database))
             answers: list[Callable[[], object]] = [
                 partial(store.downstream, "asked0"),

@@ -25,6 +25,7 @@ from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of_events
+from support.reached import nodes_of
 
 
 def contents(path: Path) -> dict[str, list[tuple[Any, ...]]]:
@@ -349,7 +350,7 @@ def test_a_rename_continues_each_column_under_the_new_name(filled: Callable[...,
         ),
         run_event("rename", "COMPLETE", 2, outputs=(renamed,)),
     )
-    assert [node.label for node in store.upstream("new.a").result.nodes] == ["old.a", "raw.x"]
+    assert [*nodes_of(store.upstream("new.a"))] == ["old.a", "raw.x"]
 
 
 def _query(folder: Path, sql: str) -> list[tuple[Any, ...]]:

@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event, taken, text_of_events
+from support.reached import nodes_of
 
 pytestmark = pytest.mark.slow
 
@@ -148,7 +149,7 @@ def told_apart(jobs: int) -> list[dict[str, Any]]:
 def test_a_table_comes_from_what_the_run_read_that_wrote_it(tmp_path: Path) -> None:
     taken(tmp_path / "s.db", told_apart(3))
     with Store.open(tmp_path / "s.db") as store:
-        assert [[node.label for node in store.upstream(f"t{each}").result.nodes] for each in range(3)] == [
+        assert [[*nodes_of(store.upstream(f"t{each}"))] for each in range(3)] == [
             ["s0"],
             ["s1"],
             ["s2"],
@@ -171,7 +172,7 @@ def test_what_the_start_of_a_run_reads_and_what_its_end_writes_belong_together(t
         for event in order:
             taken(path, [event])
         with Store.open(path) as store:
-            assert [[node.label for node in store.upstream(f"t{each}").result.nodes] for each in range(2)] == [
+            assert [[*nodes_of(store.upstream(f"t{each}"))] for each in range(2)] == [
                 ["s0"],
                 ["s1"],
             ]

@@ -9,10 +9,11 @@ from typing import Any
 import networkx
 import pytest
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
-from openlineage_pyspark.workbench.questions.reached import LinkedNodes
+from openlineage_pyspark.workbench.model.graph import JobNode
 from openlineage_pyspark.workbench.store.current import listed_descriptions
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, company_of_versions, dataset, lineage, run_event, symlink
+from support.reached import datasets_of, nodes_of, pairs_of, start_of
 
 Fill = Callable[..., Store]
 
@@ -20,16 +21,6 @@ Fill = Callable[..., Store]
 def versioned(name: str, number: str, **facets: Any) -> dict[str, Any]:
     """Return a dataset with a version."""
     return dataset(name, version={"datasetVersion": number}, **facets)
-
-
-def nodes_of(answer: LinkedNodes) -> dict[str, int]:
-    """Return what an answer names, with the distances."""
-    return {node.label: node.depth for node in answer.nodes}
-
-
-def links_of(answer: LinkedNodes) -> list[tuple[str, str]]:
-    """Return what an answer links."""
-    return [(link.source.label, link.target.label) for link in answer.links]
 
 
 COLUMNS = "depth,source,source_column,target,target_column,kinds,expression,job,last_run,certainty"
@@ -47,25 +38,26 @@ LAYERS = (
 
 def test_a_version_is_followed_by_versions(filled: Fill) -> None:
     store = filled(*LAYERS)
-    down = store.downstream("raw@101").result
+    down = store.downstream("raw@101")
     assert nodes_of(down) == {"raw@102": 0, "clean@201": 1, "daily@sum-1": 2}
-    assert [(link.target.label, link.kept, link.inferred, link.last_run) for link in down.links] == [
+    edges = down.result.graph.edges
+    assert [(down.result.label(edge.target), edge.kept, edge.is_inferred, edge.run_id) for edge in edges] == [
         ("raw@102", True, True, "load-2"),
         ("clean@201", False, False, "clean-1"),
         ("daily@sum-1", False, True, "sum-1"),
     ]
-    assert nodes_of(store.downstream("raw@102").result) == {}
-    assert nodes_of(store.upstream("daily@latest").result) == {"clean@201": 1, "raw@101": 2}
-    assert nodes_of(store.upstream("daily", by="snapshot", depth=1).result) == {"clean@201": 1}
-    assert nodes_of(store.downstream("raw@101", as_of=at(4)).result) == {"raw@102": 0, "clean@201": 1}
+    assert nodes_of(store.downstream("raw@102")) == {}
+    assert nodes_of(store.upstream("daily@latest")) == {"clean@201": 1, "raw@101": 2}
+    assert nodes_of(store.upstream("daily", by="snapshot", depth=1)) == {"clean@201": 1}
+    assert nodes_of(store.downstream("raw@101", as_of=at(4))) == {"raw@102": 0, "clean@201": 1}
 
 
 def test_a_version_is_named_by_its_beginning_its_time_or_as_the_latest(filled: Fill) -> None:
     store = filled(*LAYERS)
     for name in ("raw@102", "raw@latest", f"raw@{at(2)}", "lake/raw@2026-01-02"):
-        assert store.upstream(name).result.start.label == "raw@102", name
-    assert store.upstream("raw@latest", as_of=at(1.5)).result.start.label == "raw@101"
-    assert store.upstream("daily@sum-").result.start.label == "daily@sum-1"
+        assert start_of(store.upstream(name)) == "raw@102", name
+    assert start_of(store.upstream("raw@latest", as_of=at(1.5))) == "raw@101"
+    assert start_of(store.upstream("daily@sum-")) == "daily@sum-1"
     with pytest.raises(NameNotFoundError, match=r"^raw has no version '9'; its versions, the latest first: 102, 101$"):
         store.upstream("raw@9")
     with pytest.raises(NameNotFoundError, match=r"^the store knows no version of raw at 2026-01-01T00:00:00\+00:00$"):
@@ -76,18 +68,19 @@ def test_a_version_is_named_by_its_beginning_its_time_or_as_the_latest(filled: F
 
 def test_a_dataset_whose_name_has_an_at_is_found(filled: Fill) -> None:
     store = filled(run_event("load", "COMPLETE", 1, inputs=(dataset("me@host/t"),), outputs=(dataset("out"),)))
-    assert nodes_of(store.downstream("me@host/t").result) == {"out": 1}
+    assert nodes_of(store.downstream("me@host/t")) == {"out": 1}
 
 
 def test_a_job_is_followed_by_what_it_makes(filled: Fill) -> None:
     store = filled(*LAYERS)
     for name in ("job:clean", "job:jobs/clean"):
-        answer = store.downstream(name).result
-        assert (answer.start.label, nodes_of(answer)) == ("job:clean", {"clean": 1, "daily": 2})
-    assert links_of(store.upstream("job:sum").result) == [("clean", "job:sum"), ("raw", "clean")]
-    assert nodes_of(store.upstream("job:sum", depth=1).result) == {"clean": 1}
+        answer = store.downstream(name)
+        assert (start_of(answer), nodes_of(answer)) == ("job:clean", {"clean": 1, "daily": 2})
+    assert pairs_of(store.upstream("job:sum")) == [("clean", "job:sum"), ("raw", "clean")]
+    assert nodes_of(store.upstream("job:sum", depth=1)) == {"clean": 1}
     # No dataset has this name.
-    assert store.downstream("load").result.start.kind == "job"
+    found = store.downstream("load").result
+    assert isinstance(found.nodes[found.start[0]], JobNode)
     with pytest.raises(NameNotFoundError, match=r"^no job is called 'cle'; near it: clean$"):
         store.downstream("job:cle")
 
@@ -109,10 +102,11 @@ def test_an_application_stands_for_its_statements(filled: Fill) -> None:
 
     for name in ("task", "app"):
         start = f"job:{name}"
-        assert nodes_of(store.downstream(start).result) == {"mid": 1, "out": 1, "far": 2}
-        answer = store.upstream(start).result
+        assert nodes_of(store.downstream(start)) == {"mid": 1, "out": 1, "far": 2}
+        answer = store.upstream(start)
         assert nodes_of(answer) == {"mid": 1, "raw": 1}
-        assert {(link.source.label, link.target.label, link.job) for link in answer.links} == {
+        jobs = [answer.result.job(edge)[1] for edge in answer.result.graph.edges]
+        assert {(*pair, job) for pair, job in zip(pairs_of(answer), jobs, strict=True)} == {
             ("mid", start, "app.out"),
             ("raw", start, "app.mid"),
             ("raw", "mid", "app.mid"),
@@ -129,11 +123,11 @@ def test_jobs_of_one_name_are_listed_with_their_namespaces(filled: Fill) -> None
 
 def test_a_run_is_followed_by_the_versions_that_it_made_and_read(filled: Fill) -> None:
     store = filled(*LAYERS)
-    answer = store.downstream("run:clean-1").result
-    assert (answer.start.label, nodes_of(answer)) == ("run:clean-1", {"clean@201": 1, "daily@sum-1": 2})
-    assert nodes_of(store.upstream("run:sum-1").result) == {"clean@201": 1, "raw@101": 2}
-    assert nodes_of(store.upstream("sum-1", depth=1).result) == {"clean@201": 1}
-    assert nodes_of(store.downstream("run:load-1", by="table").result) == {"raw": 1, "clean": 2, "daily": 3}
+    answer = store.downstream("run:clean-1")
+    assert (start_of(answer), nodes_of(answer)) == ("run:clean-1", {"clean@201": 1, "daily@sum-1": 2})
+    assert nodes_of(store.upstream("run:sum-1")) == {"clean@201": 1, "raw@101": 2}
+    assert nodes_of(store.upstream("sum-1", depth=1)) == {"clean@201": 1}
+    assert nodes_of(store.downstream("run:load-1", by="table")) == {"raw": 1, "clean": 2, "daily": 3}
     with pytest.raises(NameNotFoundError, match=r"^'load' may mean any of these runs: load-1, load-2$"):
         store.upstream("run:load")
     with pytest.raises(NameNotFoundError, match=r"^no run has the id 'x', or one that begins or ends so$"):
@@ -148,8 +142,8 @@ def test_a_run_and_its_version_are_named_as_a_table_shows_them(filled: Fill, end
         run_event("load", "COMPLETE", 2, run=other, inputs=(dataset("s"),), outputs=(dataset("t"),)),
     )
 
-    assert store.downstream(f"run:{end}").result.start.label == f"run:{first}"
-    assert store.upstream(f"t@{end}").result.start.label == f"t@{first}"
+    assert start_of(store.downstream(f"run:{end}")) == f"run:{first}"
+    assert start_of(store.upstream(f"t@{end}")) == f"t@{first}"
     with pytest.raises(NameNotFoundError, match=f"^'01a20389' may mean any of these runs: {first}, {other}$"):
         store.downstream("run:01a20389")
 
@@ -161,24 +155,24 @@ def test_a_run_has_what_the_runs_within_it_made(filled: Fill) -> None:
         run_event("app.t", "COMPLETE", 1, run="r1", inputs=(dataset("s"),), outputs=(dataset("t"),), parent=parent),
         run_event("app.u", "COMPLETE", 2, run="r2", inputs=(dataset("t"),), outputs=(dataset("u"),), parent=parent),
     )
-    assert nodes_of(store.downstream("run:application").result) == {"t@r1": 1, "u@r2": 1}
+    assert nodes_of(store.downstream("run:application")) == {"t@r1": 1, "u@r2": 1}
 
 
 def test_what_is_asked_by_table_names_each_table_once(filled: Fill) -> None:
     store = filled(*LAYERS)
-    answer = store.downstream("raw@101", by="table").result
-    assert (answer.start.label, links_of(answer)) == ("raw", [("raw", "clean"), ("clean", "daily")])
-    assert [node.depth for node in answer.nodes] == [1, 2]
+    answer = store.downstream("raw@101", by="table")
+    assert (start_of(answer), pairs_of(answer)) == ("raw", [("raw", "clean"), ("clean", "daily")])
+    assert [*nodes_of(answer).values()] == [1, 2]
 
 
 def test_what_is_asked_by_job_names_jobs_in_their_order(filled: Fill) -> None:
     store = filled(*LAYERS)
     for name in ("raw", "raw@101"):
-        answer = store.downstream(name, by="job").result
-        assert links_of(answer) == [("raw", "job:clean"), ("job:clean", "job:sum")]
+        answer = store.downstream(name, by="job")
+        assert pairs_of(answer) == [("raw", "job:clean"), ("job:clean", "job:sum")]
         assert nodes_of(answer) == {"job:clean": 1, "job:sum": 2}
-    assert links_of(store.upstream("daily", by="job").result) == [("job:sum", "daily"), ("job:clean", "job:sum")]
-    assert nodes_of(store.downstream("job:load", by="job").result) == {"job:clean": 1, "job:sum": 2}
+    assert pairs_of(store.upstream("daily", by="job")) == [("job:sum", "daily"), ("job:clean", "job:sum")]
+    assert nodes_of(store.downstream("job:load", by="job")) == {"job:clean": 1, "job:sum": 2}
 
 
 @pytest.mark.slow
@@ -193,7 +187,7 @@ def test_jobs_downstream_are_those_of_a_plain_graph(filled: Fill, seed: int) -> 
     store = filled(*events)
     for job in sorted(graph):
         depths = networkx.single_source_shortest_path_length(graph, job)
-        found = nodes_of(store.downstream(f"job:{job}", by="job").result)
+        found = nodes_of(store.downstream(f"job:{job}", by="job"))
         assert found == {f"job:{name}": depth for name, depth in depths.items() if name != job}
 
 
@@ -201,10 +195,10 @@ def test_a_table_is_asked_by_column_with_all_of_its_columns(filled: Fill) -> Non
     made = dataset("t", columnLineage=lineage(x=[("s", "a", "IDENTITY")], y=[("s", "b", "IDENTITY")]))
     last = dataset("u", columnLineage=lineage(z=[("t", "y", "IDENTITY")]))
     store = filled(run_event("one", "COMPLETE", 1, outputs=(made,)), run_event("two", "COMPLETE", 2, outputs=(last,)))
-    assert nodes_of(store.downstream("s", by="column").result) == {"t.x": 1, "t.y": 1, "u.z": 2}
-    assert nodes_of(store.upstream("u", by="column").result) == {"t.y": 1, "s.b": 2}
-    assert nodes_of(store.downstream("s.b", by="table").result) == {"t": 1, "u": 2}
-    assert nodes_of(store.downstream("s.b", by="job").result) == {"job:one": 1, "job:two": 2}
+    assert nodes_of(store.downstream("s", by="column")) == {"t.x": 1, "t.y": 1, "u.z": 2}
+    assert nodes_of(store.upstream("u", by="column")) == {"t.y": 1, "s.b": 2}
+    assert nodes_of(store.downstream("s.b", by="table")) == {"t": 1, "u": 2}
+    assert nodes_of(store.downstream("s.b", by="job")) == {"job:one": 1, "job:two": 2}
 
 
 def test_what_can_not_be_asked_is_said(filled: Fill) -> None:
@@ -221,7 +215,7 @@ def test_versions_by_table_are_the_tables_of_the_versions(filled: Fill, seed: in
     store = filled(*events)
     for table, version in sorted({content[:2] for content in graph})[::4]:
         reached = networkx.descendants(graph, (table, version, "added"))
-        found = {node.dataset for node in store.downstream(f"{table}@{version}", by="table").result.nodes}
+        found = datasets_of(store.downstream(f"{table}@{version}", by="table"))
         assert found == {content[0] for content in reached} - {table}, (table, version)
 
 
@@ -232,8 +226,8 @@ def test_a_renamed_table_is_followed_to_its_old_name(filled: Fill) -> None:
         run_event("rename", "COMPLETE", 2, run="r2", outputs=(dataset("new", lifecycleStateChange=change),)),
         run_event("use", "COMPLETE", 3, run="r3", inputs=(dataset("new"),), outputs=(dataset("last"),)),
     )
-    assert nodes_of(store.upstream("last@latest").result) == {"new@r2": 1, "old@r1": 2, "raw@?": 3}
-    assert nodes_of(store.downstream("old@r1").result) == {"new@r2": 1, "last@r3": 2}
+    assert nodes_of(store.upstream("last@latest")) == {"new@r2": 1, "old@r1": 2, "raw@?": 3}
+    assert nodes_of(store.downstream("old@r1")) == {"new@r2": 1, "last@r3": 2}
 
 
 def test_pictures_and_tables_show_versions_and_jobs(filled: Fill) -> None:
@@ -282,7 +276,7 @@ def test_an_answer_is_a_table_of_pandas(filled: Fill) -> None:
 def test_other_names_are_shown_as_people_know_them(filled: Fill) -> None:
     named = dataset("/w/t", version={"datasetVersion": "5"}, symlinks=symlink("db.t"))
     store = filled(run_event("load", "COMPLETE", 1, inputs=(named,), outputs=(dataset("out"),)))
-    assert store.downstream("db.t@5").result.start.label == "db.t@5"
+    assert start_of(store.downstream("db.t@5")) == "db.t@5"
 
 
 def test_descriptions_without_numbers_are_asked_for_as_all_rows_however_they_are_handed_over() -> None:

@@ -12,6 +12,7 @@ from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
 from openlineage_pyspark.workbench.recovery.statements import roll_back, table_id
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event
+from support.reached import nodes_of
 from support.recovery_events import Event, application, batch, statement, stream, table
 
 Fill = Callable[..., Store]
@@ -465,7 +466,7 @@ def test_what_a_task_says_that_a_statement_in_it_wrote_is_repeated_once(filled: 
     )
 
     assert [each.version for each in store.history("db.b").result] == ["11"]
-    assert {node.label for node in store.downstream("run:task").result.nodes} == {"db.b@11"}
+    assert {*nodes_of(store.downstream("run:task"))} == {"db.b@11"}
     found = store.recover("db.a").result
     assert (found.datasets[1].bad, code_of(found)) == (("11",), [BACK, "(correct)", COPY])
 

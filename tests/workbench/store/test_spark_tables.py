@@ -40,11 +40,13 @@ from support import process_jvm
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of_events
 from support.maven import fetched
+from support.reached import pairs_of, places_of
 from support.spark_jobs import QUICK, SPARK_VERSION, clean_environment, pyspark_folder
 from support.spark_stores import HAS_LAKES, differing
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.questions.reached import LinkedNodes
+    from openlineage_pyspark.workbench.answer import Answer
+    from openlineage_pyspark.workbench.model.reach import Reach
     from pyspark.sql import SparkSession
 
 SMALL = {
@@ -337,7 +339,7 @@ def test_answers_of_this_lineage_are_those_of_a_plain_graph(lite: Database) -> N
     )
     for table in sorted(graph):
         depths = networkx.single_source_shortest_path_length(graph, table)
-        found = {node.name: node.depth for node in Store(lite).downstream(table).result.nodes}
+        found = {name: depth for (name, _), depth in places_of(Store(lite).downstream(table)).items()}
         assert found == {name: depth for name, depth in depths.items() if depth}, table
 
 
@@ -429,7 +431,7 @@ def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Da
     tables = filled("parquet")
     tables.make_views()
     edges = {(row.source_name, row.target_name) for row in session.table("lineage.table_edges").collect()}
-    near = {(link.source.name, link.target.name) for link in Store(lite).downstream("t5", depth=1).result.links}
+    near = {*pairs_of(Store(lite).downstream("t5", depth=1))}
     assert {edge for edge in edges if edge[0] == "t5"} == near
 
 
@@ -448,14 +450,14 @@ def test_table_functions_have_the_answers_of_python(
         rows = session.sql(f"SELECT depth, name FROM {where}{function}({values})").collect()
         return sorted((row.depth, row.name) for row in rows)
 
-    def expected(answer: LinkedNodes) -> list[tuple[int, str]]:
-        return sorted((node.depth, node.name) for node in answer.nodes)
+    def expected(answer: Answer[Reach]) -> list[tuple[int, str]]:
+        return sorted((depth, name) for (name, _), depth in places_of(answer).items())
 
     store = Store(lite)
     for table in ("t2", "t5", "u1", "lake/t0"):
-        assert told("upstream_tables", table) == expected(store.upstream(table).result), table
-        assert told("downstream_tables", table) == expected(store.downstream(table).result), table
-    assert told("downstream_tables", "t5", 1) == expected(store.downstream("t5", depth=1).result)
+        assert told("upstream_tables", table) == expected(store.upstream(table)), table
+        assert told("downstream_tables", table) == expected(store.downstream(table)), table
+    assert told("downstream_tables", "t5", 1) == expected(store.downstream("t5", depth=1))
     with pytest.raises(Exception, match="nothing is called none"):
         told("downstream_tables", "none")
 
@@ -463,16 +465,14 @@ def test_table_functions_have_the_answers_of_python(
         call = f"{where}{function}('{table}', '{column}'{more})"
         return sorted(tuple(row) for row in session.sql(f"SELECT depth, name, column_name FROM {call}").collect())
 
-    def columns_expected(answer: LinkedNodes) -> list[tuple[int, str, str]]:
-        return sorted((node.depth, node.name, node.column) for node in answer.nodes)
+    def columns_expected(answer: Answer[Reach]) -> list[tuple[int, str, str]]:
+        return sorted((depth, *place) for place, depth in places_of(answer).items())
 
     for table, column in (("t2", "a"), ("lake/t0", "b")):
         thing = f"{table}.{column}"
-        assert columns_told("upstream_columns", table, column) == columns_expected(store.upstream(thing).result), thing
-        assert columns_told("downstream_columns", table, column) == columns_expected(store.downstream(thing).result), (
-            thing
-        )
-    near, direct = store.downstream("t5.a", depth=1).result, store.upstream("t2.a", direct=True).result
+        assert columns_told("upstream_columns", table, column) == columns_expected(store.upstream(thing)), thing
+        assert columns_told("downstream_columns", table, column) == columns_expected(store.downstream(thing)), thing
+    near, direct = store.downstream("t5.a", depth=1), store.upstream("t2.a", direct=True)
     assert columns_told("downstream_columns", "t5", "a", ", 1") == columns_expected(near)
     assert columns_told("upstream_columns", "t2", "a", ", direct => true") == columns_expected(direct)
     with pytest.raises(Exception, match="t5 has no column none"):

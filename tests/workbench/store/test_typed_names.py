@@ -11,6 +11,7 @@ from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import NameNotFoundError
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event, taken
+from support.reached import start_of
 
 Fill = Callable[..., Store]
 
@@ -39,7 +40,7 @@ EVENTS = (
     ],
 )
 def test_a_name_is_found_as_people_type_it(filled: Fill, typed: str, meant: str) -> None:
-    assert filled(*EVENTS).upstream(typed).result.start.label == meant
+    assert start_of(filled(*EVENTS).upstream(typed)) == meant
 
 
 def test_a_name_in_the_right_case_is_meant_before_one_in_another(filled: Fill) -> None:
@@ -48,7 +49,7 @@ def test_a_name_in_the_right_case_is_meant_before_one_in_another(filled: Fill) -
         run_event("two", "COMPLETE", 2, outputs=(dataset("orders"),)),
     )
 
-    assert [store.upstream(name).result.start.label for name in ("Orders", "orders", "Orders.a")] == [
+    assert [start_of(store.upstream(name)) for name in ("Orders", "orders", "Orders.a")] == [
         "Orders",
         "orders",
         "Orders.a",

@@ -17,6 +17,7 @@ from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import Content, at, company_of_versions, dataset, run_event, symlink, taken
+from support.reached import versions_of
 
 Know = Callable[..., StoredVersions]
 
@@ -379,7 +380,7 @@ def test_offsets_tell_what_a_micro_batch_read_to_questions_and_to_sql_alike(
         1
     ]
     assert rows == [(each, 0) for each in read]
-    answers = {each.version for each in store.upstream("t@q/4", depth=1).result.nodes if each.dataset == "s"}
+    answers = versions_of(store.upstream("t@q/4", depth=1), "s")
     assert set(read) <= answers if read else answers == set()
 
 
@@ -407,11 +408,11 @@ def test_a_table_that_was_dropped_and_made_again_is_another_one(filled: Callable
         *[("2~1", "w12"), ("1~1", "w11"), ("0~1", "w10")],
     ]
     assert [line.parent for line in store.history("d").result] == ["1", "0", "drop", "2~1", "1~1", "0~1", ""]
-    copies = {node.version for node in store.downstream("d@1").result.nodes if node.dataset == "c"}
+    copies = versions_of(store.downstream("d@1"), "c")
     assert copies == {"copy2"}
-    former = {node.version for node in store.downstream("d@1~1").result.nodes if node.dataset == "c"}
+    former = versions_of(store.downstream("d@1~1"), "c")
     assert former == {"copy1"}
-    assert {node.version for node in store.upstream("c@copy1").result.nodes if node.dataset == "d"} >= {"1~1"}
+    assert versions_of(store.upstream("c@copy1"), "d") >= {"1~1"}
 
 
 def test_a_drop_without_a_second_life_renames_no_version(filled: Callable[..., Store]) -> None:

@@ -10,6 +10,7 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, run_event, symlink
+from support.reached import nodes_of
 
 Fill = Callable[..., Store]
 UPSTREAM_TABLES = """
@@ -113,7 +114,7 @@ def test_the_views_with_names_stand_in_the_file(filled: Fill) -> None:
         ("stream", 1, "502"),
     ]
     # Our own tables with ids are there for the other questions of the same store.
-    assert [node.label for node in store.upstream("last").result.nodes] == [
+    assert [*nodes_of(store.upstream("last"))] == [
         "cat.myDatabase.myTable",
         "myDatabase.first",
     ]
