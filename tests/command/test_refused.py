@@ -103,6 +103,11 @@ def test_ingest_of_a_missing_file_makes_no_store(tmp_path, run):
             "unrecognized arguments: --dry; did you mean --dry-run?",
         ),
         (("datasets", "a", "b"), "datasets", "unrecognized arguments: b"),
+        (
+            ("recover", "daily", "--batch", "-1"),
+            "recover",
+            "argument --batch: '-1' is not a whole number of at least 0",
+        ),
     ],
 )
 def test_an_unknown_option_shows_the_usage_of_its_command(capsys, run, arguments, usage, said):

@@ -34,7 +34,7 @@ class RecoveryRequest:
     Args:
         start: the bad version.
         mode: how to recover.
-        passes: says whether what a job reads of one dataset reaches another.
+        passes: returns whether what a job reads of one dataset reaches another.
         expired: versions that are gone from the storage.
         correction: the statements that correct the dataset; none if a person does it.
         by_column: whether only some column is bad.
@@ -177,7 +177,7 @@ class RecoveryStep:
         after: what must hold after this step.
         move: the checkpoint that it sets back; None for other steps, and if the checkpoint is not on this machine.
         corrects: the bad version that its statements correct in place, without a roll back; empty for other steps.
-        like: the run whose event states what the statements do, when the store learns of them; empty for none.
+        like: the run whose event describes what the statements do, for the events of the recovery; empty for none.
     """
 
     action: str
