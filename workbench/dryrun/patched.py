@@ -27,7 +27,8 @@ from openlineage_pyspark.workbench.dryrun.unknown import (
 from openlineage_pyspark.workbench.dryrun.values import texts_in, with_quoted_operators, with_values
 from openlineage_pyspark.workbench.dryrun.world import World
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
-from openlineage_pyspark.workbench.predict.session import ScriptSession, is_kept_setting
+from openlineage_pyspark.workbench.predict.following import is_kept_setting
+from openlineage_pyspark.workbench.predict.session import ScriptSession
 from py4j import java_gateway
 from py4j.protocol import Py4JError
 from pyspark import SparkContext

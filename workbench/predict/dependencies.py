@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens, unquoted
+from openlineage_pyspark.workbench.predict.consequence import Consequence
 from openlineage_pyspark.workbench.predict.databricks import as_spark
-from openlineage_pyspark.workbench.predict.session import Consequence, is_kept_setting
+from openlineage_pyspark.workbench.predict.following import is_kept_setting
 from openlineage_pyspark.workbench.predict.variables import placeheld, substituted
 
 if TYPE_CHECKING:

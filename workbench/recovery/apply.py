@@ -156,7 +156,7 @@ class PlanApplication:
         now = self._versions(step)
         old = _unchanged(dict(last.tables), now)
         if number in self._consent.done or (now and not old):
-            self._finish(number, step, now)
+            self._finish_by_hand(number, step, now)
         elif now:
             self._say(f"step {number}: {_not_done(old, now)} If it is done, use --done {number}")
         else:
@@ -312,7 +312,7 @@ class PlanApplication:
         """Let a person do a step. What an event names is shown, and never run."""
         before = self._versions(step)
         if number in self._consent.done:
-            self._finish(number, step, before)
+            self._finish_by_hand(number, step, before)
             return "applied"
         last = self._journal.last(number)
         if last is None or last.state != "waits":
@@ -323,11 +323,18 @@ class PlanApplication:
             now = self._versions(step)
             old = _unchanged(before, now)
             if not before or not old:
-                self._finish(number, step, now)
+                self._finish_by_hand(number, step, now)
                 return "applied"
             self._say(_not_done(old, now))
-        self._say(f"step {number} must be done by hand: do it, then continue with --resume")
+        how = "--resume" if before else f"--resume --done {number}, because no table's version shows it"
+        self._say(f"step {number} must be done by hand: do it, then continue with {how}")
         return "waits"
+
+    def _finish_by_hand(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
+        """Finish a step that a person did: an application tells the store itself what it wrote, a person does not."""
+        if step.action == "empty":
+            self._record(number, step, {}, now)
+        self._finish(number, step, now)
 
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         self._journal.write(JournalEntry(number, len(step.code), "finished", now))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.recovery import statements
-from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableCheck
+from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableCheck, TableId
 from openlineage_pyspark.workbench.recovery.remade import Base
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
@@ -20,8 +20,9 @@ def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
     facts = decided.facts
     for dataset, base in decided.again.bases.items():
         known = facts.datasets[dataset]
+        like = facts.histories[dataset][base.place].run_id
         if decided.is_dropped(dataset):
-            yield from _dropped(known, decided.created[dataset][1])
+            yield from _dropped(known, decided.created[dataset][1], like)
             continue
         if decided.flow.is_gone(dataset):
             yield from _creation(decided, dataset, base)
@@ -32,7 +33,6 @@ def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
             continue
         notes = _expired_note(base, decided.again.expired.get(dataset, ""))
         checks = decided.conditions.before_going_back(dataset, base)
-        like = facts.histories[dataset][base.place].run_id
         if base.version:
             made = (each.run_id for each in facts.histories[dataset] if each.snapshot == base.version)
             yield _rolled_back(known, base.version, notes, checks, next(made, "") or like)
@@ -165,8 +165,7 @@ def _emptied(
         return
     code = statements.empty(known)
     if not code:
-        where = known.location or known.label
-        yield RecoveryStep("empty", f"Move the files of {where} away, and keep them.", notes=notes, doubts=doubts)
+        yield _moved_away(known, notes, doubts, like)
         return
     yield from _kept(known)
     writes = [statements.table_id(known)]
@@ -200,7 +199,14 @@ def _kept(known: DatasetFacts) -> Iterator[RecoveryStep]:
     )
 
 
-def _dropped(known: DatasetFacts, job: str) -> Iterator[RecoveryStep]:
+def _moved_away(known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...], like: str) -> RecoveryStep:
+    """Return the step in which a person moves files away that no table names; the store learns that they are gone."""
+    title = f"Move the files of {known.location or known.label} away, and keep them."
+    files = (TableId((known.format, known.location), known.format, known.location),) if known.location else ()
+    return RecoveryStep("empty", title, notes=notes, doubts=doubts, writes=files, like=like if files else "")
+
+
+def _dropped(known: DatasetFacts, job: str, like: str) -> Iterator[RecoveryStep]:
     """Yield the steps that drop a table, or move files away, that an application creates again."""
     notes = (f"{job} creates it again.",)
     if known.sql and not known.is_of_spark:
@@ -212,8 +218,7 @@ def _dropped(known: DatasetFacts, job: str) -> Iterator[RecoveryStep]:
         code, writes = (statements.drop(known),), (statements.table_id(known),)
         yield RecoveryStep("empty", f"Drop {known.label}.", "sql", code, notes=notes, writes=writes)
     else:
-        where = known.location or known.label
-        yield RecoveryStep("empty", f"Move the files of {where} away, and keep them.", notes=notes)
+        yield _moved_away(known, notes, (), like)
 
 
 def _expired_note(base: Base, expired: str) -> tuple[str, ...]:

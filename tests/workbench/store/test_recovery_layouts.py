@@ -213,6 +213,16 @@ def test_a_table_of_delta_that_was_restored_is_clean(filled: Fill, *, sql: str, 
     assert code_of(found) == ["(correct)"]
 
 
+def test_what_a_merge_found_after_a_roll_back_is_the_version_before_its_own(filled: Fill) -> None:
+    """A roll back of Iceberg makes no version, so the one that was made last is no longer there."""
+    merge = "MERGE INTO ice.db.b USING ice.db.c ON b.k = c.k WHEN NOT MATCHED THEN INSERT *"
+    merged = statement("m", 3, merge, (table("c", "7"), table("b")), table("b", "12", parent="10"))
+    found = filled(*ROOT, *BAD_B, *merged).recover("db.a").result
+
+    assert [(each.bad, each.is_clean) for each in found.datasets][1:] == [(("11",), True)]
+    assert code_of(found) == ["(correct)"]
+
+
 def test_what_was_written_to_a_branch_last_does_not_hide_what_is_bad_in_the_main_one(filled: Fill) -> None:
     branch = table("b", "12", parent="10")
     branch["facets"]["pyspark_snapshot"]["branch"] = "audit"
