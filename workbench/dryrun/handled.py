@@ -1,7 +1,7 @@
 """
 Errors that a script handles itself: a handler for whatever goes wrong also takes what goes wrong here alone.
 
-The code of the user is compiled with a call at the beginning of each such handler, which records where it was.
+The code of the user is compiled with a call at the beginning of each such handler, which records the error and where.
 """
 
 from __future__ import annotations
