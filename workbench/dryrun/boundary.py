@@ -1,9 +1,9 @@
 """
-What replaces Spark's readers and writers in the JVM.
+The replacements of Spark's readers and writers in the JVM.
 
 PySpark's own classes stay as they are: they collect formats, options and paths, and hand them to an object of the JVM.
 Here that object is one of Python, which remembers what it was given. Only its last call does something: it asks for the
-columns at a place, or reports what would be written.
+columns at a place, or records what would be written.
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ class Writer(_Given):
     Args:
         format_: Spark's default format.
         folder: the folder in which the script runs.
-        write_place: reports a write to a place: `write_place(place, writer)`.
-        write_table: reports a write to a table: `write_table(name, writer, mode)`.
+        write_place: records a write to a place: `write_place(place, writer)`.
+        write_table: records a write to a table: `write_table(name, writer, mode)`.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class TableWriter(_Given):
         name: the table.
         format_: Spark's default format.
         folder: the folder in which the script runs.
-        write_table: reports a write to the table: `write_table(name, mode)`.
+        write_table: records a write to the table: `write_table(name, mode)`.
     """
 
     def __init__(self, name: str, format_: str, folder: str, write_table: Callable[[str, str], Any]) -> None:

@@ -1,4 +1,4 @@
-"""Runs scripts, each in a process of its own and all in one JVM, and returns what they have reported."""
+"""Runs scripts, each in a process of its own and all in one JVM, and returns their records."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ScriptRunner:
 
     def run(self, request: ScriptRequest) -> Told:
         """
-        Run a script, and return what it has reported until it ended.
+        Run a script, and return its records until it ended.
 
         Args:
             request: the script; its scratch folder is made here, and removed at the end.

@@ -545,16 +545,16 @@ def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_fal
         for each in statements
         if each["line"] not in (1, 10)
     } == {
-        2: ["a <- default.nowhere.a IDENTITY unknown", "b <- default.nowhere.b IDENTITY unknown"],
+        2: ["a <- default.nowhere.a IDENTITY text", "b <- default.nowhere.b IDENTITY text"],
         3: ["id <- default.copied.a TRANSFORMATION exact", "net <- default.copied.b TRANSFORMATION exact"],
-        5: ["x <- default.nowhere.a TRANSFORMATION unknown"],
+        5: ["x <- default.nowhere.a TRANSFORMATION text"],
         6: [
-            "id <- default.nowhere.b TRANSFORMATION unknown",
-            "net <- default.nowhere.a TRANSFORMATION unknown",
-            "country <- default.nowhere.b TRANSFORMATION unknown",
-            "None <- default.nowhere.c FILTER unknown",
+            "id <- default.nowhere.b TRANSFORMATION text",
+            "net <- default.nowhere.a TRANSFORMATION text",
+            "country <- default.nowhere.b TRANSFORMATION text",
+            "None <- default.nowhere.c FILTER text",
         ],
-        7: ["m <- default.nowhere.a AGGREGATION unknown", "None <- default.nowhere.a FILTER unknown"],
+        7: ["m <- default.nowhere.a AGGREGATION text", "None <- default.nowhere.a FILTER text"],
         8: ["x <- default.customers.id IDENTITY exact"],
         9: ["x <- default.customers.id IDENTITY exact"],
         11: ["id <- default.customers.id IDENTITY exact"],

@@ -27,7 +27,6 @@ from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.model.times import microseconds
-from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.spark.ingest import EventOrigin, take_once, take_stream
@@ -274,10 +273,11 @@ def test_view_shows_a_store_in_a_catalog_as_it_shows_one_in_a_file(
     assert main(["view", *name, *around, "--format", "json", "-o", str(graph)]) == 0
     assert main(["view", *name, *around, "--compare", at(12), "-o", str(page)]) == 0
 
-    expected = json.loads(text_of_graph(Store(lite).graph("t3", depth=1).result, "json"))
+    expected = Store(lite).graph("t3", depth=1).to_dict()
     found = json.loads(graph.read_text())
     assert {**found["result"], "time": ""} == {**expected["result"], "time": ""}
     assert found["diagnostics"] == expected["diagnostics"]
+    assert [each["code"] for each in found["diagnostics"]] == ["limit", "limit"]
     assert re.search(
         'id="before">{"schema":"2-0-0","question":"graph",[^<]*"asOf":"2026-01-01T00:12:00Z"', page.read_text()
     )
