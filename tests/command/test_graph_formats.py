@@ -173,7 +173,7 @@ def test_what_changed_is_drawn(tmp_path, events, run):
         *['"- IDENTITY"'] * 2,
         '"~ AGGREGATION sum(net)"',
     ]
-    assert run("diff", events, str(after), "--format", "html")[1].count(' id="before">{"schema":"2-0-0"') == 1
+    assert run("diff", events, str(after), "--format", "html")[1].count(' id="before">{"schema":"3-0-0"') == 1
     assert run("diff", events, str(after), "--format", "dot")[1].count(" -> ") == shown.count(">|")
     drawn = run("diff", events, str(after), "--format", "svg")[1]
     assert [f">{change}</text>" in drawn for change in ("added", "removed", "changed")] == [True] * 3

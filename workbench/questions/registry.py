@@ -18,8 +18,9 @@ from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 import attrs
-from openlineage_pyspark.workbench.answer import Answer, Writer, camel_case
+from openlineage_pyspark.workbench.answer import Answer, Writer
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
+from openlineage_pyspark.workbench.model.document import camel_case
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import known_time, time_of_micros
 from openlineage_pyspark.workbench.questions import QUESTIONS

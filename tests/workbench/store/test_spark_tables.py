@@ -279,7 +279,7 @@ def test_view_shows_a_store_in_a_catalog_as_it_shows_one_in_a_file(
     assert {**found["result"], "time": ""} == {**expected["result"], "time": ""}
     assert found["diagnostics"] == expected["diagnostics"]
     assert re.search(
-        'id="before">{"schema":"2-0-0","question":"graph",[^<]*"asOf":"2026-01-01T00:12:00Z"', page.read_text()
+        'id="before">{"schema":"3-0-0","question":"graph",[^<]*"asOf":"2026-01-01T00:12:00Z"', page.read_text()
     )
     assert capsys.readouterr().err == ""
 

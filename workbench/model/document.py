@@ -1,0 +1,53 @@
+"""Frozen values as documents of JSON, whose names are in camel case, and back."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+import attrs
+
+T = TypeVar("T")
+
+
+def camel_case(name: str) -> str:
+    """Return a name such as `run_id` as it is in JSON, `runId`."""
+    first, *others = name.split("_")
+    return first + "".join(each.capitalize() for each in others)
+
+
+def named_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a frozen value by their names in Python."""
+    return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+
+
+def document_of(value: Any) -> Any:
+    """Return a value as JSON has it: fields in camel case, times as texts. The keys of a mapping stay as they are."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, enum.Enum):
+        return value.value
+    if attrs.has(type(value)):
+        return {camel_case(name): document_of(each) for name, each in named_fields(value).items()}
+    if isinstance(value, Mapping):
+        return {key: document_of(each) for key, each in value.items()}
+    return [document_of(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def from_document(class_: type[T], document: Mapping[str, Any]) -> T:
+    """
+    Return the frozen value that `document_of` turned into a document, whose own fields are plain or already values.
+
+    Args:
+        class_: its class.
+        document: its fields; lists become tuples.
+
+    Raises:
+        KeyError: it has a field that the class does not have.
+        TypeError: it lacks a field.
+    """
+    names = {camel_case(field.name): field.name for field in attrs.fields(class_)}  # type: ignore[arg-type]
+    given = {names[key]: tuple(value) if isinstance(value, list) else value for key, value in document.items()}
+    return class_(**given)
