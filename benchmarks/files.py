@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from commands import Took, called
-from openlineage_pyspark.workbench.predict.session import throw_away_session
+from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 
 _BASE = "CREATE TABLE t0 (id INT, customer INT, amount DECIMAL(10,2), status STRING, day DATE)"
 _GIT = ("git", "-c", "user.name=benchmark", "-c", "user.email=benchmark@example.org")

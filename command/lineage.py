@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
 from openlineage_pyspark.workbench.predict.revisions import is_changed_since, scripts_at, scripts_now
-from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers
+from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers, session_of
 from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, table_schemas
 from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
 from openlineage_pyspark.workbench.report import QUERY
@@ -86,7 +87,8 @@ _TIMEOUT = "the longest time that a script may run; default: 120"
 _DDL = "an SQL file or a folder of them that declares tables; repeatable"
 _CATALOG = "a store's file, event files or a folder of them, which give the tables with the columns of their last run"
 _STORE = "with --diff: the store or event files to search for what is downstream; default: those of --catalog"
-_CACHE = "cache Spark's results in this folder, so that only statements that a change affects are analyzed again"
+_CACHE = """cache Spark's results in this folder, so that only statements that a change affects are analyzed again; and
+the classes of Spark, so that it starts faster"""
 _PLAN = "with --diff: also show which tables must be rebuilt, and which are proven unchanged"
 _CHECK = "with --diff: never exit with 3; only --fail-on decides about the exit code"
 _FAIL_ON = f"""the reasons for exit code 1, separated by commas; default: short, a statement whose lineage is not exact.
@@ -185,6 +187,7 @@ def run(options: argparse.Namespace) -> int:
 @contextmanager
 def _answers_kept(options: argparse.Namespace) -> Iterator[None]:
     """Keep Spark's results while two states are compared, so that it is asked only about what is different."""
+    options.classes = options.cache
     if options.diff is None or options.cache is not None:
         yield
         return
@@ -230,6 +233,7 @@ def _state(
             pairs(options.conf),
             pairs(options.param),
             options.branches,
+            options.classes,
         )
         found = lineage_of_files(scripts, known, settings, of_sql, folder=folder)
     return FileState(found, file_steps(scripts, answers, found, options, folder) if options.plan else ())
@@ -325,7 +329,7 @@ def _answers(
     """Return what Spark tells of scripts, from the cache as far as it is there."""
     functions = tuple(name.strip() for names in options.functions for name in names.split(","))
     given = Given(tuple(tables), functions, pairs(options.conf), options.dialect, options.plan)
-    return answers_of(scripts, given, _Progress(), options.cache)
+    return answers_of(scripts, given, _Progress(), options.cache, partial(session_of, classes=options.classes))
 
 
 class _Progress:

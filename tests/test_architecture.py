@@ -111,7 +111,7 @@ def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
             f"workbench/dryrun/{name}.py"
             for name in ("catalog", "glue", "models", "patched", "rdds", "session", "statistics")
         ),
-        *("workbench/predict/session.py", "workbench/store/spark/session.py"),
+        *("workbench/predict/throw_away.py", "workbench/store/spark/session.py"),
     ]
     assert sorted(edges) == ["listener/probe/client.py", *in_workbench]
 

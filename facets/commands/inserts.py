@@ -12,9 +12,11 @@ from openlineage_pyspark.facets.commands.target import (
     Write,
     by_position,
     command,
+    is_dynamic,
     keeps_nothing,
     label_of,
     mode_lifecycle,
+    modes_of,
     named_fields,
     options_of,
     reads,
@@ -44,34 +46,21 @@ _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PATH_KEEPERS = ("delta", "hudi", "iceberg", "spark.xml", "spark.avro", "spark.csv", "excel")
 
 
-_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
-
-
-def _is_dynamic(operator: Operator) -> bool:
-    """Return whether an overwrite replaces only the partitions that it writes, by its option or by the session."""
-    mode = operator.text("overwriteMode") or operator.text("sessionMode") or ""
-    return mode.lower() == "dynamic"
-
-
 def _of_partitions(found: Target, named: Value) -> Target:
-    """Return an OVERWRITE that a statement has limited to the partitions that it names; any other write as it is."""
-    is_part = isinstance(named, Keys) and bool(named.names)
-    if is_part and isinstance(found, Write) and found.lifecycle == "OVERWRITE":
-        return attrs.evolve(found, replaced="partitions")
+    """Return an OVERWRITE with what it replaces: the partitions that its statement names, else all; others as is."""
+    if isinstance(named, Keys) and isinstance(found, Write) and found.lifecycle == "OVERWRITE":
+        return attrs.evolve(found, replaced="partitions" if named.names else "all")
     return found
 
 
-_MODES = {"overwriteMode": "options[partitionOverwriteMode]", "sessionMode": f"#conf:{_OVERWRITE_MODE}"}
-
-
-@command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"}, reads=_MODES)
+@command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"}, reads=modes_of("options"))
 def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT and df.write in a file format, to a path or to a table of files."""
     query, names = operator.operator("query"), text_values(operator.sequence("outputColumnNames"))
     table = operator.described("catalogTable")
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
-    dynamic = lifecycle == "OVERWRITE" and bool(operator.sequence("partitionColumns")) and _is_dynamic(operator)
-    part: Replaced | None = "partitions" if dynamic else None
+    dynamic = bool(operator.sequence("partitionColumns")) and is_dynamic(operator)
+    part: Replaced | None = ("partitions" if dynamic else "all") if lifecycle == "OVERWRITE" else None
     if table is not None:
         found = replacing(write_to_table(plan, table, query, names, session, lifecycle), part)
         return _of_partitions(found, operator.arguments.get("staticPartitions"))
@@ -150,7 +139,8 @@ def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) ->
     names = text_values(operator.sequence("outputColumnNames"))
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.arguments.get("overwrite") is not False else None
     format_ = operator.text("provider") or (storage.text("serde") if storage is not None else None)
-    return write_to_path(plan, path, operator.operator("query"), names, format_, lifecycle)
+    found = write_to_path(plan, path, operator.operator("query"), names, format_, lifecycle)
+    return replacing(found, "all" if lifecycle == "OVERWRITE" else None)
 
 
 @command({DATASOURCES: "InsertIntoDataSourceCommand"})
@@ -170,7 +160,7 @@ def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Tar
         "given": "options[path]",
         "where": "#where:options",
         "replaceWhere": "options[replaceWhere]",
-        **_MODES,
+        **modes_of("options"),
         **topic_readings("options"),
     },
 )
@@ -181,8 +171,9 @@ def _save_into_source(plan: Plan, operator: Operator, session: Session) -> Targe
     if operator.text("url") and operator.text("dbtable"):
         fields = named_fields(plan, query, ())
         dataset = jdbc_dataset(str(operator.text("url")), str(operator.text("dbtable")), fields)
-        write = Write(dataset, reads_of(query), by_position(plan, query), (), lifecycle)
-        return _unless_there(operator, attrs.evolve(write, label=table_label(dataset, None)))
+        label = table_label(dataset, None)
+        write = Write(dataset, reads_of(query), by_position(plan, query), (), lifecycle, label=label)
+        return _unless_there(operator, replacing(write, "all" if lifecycle == "OVERWRITE" else None))
     provider, path = operator.described("dataSource"), operator.text("path")
     if operator.text("bootstrapServers"):
         return _to_topic(plan, query, operator, provider)
@@ -193,7 +184,7 @@ def _save_into_source(plan: Plan, operator: Operator, session: Session) -> Targe
         found = write_to_path(plan, path, query, (), format_, lifecycle)
         part: Replaced | None = None
         if lifecycle == "OVERWRITE" and kind == "delta":
-            part = "rows" if operator.text("replaceWhere") else "partitions" if _is_dynamic(operator) else None
+            part = "rows" if operator.text("replaceWhere") else "partitions" if is_dynamic(operator) else "all"
         return _unless_there(operator, replacing(found, part))
     where = where_of(operator.arguments.get("where"))
     if provider is None or not where:
@@ -248,16 +239,34 @@ def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
     return replacing(found, _replaced(plan, operator, relation))
 
 
-@reads({"org.apache.spark.sql.connector.catalog.Table": {"partitioning": "partitioning"}})
+@reads(
+    {
+        "org.apache.spark.sql.connector.catalog.Table": {"partitioning": "partitioning"},
+        f"{LOGICAL}.OverwriteByExpression": {
+            "replaceWhere": "writeOptions[replaceWhere]",
+            "icebergMode": "writeOptions[overwrite-mode]",
+            **modes_of("writeOptions"),
+        },
+    }
+)
 def _replaced(plan: Plan, operator: Operator, relation: Operator | None) -> Replaced | None:
-    """Return the kind of the part that a command of DataSource V2 replaces; None if it replaces nothing, or all."""
+    """Return what a command of DataSource V2 replaces; None if it replaces nothing."""
+    table = relation.described("table") if relation is not None else None
+    has_none = table is not None and table.values.get("partitioning") == ()
     if operator.name == "OverwriteByExpression":
         condition = operator.arguments.get("deleteExpr")
         literal = plan.expressions[condition.index] if isinstance(condition, ExpressionRef) else None
-        return None if literal is not None and True in literal.arguments.values() else "rows"
-    table = relation.described("table") if relation is not None else None
-    has_none = table is not None and table.values.get("partitioning") == ()
-    return "partitions" if "Dynamic" in operator.name and not has_none else None
+        if literal is None or True not in literal.arguments.values() or operator.text("replaceWhere"):
+            return "rows"
+        # Spark has chosen the whole, but Iceberg reads this option, and Delta Lake that of files and the session.
+        is_iceberg = table is not None and "iceberg" in table.class_name
+        mode = operator.text("icebergMode") or "" if is_iceberg else ""
+        dynamic = mode.lower() == "dynamic" if is_iceberg else is_dynamic(operator)
+    elif "Dynamic" not in operator.name:
+        return None
+    else:
+        dynamic = True
+    return "partitions" if dynamic and not has_none else "all"
 
 
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSourceV1"})

@@ -13,11 +13,14 @@ from openlineage_pyspark.facets.commands.target import (
     Write,
     by_position,
     command,
+    is_dynamic,
     label_of,
+    modes_of,
     named_fields,
     options_of,
     reads,
     reads_of,
+    replacing,
     table_label,
     text_values,
     to_be_created,
@@ -38,7 +41,7 @@ from openlineage_pyspark.facets.datasets.tables import (
 from openlineage_pyspark.facets.datasets.v2 import delta_path, v2_table
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, field, fields_of, schema_fields
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Value
-from openlineage_pyspark.facets.model.run import Lifecycle
+from openlineage_pyspark.facets.model.run import Lifecycle, Replaced
 
 
 def named_only(reading: str, argument: str) -> dict[str, str]:
@@ -445,9 +448,14 @@ def _load_data(_: Plan, operator: Operator, session: Session) -> Target:
     is_local = operator.arguments.get("isLocal") is True
     path = operator.text("absoluteHere" if is_local else "absolute") or operator.text("path")
     sources = (at_location(naming.before_glob(path)),) if path else ()
-    return attrs.evolve(found, lifecycle=lifecycle, sources=sources) if isinstance(found, Write) else found
+    if not isinstance(found, Write):
+        return found
+    part: Replaced = "partitions" if operator.arguments.get("partition") else "all"
+    replaced = part if lifecycle == "OVERWRITE" else None
+    return attrs.evolve(found, lifecycle=lifecycle, sources=sources, replaced=replaced)
 
 
+@reads({f"{LOGICAL}.ReplaceTableAsSelect": {"replaceWhere": "writeOptions[replaceWhere]", **modes_of("writeOptions")}})
 @command({LOGICAL: "CreateTableAsSelect ReplaceTableAsSelect CreateTable ReplaceTable"})
 def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
     """CREATE or REPLACE TABLE, with or without a query, in a DataSource V2 catalog."""
@@ -464,7 +472,20 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
         lifecycle = None
     may_skip = query is not None and operator.arguments.get("ignoreIfExists") is True
     made = Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset))
-    return attrs.evolve(made, may_skip=may_skip)
+    part = _replaced(operator, dataset) if lifecycle == "OVERWRITE" else None
+    return replacing(attrs.evolve(made, may_skip=may_skip), part)
+
+
+def _replaced(operator: Operator, dataset: Dataset) -> Replaced | None:
+    """Return what a REPLACE TABLE replaces: Delta Lake keeps a part if options say so, of `saveAsTable` alone."""
+    if dataset.storage_layer == "iceberg":
+        return "all"
+    if operator.text("replaceWhere"):
+        return "rows"
+    if operator.text("overwriteMode"):
+        return "partitions" if is_dynamic(operator) else "all"
+    # A statement does not look at the session's mode, and saveAsTable does.
+    return None if is_dynamic(operator) else "all"
 
 
 def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:

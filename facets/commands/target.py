@@ -79,7 +79,7 @@ class Write:
         remark: what is not known about the dataset; None if nothing is missing.
         if_dropped: `database.table`, if the command does something only where Spark reports that this was dropped.
         further: more datasets that the command treats the same way.
-        replaced: of what kind the part is that it replaces; None if it replaces nothing, or all.
+        replaced: what it replaces; None if it replaces nothing, or that is not known.
     """
 
     dataset: Dataset
@@ -311,11 +311,25 @@ def mode_lifecycle(operator: Operator) -> Lifecycle | None:
     return modes.get(operator.text("mode") or "")
 
 
+_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+
+
+def modes_of(options: str) -> dict[str, str]:
+    """Return what the probe reads for `is_dynamic`; `options`: the command's argument that holds the write's."""
+    return {"overwriteMode": f"{options}[partitionOverwriteMode]", "sessionMode": f"#conf:{_OVERWRITE_MODE}"}
+
+
+def is_dynamic(operator: Operator) -> bool:
+    """Return whether an overwrite replaces only the partitions that it writes, by its option or by the session."""
+    mode = operator.text("overwriteMode") or operator.text("sessionMode") or ""
+    return mode.lower() == "dynamic"
+
+
 def replacing(target: Target, part: Replaced | None) -> Target:
-    """Return a write that replaces a part of what is there, which is no OVERWRITE; without a part, the same one."""
+    """Return a write that replaces all, or a part of what is there, which is no OVERWRITE; with None, the same one."""
     if part is None or not isinstance(target, Write):
         return target
-    lifecycle = None if target.lifecycle == "OVERWRITE" else target.lifecycle
+    lifecycle = None if part != "all" and target.lifecycle == "OVERWRITE" else target.lifecycle
     return attrs.evolve(target, lifecycle=lifecycle, replaced=part)
 
 

@@ -110,8 +110,8 @@ ProcessingType: TypeAlias = Literal["BATCH", "STREAMING", "NONE"]
 """How a job handles its data."""
 Lifecycle: TypeAlias = Literal["ALTER", "CREATE", "DROP", "OVERWRITE", "RENAME", "TRUNCATE"]
 """What a run does to a dataset, beside adding rows."""
-Replaced: TypeAlias = Literal["partitions", "rows"]
-"""The kind of the part of a dataset that a run replaces: partitions, or the rows that fulfil a condition."""
+Replaced: TypeAlias = Literal["all", "partitions", "rows"]
+"""What a run replaces of a dataset: all of it, partitions, or the rows that fulfil a condition."""
 
 
 @attrs.frozen
@@ -197,7 +197,7 @@ class RunOutput:
         renamed_from: the identity before a RENAME.
         statistics: how much the run has written.
         lineage: the sources of its columns; None for a command that moves no data.
-        replaced: of what kind the part is that it replaces; None if it replaces nothing, or all.
+        replaced: what it replaces; None if it replaces nothing, or that is not known.
         sources: the inputs that it is made from; None for all that the run reads.
     """
 

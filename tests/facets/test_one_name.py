@@ -213,9 +213,9 @@ def test_tables_about_a_table_are_datasets_of_their_own():
     assert [link.name for link in by_name.symlinks] == ["db.t.snapshots", "db.t.snapshots"]
 
 
-def overwrite(name, by=("p",), **arguments):
+def overwrite(name, by=("p",), kind="org.x.Table", **arguments):
     top = node(name, arguments)
-    target = Described("org.x.Table", {"name": "t", "location": "/t", "partitioning": by})
+    target = Described(kind, {"name": "t", "location": "/t", "partitioning": by})
     relation = node("DataSourceV2Relation", {"table": target}, (Output(1, "a"),))
     expressions = (Expression("Literal", {"value": True}), Expression("EqualTo", {}))
     plan = Plan((top, relation), expressions, {1: Attribute("a", "int")})
@@ -225,6 +225,10 @@ def overwrite(name, by=("p",), **arguments):
 
 FILES = {"mode": "Overwrite", "outputPath": "file:/t", "partitionColumns": (AttributeRef(1),)}
 DELTA = {"dataSource": Described("org.apache.spark.sql.delta.sources.DeltaDataSource", {}), "path": "/t"}
+ALL = {"table": OperatorRef(1), "deleteExpr": ExpressionRef(0)}
+ICEBERG_ALL = {**ALL, "kind": "org.apache.iceberg.spark.source.SparkTable"}
+HIVE = {"table": table(database="sales"), "overwrite": True}
+LOADED = {"tableMetadata": table(database="sales"), "isOverwrite": True, "path": "/in"}
 
 
 @pytest.mark.parametrize(
@@ -235,14 +239,15 @@ DELTA = {"dataSource": Described("org.apache.spark.sql.delta.sources.DeltaDataSo
         (
             "InsertIntoHadoopFsRelationCommand",
             {**FILES, "overwriteMode": "static", "sessionMode": "dynamic"},
-            ("OVERWRITE", None),
+            ("OVERWRITE", "all"),
         ),
         (
             "InsertIntoHadoopFsRelationCommand",
             {**FILES, "partitionColumns": (), "sessionMode": "dynamic"},
-            ("OVERWRITE", None),
+            ("OVERWRITE", "all"),
         ),
-        ("InsertIntoHadoopFsRelationCommand", FILES, ("OVERWRITE", None)),
+        ("InsertIntoHadoopFsRelationCommand", FILES, ("OVERWRITE", "all")),
+        ("InsertIntoHadoopFsRelationCommand", {**FILES, "mode": "Append"}, (None, None)),
         (
             "InsertIntoHadoopFsRelationCommand",
             {**FILES, "catalogTable": table(database="sales"), "staticPartitions": Keys(("p",))},
@@ -250,12 +255,24 @@ DELTA = {"dataSource": Described("org.apache.spark.sql.delta.sources.DeltaDataSo
         ),
         ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Overwrite", "replaceWhere": "d = 1"}, (None, "rows")),
         ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Overwrite", "sessionMode": "dynamic"}, (None, "partitions")),
-        ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Overwrite"}, ("OVERWRITE", None)),
+        ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Overwrite"}, ("OVERWRITE", "all")),
         ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Append", "sessionMode": "dynamic"}, (None, None)),
-        ("OverwriteByExpression", {"table": OperatorRef(1), "deleteExpr": ExpressionRef(0)}, ("OVERWRITE", None)),
-        ("OverwriteByExpression", {"table": OperatorRef(1), "deleteExpr": ExpressionRef(1)}, (None, "rows")),
+        ("OverwriteByExpression", ALL, ("OVERWRITE", "all")),
+        ("OverwriteByExpression", {**ALL, "deleteExpr": ExpressionRef(1)}, (None, "rows")),
+        ("OverwriteByExpression", {**ALL, "replaceWhere": "d = 1"}, (None, "rows")),
+        ("OverwriteByExpression", {**ALL, "overwriteMode": "dynamic"}, (None, "partitions")),
+        ("OverwriteByExpression", {**ALL, "sessionMode": "DYNAMIC"}, (None, "partitions")),
+        ("OverwriteByExpression", {**ALL, "sessionMode": "DYNAMIC", "by": ()}, ("OVERWRITE", "all")),
+        ("OverwriteByExpression", {**ICEBERG_ALL, "icebergMode": "dynamic"}, (None, "partitions")),
+        ("OverwriteByExpression", {**ICEBERG_ALL, "sessionMode": "DYNAMIC"}, ("OVERWRITE", "all")),
         ("OverwritePartitionsDynamic", {"table": OperatorRef(1)}, (None, "partitions")),
-        ("OverwritePartitionsDynamic", {"table": OperatorRef(1), "by": ()}, ("OVERWRITE", None)),
+        ("OverwritePartitionsDynamic", {"table": OperatorRef(1), "by": ()}, ("OVERWRITE", "all")),
+        ("AppendData", {"table": OperatorRef(1)}, (None, None)),
+        ("InsertIntoHiveTable", {**HIVE, "partition": Keys(("p",))}, ("OVERWRITE", "partitions")),
+        ("InsertIntoHiveTable", {**HIVE, "partition": Keys(())}, ("OVERWRITE", "all")),
+        ("LoadDataCommand", {**LOADED, "partition": Keys(("p",))}, ("OVERWRITE", "partitions")),
+        ("LoadDataCommand", LOADED, ("OVERWRITE", "all")),
+        ("LoadDataCommand", {**LOADED, "isOverwrite": False}, (None, None)),
     ],
 )
 def test_what_replaces_a_part_is_no_overwrite_of_the_whole(command, arguments, change):

@@ -11,7 +11,9 @@ DEFAULTS: Event = {"settings": {}}
 """The facet of a session with nothing but Spark's defaults."""
 
 
-def table(name: str, version: str = "", *, parent: str = "", change: str = "", lake: str = "iceberg") -> Event:
+def table(
+    name: str, version: str = "", *, parent: str = "", change: str = "", replaced: str = "", lake: str = "iceberg"
+) -> Event:
     """Return a table as an event names it: `ice.db.name` in files, or without versions of its own (lake="parquet")."""
     facets: dict[str, Any] = {
         "symlinks": symlink(f"db.{name}"),
@@ -23,6 +25,8 @@ def table(name: str, version: str = "", *, parent: str = "", change: str = "", l
         facets["pyspark_snapshot"] = {"format": lake, "versions": [version], **({"parent": parent} if parent else {})}
     if change:
         facets["lifecycleStateChange"] = {"lifecycleStateChange": change}
+    if replaced:
+        facets["pyspark_replaced"] = {"part": replaced}
     return {"namespace": "file", "name": f"/lake/db/{name}", "facets": facets}
 
 

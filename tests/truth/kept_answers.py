@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.workbench.predict.answers import answers_of
 from openlineage_pyspark.workbench.predict.scripts import Given, Script, lineage_of_answers
-from openlineage_pyspark.workbench.predict.session import throw_away_session
+from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.kept_answers import sessions_of
 from support.sql_edits import edit, folder, text_of
 

@@ -25,8 +25,9 @@ from openlineage_pyspark.workbench.predict.scripts import (
     guarded_analysis,
     lineage_of_answers,
 )
-from openlineage_pyspark.workbench.predict.session import ScriptSession, throw_away_session
+from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.sql_mutants import DDL, file_of, mutated
 
 

@@ -53,6 +53,7 @@ class ScriptSettings:
         conf: properties of Spark.
         parameters: the values of the parameters of notebooks and jobs.
         branches: whether the other sides of decisions on data run too.
+        classes: the folder with the archives of the classes that JVMs load; None to use none.
     """
 
     arguments: tuple[str, ...] = ()
@@ -63,6 +64,7 @@ class ScriptSettings:
     conf: Mapping[str, str] = attrs.field(factory=dict)
     parameters: Mapping[str, str] = attrs.field(factory=dict)
     branches: bool = False
+    classes: Path | None = None
 
 
 def is_python_script(path: Path) -> bool:
@@ -108,7 +110,7 @@ def lineage_of_files(
     tables, places = list(known.tables), dict(known.places)
     before: list[Script] = []
     told: dict[int, tuple[StatementLineage, ...]] = {}
-    with ScriptRunner(settings.conf) as runner:
+    with ScriptRunner(settings.conf, settings.classes) as runner:
         for at, script in enumerate(scripts):
             if not is_python_script(Path(script.name)) or _is_of_sql(script.text):
                 before.append(script)

@@ -12,20 +12,22 @@ import sys
 from pathlib import Path
 
 from openlineage_pyspark.errors import LineageError
-from openlineage_pyspark.workbench.predict.session import throw_away_session
+from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 
 
 def main() -> None:
-    """Run the JVM; the arguments are the file of Spark's properties, and the descriptor for the line."""
-    conf, out = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), int(sys.argv[2])
+    """Run the JVM; the arguments are a file with Spark's properties and our own, and the descriptor for the line."""
+    given, out = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), int(sys.argv[2])
+    classes = None if given["classes"] is None else Path(given["classes"])
     try:
-        with throw_away_session(conf) as spark:
+        with throw_away_session(given["conf"], classes=classes, purpose="scripts") as spark:
             found = spark.sparkContext._gateway.gateway_parameters
             _tell(out, {"port": int(found.port), "secret": str(found.auth_token)})
             sys.stdin.buffer.read()
-            # The JVM ends with its group.
-            os._exit(0)
-    except LineageError as problem:
+            if classes is None:
+                # The JVM ends with its group.
+                os._exit(0)
+    except (LineageError, OSError) as problem:
         _tell(out, {"failed": str(problem)})
 
 

@@ -41,10 +41,12 @@ class ScriptRunner:
 
     Args:
         conf: properties of Spark.
+        classes: the folder with the archives of the classes that JVMs load; None to use none.
     """
 
-    def __init__(self, conf: Mapping[str, str]) -> None:
+    def __init__(self, conf: Mapping[str, str], classes: Path | None = None) -> None:
         self._conf = dict(conf)
+        self._classes = classes
         self._folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-scripts-"))
         self._host: subprocess.Popen[bytes] | None = None
         self._variables: dict[str, str] = {}
@@ -52,7 +54,12 @@ class ScriptRunner:
     def __enter__(self) -> ScriptRunner:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None and self._host is not None and self._host.stdin is not None and self._classes is not None:
+            # The JVM may write its archive.
+            self._host.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._host.wait(_SECONDS_TO_START)
         self._end_host()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -92,7 +99,9 @@ class ScriptRunner:
     def _start_host(self) -> None:
         self._end_host()
         conf = self._folder / "conf.json"
-        conf.write_text(json.dumps({**self._conf, "spark.local.dir": str(self._folder)}), encoding="utf-8")
+        classes = None if self._classes is None else str(self._classes.absolute())
+        given = {"conf": {**self._conf, "spark.local.dir": str(self._folder)}, "classes": classes}
+        conf.write_text(json.dumps(given), encoding="utf-8")
         read, write = os.pipe()
         with (self._folder / "stderr").open("wb") as errors:
             self._host = _started(

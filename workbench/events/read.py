@@ -251,6 +251,11 @@ class DatasetOfEvent:
         """What became of the dataset, such as OVERWRITE; empty for an append."""
         return self._text("lifecycleStateChange", "lifecycleStateChange")
 
+    @property
+    def replaced(self) -> str:
+        """What the run replaces: `all`, `partitions` or `rows`; empty if the event does not state it."""
+        return self._odd.text("pyspark_replaced", self._facet("pyspark_replaced"), "part") or ""
+
     @once
     def renamed_from(self) -> Name | None:
         """The name that it had before the event; None if it had the same one."""

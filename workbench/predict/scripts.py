@@ -30,7 +30,6 @@ from openlineage_pyspark.workbench.predict.session import (
     FoundTable,
     ScriptSession,
     names_in,
-    throw_away_session,
 )
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement, statements_of
 from openlineage_pyspark.workbench.predict.text import (
@@ -40,9 +39,11 @@ from openlineage_pyspark.workbench.predict.text import (
     lineage_of_text,
     unknown_table,
 )
+from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
     from openlineage_pyspark.facets.model.dataset import Dataset
@@ -170,14 +171,19 @@ def statements_in(scripts: Iterable[Script]) -> list[tuple[ScriptStatement, bool
 
 
 @contextmanager
-def session_of(given: Given) -> Iterator[ScriptSession]:
+def session_of(given: Given, *, classes: Path | None = None) -> Iterator[ScriptSession]:
     """
     Give a session that knows what is given, in a Spark of its own.
 
+    Args:
+        given: what is known before.
+        classes: the folder with the archives of the classes that JVMs load; None to use none.
+
     Raises:
         LineageError: no such session starts.
+        OSError: the folder can't be written.
     """
-    with throw_away_session(given.conf) as spark:
+    with throw_away_session(given.conf, classes=classes) as spark:
         yield session_in(spark, given)
 
 

@@ -12,22 +12,14 @@ connection, loads a class that it names, or starts Python.
 
 from __future__ import annotations
 
-import logging
-import os
 import re
-import shutil
-import socket
-import sys
-import tempfile
 import weakref
 from collections.abc import Mapping
-from contextlib import contextmanager
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.errors import LineageError, ProbeError
+from openlineage_pyspark.errors import ProbeError
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.listener.analyze import EncodedQuery, attempted_plan, encoded_query
 from openlineage_pyspark.listener.probe.client import (
@@ -64,35 +56,6 @@ _SHAPE_JAVA = "PlanShape.java"
 _SHAPE_CLASS = "openlineage.pyspark.PlanShape"
 _CLASS = "openlineage.pyspark.DeclaredTables"
 _JAVA_VERSION = 8
-_STDERR = 2
-_MOST_LINES = 3
-# Without an appender, Spark takes its own configuration.
-_QUIET = """\
-rootLogger.level = off
-rootLogger.appenderRef.none.ref = none
-appender.none.type = Null
-appender.none.name = none
-"""
-# With the first option alone the JVM takes a fifth of the usual code cache, and says on stdout when that is full.
-_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-_SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME",
-             "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME")  # fmt: skip
-_PYTHON = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
-_CONF = {
-    "spark.master": "local[1]",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.hadoop.fs.defaultFS": "file:///",
-    "spark.sql.catalogImplementation": "in-memory",
-    "spark.sql.legacy.createHiveTableByDefault": "false",
-    # A path in a FROM would be listed, wherever it is.
-    "spark.sql.runSQLOnFiles": "false",
-    # Spark would take the environment too, which a script must not show (`variables.py`).
-    "spark.sql.variable.substitute": "false",
-    "spark.openlineage.disabled": "true",
-}
 # Providers whose tables keep the order of their columns.
 _OWN_ORDER = frozenset({"iceberg", "delta", "hudi", "paimon"})
 
@@ -1104,82 +1067,6 @@ def compiled_classes(gateway: Any, name: str, text: str) -> Any:
     return known[name]
 
 
-@contextmanager
-def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
-    """
-    Give a new local Spark that knows no configuration but its own, and remove all that it made.
-
-    Args:
-        conf: further properties.
-
-    Raises:
-        LineageError: PySpark is not installed, a Spark runs in this process already, or none starts.
-    """
-    try:
-        from pyspark import SparkContext
-        from pyspark.find_spark_home import _find_spark_home
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise LineageError("the lineage of files needs PySpark 3.5 or newer: pip install pyspark") from None
-    if SparkContext._active_spark_context is not None:
-        raise LineageError("Spark already runs in this process; the lineage of files needs its own Spark")
-    home = _find_spark_home()
-    kept = {name: os.environ.pop(name, None) for name in (*_SEARCHED, *_PYTHON)}
-    folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-"))
-    # For a provider that it does not know, Spark imports all modules called `pyspark_...`, also from here.
-    os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
-    (folder / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
-    os.environ["SPARK_CONF_DIR"] = str(folder)
-    os.environ.update(SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{_QUICK_JVM} {_kept_in(folder)}' pyspark-shell"
-    level = _set_log_level_of_pyspark(logging.CRITICAL + 1)
-    spark = None
-    try:
-        builder = SparkSession.builder.appName("openlineage-pyspark lineage")
-        for key, value in {**_CONF, "spark.sql.warehouse.dir": str(folder / "warehouse"), **conf}.items():
-            builder = builder.config(key, value)
-        said = folder / "stderr"
-        try:
-            with _stderr_in(said):
-                spark = builder.getOrCreate()
-        except (RuntimeError, OSError) as problem:
-            lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            why = "; ".join([*lines[-_MOST_LINES:], str(problem).splitlines()[0]])
-            raise LineageError(f"Spark did not start: {why}") from problem
-        yield spark
-    finally:
-        if spark is not None:
-            spark.stop()
-        _set_log_level_of_pyspark(level)
-        for name, before in kept.items():
-            os.environ.pop(name, None)
-            if before is not None:
-                os.environ[name] = before
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _kept_in(folder: Path) -> str:
-    """Return the options by which the JVM asks no server for names, and has its own files in a folder."""
-    (hosts := folder / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n", encoding="utf-8")
-    # Java's options are divided at spaces.
-    return "" if " " in str(hosts) else f"-Djdk.net.hosts.file={hosts} -Djava.io.tmpdir={folder}"
-
-
-@contextmanager
-def _stderr_in(path: Path) -> Iterator[None]:
-    """Have what this process and the JVM that it starts write to standard error in a file."""
-    sys.stderr.flush()
-    kept = os.dup(_STDERR)
-    with path.open("wb") as file:
-        os.dup2(file.fileno(), _STDERR)
-    try:
-        yield
-    finally:
-        sys.stderr.flush()
-        os.dup2(kept, _STDERR)
-        os.close(kept)
-
-
 def names_in(text: str) -> Parts:
     """Return the parts of a dotted name, in which each may stand in backticks."""
     return dotted(text)
@@ -1322,15 +1209,3 @@ def _is_kept(parsed: Any) -> bool:
 def is_kept_setting(key: str) -> bool:
     """Return whether a setting is one that the session must keep as it is."""
     return key.lower().startswith(_KEPT_SETTINGS)
-
-
-def _set_log_level_of_pyspark(level: int) -> int:
-    """Set from which level on PySpark 4 logs exceptions, and return the one before: what is caught here is told."""
-    try:
-        from pyspark.logger import PySparkLogger
-    except ImportError:
-        return level
-    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
-    before = int(logger.level)
-    logger.setLevel(level)
-    return before

@@ -154,10 +154,11 @@ class PlanApplication:
 
     def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         now = self._versions(step)
-        if number in self._consent.done or (now and now != dict(last.tables)):
+        old = _unchanged(dict(last.tables), now)
+        if number in self._consent.done or (now and not old):
             self._finish(number, step, now)
         elif now:
-            self._say(f"step {number}: its tables have no new version, so it is not done yet")
+            self._say(f"step {number}: {_not_done(old, now)} If it is done, use --done {number}")
         else:
             self._say(
                 f"step {number}: confirm with --done {number} when it is done, because no table's version shows it"
@@ -319,10 +320,12 @@ class PlanApplication:
         for code in step.code:
             self._say(f"  {in_folder(step, code)}")
         while self._ask is not None and self._ask("Is this done? [y/N] "):
-            if not before or (now := self._versions(step)) != before:
-                self._finish(number, step, now if before else {})
+            now = self._versions(step)
+            old = _unchanged(before, now)
+            if not before or not old:
+                self._finish(number, step, now)
                 return "applied"
-            self._say("its tables have no new version, so it is not done")
+            self._say(_not_done(old, now))
         self._say(f"step {number} must be done by hand: do it, then continue with --resume")
         return "waits"
 
@@ -341,3 +344,15 @@ class PlanApplication:
             if table.format in ("iceberg", "delta") and (live := self._session.table(table)) is not None:
                 found[sql_name(table)] = live.version
         return found
+
+
+def _unchanged(before: dict[str, str], now: dict[str, str]) -> list[str]:
+    """Return the tables that have the version that they had: an application may have ended after the first one."""
+    return [name for name, version in now.items() if before.get(name) == version]
+
+
+def _not_done(old: list[str], now: dict[str, str]) -> str:
+    """Return why a step is not done yet: some of its tables have no new version."""
+    if len(old) == len(now):
+        return "its tables have no new version, so it is not done yet."
+    return f"{', '.join(old)} has no new version, so it is not done yet, or only in part."

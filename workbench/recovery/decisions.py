@@ -88,6 +88,31 @@ class Decisions:
         """Return whether the statement of a group names a dataset, which it may read through a view."""
         return self._texts.names_source(group.units[0], dataset)
 
+    def replaced_after(self, group: Group) -> set[int]:
+        """
+        Return what the application of a group writes beside, and a later group replaces before anything reads it.
+
+        So nobody must keep the application from writing it.
+        """
+        here = self.group_of[group.units[0]]
+        written = self.flow.written(group.units)
+        return {
+            dataset
+            for dataset in _beside(self.facts, group)
+            if dataset not in written and self._replaced_from(dataset, here)
+        }
+
+    def _replaced_from(self, dataset: int, here: int) -> bool:
+        """Return whether a group behind a place replaces a dataset as a whole, and nothing up to it reads that."""
+        base = self.again.bases.get(dataset)
+        if base is None or not base.replaced or dataset == self.root or self.is_side_by_side:
+            return False
+        replacing = self.flow.made((dataset, base.place))
+        later = self.group_of.get(replacing.unit, -1)
+        units = (unit for group in self.groups[here : later + 1] for unit in group.units)
+        is_read = any(placed.read.dataset == dataset for placed in self.flow.read_by(units))
+        return later > here and replacing.change == "OVERWRITE" and not is_read
+
     def is_dropped(self, dataset: int) -> bool:
         """Return whether a dataset is dropped because an application creates it again."""
         return dataset in self.created and dataset != self.root and not self.facts.datasets[dataset].has_versions
@@ -123,6 +148,11 @@ def decide(facts: Facts, request: RecoveryRequest) -> Decisions:
         _copies(flow.facts, (*again.bases, request.start[0])) if is_side_by_side else {},
         texts,
     )
+
+
+def _beside(facts: Facts, group: Group) -> tuple[int, ...]:
+    """Return all that the application of a group writes."""
+    return facts.beside.get(group.application.run_id, ()) if group.application is not None else ()
 
 
 def _is_statement(facts: Facts, texts: StatementTexts, group: Group) -> bool:

@@ -46,6 +46,7 @@ _QUERIED = re.compile(r"\b(?:SELECT|CLONE|FROM)\b", re.IGNORECASE)
 _RESTORED = re.compile(
     rf"\s*RESTORE\s+(?:TABLE\s+)?{_NAME}\s+(?:TO\s+)?VERSION\s+AS\s+OF\s+['\"]?(\d+)['\"]?\s*;?\s*", re.IGNORECASE
 )
+_RESTORING = ".execute_restore_table_command."
 # Spark names these operators for a table without rows: execute_create_data_source_table_command, create_table.
 _EMPTY_CREATION = re.compile(
     r"(?:^|\.)(?:execute_create_(?:data_source_)?table(?:_like)?_command|create_table)(?:\.|$)"
@@ -99,6 +100,7 @@ class MadeVersion:
         parent: the version before it, as the storage says; empty if that is not known.
         change: such as OVERWRITE; empty for an append.
         whole: whether it holds nothing of the version before; None if that is not known.
+        is_stated: whether its event states what it replaced, so that `whole` is no guess from the statement.
         empties: whether it has no rows, as after TRUNCATE.
         nothing: whether what made it has written no rows: a CREATE TABLE IF NOT EXISTS that found the table there, a
             new name, other columns, a RESTORE.
@@ -115,6 +117,7 @@ class MadeVersion:
     parent: str = ""
     change: str = ""
     whole: bool | None = False
+    is_stated: bool = False
     empties: bool = False
     nothing: bool = False
     branch: str = ""
@@ -298,7 +301,7 @@ class Effect:
     nothing: bool = False
 
 
-def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool) -> Effect:
+def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool, replaced: str = "") -> Effect:
     """
     Return what a run did to the dataset that it wrote.
 
@@ -308,6 +311,7 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool) ->
         job: the name of the job: it tells the operator.
         format_: that of the dataset.
         was_there: whether there is a version before, and that is no DROP.
+        replaced: what its event says that it replaced, such as `all`; empty if it says nothing.
     """
     if begin := _COMMENTS.match(sql):
         sql = sql[begin.end() :]
@@ -321,16 +325,7 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool) ->
         return Effect(nothing=True)
     if change == "CREATE":
         return _creation(sql, job, was_there=was_there)
-    if _RESTORED.fullmatch(sql):
-        return Effect(nothing=True)
-    if change != "OVERWRITE" or replaces_partitions(job):
-        return Effect()
-    if _REPLACED.match(sql):
-        return Effect(whole=True, empties=not _QUERIED.search(sql))
-    if _PARTITION_OVERWRITTEN.match(sql):
-        return Effect()
-    # An OVERWRITE may replace some partitions only.
-    return Effect(whole=True if _WHOLE_OVERWRITE.match(sql) else None)
+    return _overwrite(sql, job, replaced) if change == "OVERWRITE" else Effect()
 
 
 def replaces_partitions(job: str) -> bool:
@@ -343,10 +338,28 @@ def changes_rows(job: str) -> bool:
     return _ROW_LEVEL.search(job) is not None
 
 
-def restored(sql: str) -> str:
-    """Return the version to which a statement of Delta Lake brings a table back; empty if it is no such statement."""
+def restored(sql: str, job: str, read: str) -> str:
+    """
+    Return the version to which a run of Delta Lake brings a table back; empty if it does no such thing.
+
+    Args:
+        sql: its statement; empty if it has none, as one of `DeltaTable.restoreToVersion`.
+        job: the name of its job.
+        read: the version of the table that its event says that it read; empty if it says none.
+    """
     found = _RESTORED.fullmatch(sql)
-    return found[1] if found else ""
+    return found[1] if found else read if _RESTORING in job else ""
+
+
+def _overwrite(sql: str, job: str, replaced: str) -> Effect:
+    if _REPLACED.match(sql):
+        return Effect(whole=True, empties=not _QUERIED.search(sql))
+    if replaced:
+        return Effect(whole=replaced == "all")
+    if replaces_partitions(job) or _PARTITION_OVERWRITTEN.match(sql):
+        return Effect()
+    # An OVERWRITE may replace some partitions only.
+    return Effect(whole=True if _WHOLE_OVERWRITE.match(sql) else None)
 
 
 def _creation(sql: str, job: str, *, was_there: bool) -> Effect:

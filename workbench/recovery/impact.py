@@ -87,7 +87,8 @@ def _doubts_of_overwrites(decided: Decisions) -> Iterator[str]:
         for key in flow.line(dataset):
             made = flow.made(key)
             is_end = key not in because and flow.before.get(key) in because
-            if is_end and made.change == "OVERWRITE" and not _REPLACED.match(facts.run(made.run_id).sql):
+            is_guessed = not made.is_stated and not _REPLACED.match(facts.run(made.run_id).sql)
+            if is_end and made.change == "OVERWRITE" and is_guessed:
                 yield (
                     f"{facts.label(dataset)}: {made.version} overwrote the bad data. With "
                     "spark.sql.sources.partitionOverwriteMode=dynamic, and in a table of Hive's with partitions, "

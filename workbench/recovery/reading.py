@@ -18,6 +18,7 @@ from openlineage_pyspark.workbench.recovery.affected import Passes, everything
 from openlineage_pyspark.workbench.recovery.facts import (
     ApplicationFacts,
     DatasetFacts,
+    Effect,
     Facts,
     MadeVersion,
     ReadFacts,
@@ -190,7 +191,10 @@ class _FactsReader:
         every = written | {read.dataset for read in reads}
         found_names = datasets(self._tables, every)
         named = {each: _dataset(name, _stored(name, about)) for each, name in found_names.items()}
-        histories = {each: tuple(self._made(named[each], _ids(found_names[each]), runs, wrote)) for each in every}
+        stated = {(read.run_id, read.dataset): read.version for read in reads if not read.inferred}
+        histories = {
+            each: tuple(self._made(named[each], _ids(found_names[each]), runs, wrote, stated)) for each in every
+        }
         if not histories[root]:
             histories[root] = (MadeVersion(root, "", NO_BATCH, "", begin),)
         beside = self._beside(applications)
@@ -243,24 +247,29 @@ class _FactsReader:
         names: tuple[int, ...],
         runs: Mapping[str, RunFacts],
         wrote: Mapping[tuple[str, int, str], _Written],
+        read: Mapping[tuple[str, int], str],
     ) -> Iterator[MadeVersion]:
         was_there = False
         for version in self.versions.of(dataset.id):
             run = runs.get(version.run_id)
             sql = run.sql if run else ""
-            did = effect(version.change, sql, run.job if run else "", dataset.format, was_there=was_there)
+            job = run.job if run else ""
+            part = next((at.replaced for at in self._of_names(wrote, version.run_id, names, "")), "")
+            back = restored(sql, job, read.get((version.run_id, dataset.id), ""))
+            did = effect(version.change, sql, job, dataset.format, was_there=was_there, replaced=part)
+            did = Effect(nothing=True) if back else did
             was_there = version.change != "DROP"
-            keys = [(version.run_id, name, version.id) for name in names]
-            written = next((wrote[key] for key in keys if key in wrote), _Written())
+            written = next(self._of_names(wrote, version.run_id, names, version.id), _Written())
             yield MadeVersion(
                 dataset.id,
                 version.run_id,
                 version.batch_id,
                 version.id if version.kind is VersionKind.STORAGE else "",
                 version.time,
-                restored(sql) or version.storage_parent,
+                back or version.storage_parent,
                 version.change,
                 did.whole,
+                bool(part),
                 did.empties,
                 did.nothing,
                 written.branch,
@@ -268,11 +277,18 @@ class _FactsReader:
                 written.table_id,
             )
 
+    @staticmethod
+    def _of_names(
+        wrote: Mapping[tuple[str, int, str], _Written], run_id: str, names: Iterable[int], version: str
+    ) -> Iterator[_Written]:
+        """Yield how a run wrote a version of a dataset, under any of its names."""
+        yield from (wrote[key] for name in names if (key := (run_id, name, version)) in wrote)
+
     def _runs(
         self, ids: Collection[str]
     ) -> tuple[dict[str, RunFacts], dict[int, _Storage], dict[tuple[str, int, str], _Written]]:
         """
-        Return runs, how their events store each name of a dataset, and where each run wrote each version of it.
+        Return runs, how their events store each name of a dataset, and how each run wrote each version of it.
 
         Two tables of Delta Lake have versions of the same numbers, and one run may write both.
         """
@@ -294,6 +310,8 @@ class _FactsReader:
                 if dataset.branch is not None or dataset.table_id:
                     written = _Written(dataset.branch or "", dataset.table_id)
                     wrote |= {(run_id, name_id, version): written for version in dataset.versions}
+                if dataset.replaced:
+                    wrote[run_id, name_id, ""] = _Written(replaced=dataset.replaced)
         sql = (
             "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
             "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
@@ -377,10 +395,18 @@ class _FactsReader:
 
 @attrs.frozen
 class _Written:
-    """Where a version was written: the branch, empty for the main one, and the id of the table, if it is known."""
+    """
+    How a version was written.
+
+    Args:
+        branch: the branch; empty for the main one.
+        table_id: the id of the table; empty if it is not known.
+        replaced: of all versions that a run made (version ""), what it replaced, as the event says it.
+    """
 
     branch: str = ""
     table_id: str = ""
+    replaced: str = ""
 
 
 @attrs.frozen

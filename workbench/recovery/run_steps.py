@@ -141,7 +141,7 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
     facts, application = decided.facts, group.application
     jobs = ", ".join(dict.fromkeys(facts.run(unit[0]).job for unit in group.units))
     streams = _streams_of(decided, group)
-    written = decided.flow.written(group.units)
+    written = decided.flow.written(group.units) | decided.replaced_after(group)
     command, about = _command(application)
     verb = "Start" if streams else "Run"
     doubts = [
@@ -184,6 +184,9 @@ def _pins_of_application(decided: Decisions, group: Group) -> tuple[Pin, ...]:
 
 
 def _notes_of_application(decided: Decisions, group: Group, streams: Collection[str]) -> Iterator[str]:
+    if replaced := decided.replaced_after(group):
+        names = ", ".join(sorted(map(decided.facts.label, replaced)))
+        yield f"It writes {names} too, which a later step replaces as a whole."
     for query in streams:
         repeated = decided.restarts.repeated[query]
         if repeated[0] in group.units:
@@ -249,7 +252,9 @@ def _doubts_of_application(decided: Decisions, group: Group, application: Applic
     for known in (facts.datasets[each] for each in sorted(written | read)):
         if known.former and known.former != known.sql:
             yield f"{known.former} is called {known.sql} now: change that in its code"
-    others = [each for each in facts.beside.get(application.run_id, ()) if each not in written]
+    # What is replaced afterwards may be written meanwhile.
+    harmless = written | decided.replaced_after(group)
+    others = [each for each in facts.beside.get(application.run_id, ()) if each not in harmless]
     if others:
         names = ", ".join(sorted(facts.label(each) for each in others))
         yield f"it writes {names} too, which need no recovery: keep it from that"

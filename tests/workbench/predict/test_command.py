@@ -350,6 +350,22 @@ def test_what_was_told_once_needs_no_spark(files: Path, answer: Answer) -> None:
     ]
 
 
+@pytest.mark.long
+def test_the_next_jvm_takes_its_classes_from_the_cache(files: Path, answer: Answer, tmp_path: Path) -> None:
+    assert answer.returncode == 1
+    assert [each.stat().st_mode & 0o777 for each in (files / "kept").glob("spark-classes-*")] == [0o600]
+    (tmp_path / "new.sql").write_text("CREATE TABLE new AS SELECT 1 AS a", "utf-8")
+    log = {"JAVA_TOOL_OPTIONS": f"-Xlog:class+load=info:file={tmp_path}/%p.log"}
+
+    done = called(tmp_path, "new.sql", "--cache", str(files / "kept"), environment=log)
+
+    assert (done.returncode, done.stderr.replace(log["JAVA_TOOL_OPTIONS"], "")) == (0, "")
+    assert done.stdout.startswith("1 statement in 1 file: 1 exactly\n")
+    loaded = max((each.read_text("utf-8") for each in tmp_path.glob("*.log")), key=len).splitlines()
+    kept = [line for line in loaded if line.endswith("shared objects file (top)")]
+    assert len(kept) > len(loaded) // 2
+
+
 HOSTILE = """\
 DECLARE leak = java_method('java.lang.System', 'getenv', 'SECRET_OF_CI');
 CREATE TABLE stolen AS SELECT * FROM IDENTIFIER(leak);

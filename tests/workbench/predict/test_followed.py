@@ -8,7 +8,7 @@ import pytest
 from openlineage_pyspark.workbench.predict.answers import answers_of
 from openlineage_pyspark.workbench.predict.assigned import assigned
 from openlineage_pyspark.workbench.predict.scripts import Given, Script, StatementLineage, lineage_of_answers
-from openlineage_pyspark.workbench.predict.session import throw_away_session
+from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.kept_answers import sessions_of
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from openlineage_pyspark.workbench.predict.scripts import (
     analyzed,
     lineage_of_answers,
 )
-from openlineage_pyspark.workbench.predict.session import ScriptSession, throw_away_session
+from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.public_cases import FOLDER, SCORED, as_event, every_case, needed, scorer
 
 EACH = 1 if os.environ.get("SAME_ANSWERS") == "all" else 15

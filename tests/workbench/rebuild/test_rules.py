@@ -13,8 +13,9 @@ import attrs
 import pytest
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, guarded_analysis, lineage_of_answers
-from openlineage_pyspark.workbench.predict.session import ScriptSession, throw_away_session
+from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
 from openlineage_pyspark.workbench.rebuild.statements import FileStep

@@ -80,7 +80,114 @@ def test_a_replacement_of_a_table_by_clean_data_ends_bad_data(filled: Fill) -> N
     assert code_of(found) == ["(correct)"]
 
 
-def test_a_table_of_delta_that_was_restored_is_clean(filled: Fill) -> None:
+@pytest.mark.parametrize(
+    ("replaced", "again", "doubts"),
+    [
+        ("all", ["export-3"], []),
+        ("partitions", ["export-1", "export-3"], []),
+        ("", ["export-1", "export-3"], 2 * ["it is not known whether it replaced all of db/e, or only partitions"]),
+    ],
+)
+def test_files_that_are_replaced_as_a_whole_need_no_earlier_run(
+    filled: Fill, replaced: str, again: list[str], doubts: list[str]
+) -> None:
+    def export(minute: int, version: str) -> list[Event]:
+        # Of what replaces a part, the listener does not say OVERWRITE.
+        change = "" if replaced == "partitions" else "OVERWRITE"
+        out = plain("e", change=change, replaced=replaced)
+        del out["facets"]["symlinks"]
+        return statement("export", minute, "", (table("a", version),), out, application=f"app-{minute}")
+
+    events = [*application("app-1", 0, "spark-submit", "e.py"), *application("app-3", 0, "spark-submit", "e.py")]
+    events += [*ROOT, *export(1, "1"), *statement("a", 2, "INSERT INTO ice.db.a VALUES (2)", (), table("a", "2"))]
+    found = filled(*events, *export(3, "2")).recover("db.a", version="2").result
+
+    assert [run.run_id for step in found.steps for run in step.again] == again
+    assert [each for each in doubts_of(found) if "replaced all" in each] == doubts
+    removed = [step.title for step in found.steps if step.action == "empty"]
+    assert bool(removed) is (replaced != "all"), removed
+
+
+def exports(*also: Event, replaced: str = "all") -> list[Event]:
+    """Return two runs of an application that adds to files and replaces a table, and a bad version before the last."""
+
+    def export(minute: int, version: str, before: str) -> list[Event]:
+        app, change = f"app-{minute}", "OVERWRITE" if replaced == "all" else ""
+        made = table("x", f"9{minute}", parent=before, change=change, replaced=replaced)
+        log = statement("log", minute + 0.1, "", (table("a", version),), plain("log"), application=app)
+        return [*log, *statement("x", minute + 0.2, "", (table("a", version),), made, application=app)]
+
+    apps = [each for minute in (1, 4) for each in application(f"app-{minute}", minute, "spark-submit", "e.py")]
+    bad = statement("a", 2, "INSERT INTO ice.db.a VALUES (2)", (), table("a", "2", parent="1"))
+    return [
+        *apps,
+        *statement("a", 0, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "1")),
+        *export(1, "1", "90"),
+        *bad,
+        *also,
+        *export(4, "2", "91"),
+    ]
+
+
+def test_what_an_application_writes_beside_and_a_later_step_replaces_needs_no_care(filled: Fill) -> None:
+    found = filled(*exports()).recover("db.a", version="2").result
+
+    first, last = [step for step in found.steps if step.title in ("Run app-1 again.", "Run app-4 again.")]
+    assert [run.run_id for run in first.again] == ["log-1.1"]
+    assert (first.doubts, first.notes[0]) == ((), "It writes db.x too, which a later step replaces as a whole.")
+    assert [each.parts[-1] for each in first.writes] == ["x", "log"]
+    assert [run.run_id for run in last.again] == ["log-4.1", "x-4.2"]
+    # Nothing of it survives, so it goes back to no version.
+    assert not [step for step in found.steps if step.action == "roll back" and "db.x" in step.title]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        exports(replaced="partitions"),
+        # Another run needs what it holds in between.
+        exports(
+            *statement(
+                "c",
+                3,
+                "INSERT INTO ice.db.c SELECT * FROM ice.db.x JOIN ice.db.a",
+                (table("x", "91"), table("a", "2")),
+                table("c", "31"),
+            )
+        ),
+    ],
+)
+def test_what_an_application_writes_beside_and_stays_or_is_read_needs_care(filled: Fill, facts: list[Event]) -> None:
+    found = filled(*facts).recover("db.a", version="2").result
+
+    (first,) = [step for step in found.steps if step.title == "Run app-1 again."]
+    assert "it writes db.x too, which need no recovery: keep it from that" in first.doubts
+
+
+@pytest.mark.parametrize(
+    ("replaced", "ends_it", "doubts"), [("all", [True], 0), ("partitions", [False], 0), ("", [True], 1)]
+)
+def test_what_an_event_states_of_an_overwrite_counts_more_than_its_statement(
+    filled: Fill, replaced: str, ends_it: list[bool], doubts: int
+) -> None:
+    sql = "INSERT OVERWRITE db.b SELECT * FROM ice.db.c"
+    bad = statement("b", 2, "INSERT INTO db.b SELECT * FROM ice.db.a", (table("a", "1"),), plain("b"))
+    over = statement("r", 3, sql, (table("c", "7"),), plain("b", change="OVERWRITE", replaced=replaced))
+    found = filled(*ROOT, *bad, *over).recover("db.a").result
+
+    assert [each.is_clean for each in found.datasets if each.dataset == "db.b"] == ends_it
+    assert len(found.doubts) == doubts
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("RESTORE TABLE db.b TO VERSION AS OF 1", False),
+        # DeltaTable.restoreToVersion has no statement.
+        ("", True),
+    ],
+)
+def test_a_table_of_delta_that_was_restored_is_clean(filled: Fill, *, sql: str, read: bool) -> None:
     def of(name: str, *version: str, **facets: Any) -> Event:
         return table(name, *version, lake="delta", **facets)
 
@@ -89,7 +196,13 @@ def test_a_table_of_delta_that_was_restored_is_clean(filled: Fill) -> None:
             *statement("a", 1, "INSERT INTO db.a VALUES (1)", (), of("a", "1")),
             *statement("b", 2, "INSERT INTO db.b VALUES (1)", (), of("b", "1", parent="0")),
             *statement("b", 3, "INSERT INTO db.b SELECT * FROM db.a", (of("a", "1"),), of("b", "2", parent="1")),
-            *statement("r", 4, "RESTORE TABLE db.b TO VERSION AS OF 1", (), of("b", "3", parent="2")),
+            *statement(
+                "app.execute_restore_table_command.db_b",
+                4,
+                sql,
+                (of("b", "1"),) if read else (),
+                of("b", "3", parent="2", change="OVERWRITE"),
+            ),
             *statement("b", 5, "INSERT INTO db.b VALUES (2)", (), of("b", "4", parent="3")),
         )
         .recover("db.a")

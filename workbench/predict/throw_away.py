@@ -1,0 +1,183 @@
+"""A Spark of this process that knows no configuration of the machine, reaches for nothing, and leaves nothing."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import socket
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.errors import LineageError
+from openlineage_pyspark.workbench.predict.class_archive import class_archive
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Mapping
+
+    from openlineage_pyspark.workbench.predict.class_archive import ClassArchive
+
+_STDERR = 2
+_MOST_LINES = 3
+# Without an appender, Spark takes its own configuration.
+_QUIET = """\
+rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+appender.none.type = Null
+appender.none.name = none
+"""
+_LOG4J = "log4j2.properties"
+# One that is never there, and that nobody can make.
+_NO_FOLDER = f"{os.devnull}/conf"
+# With the first option alone the JVM takes a fifth of the usual code cache, and says on stdout when that is full.
+_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+_SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME",
+             "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME")  # fmt: skip
+_PYTHON = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+_CONF = {
+    "spark.master": "local[1]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.hadoop.fs.defaultFS": "file:///",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.legacy.createHiveTableByDefault": "false",
+    # A path in a FROM would be listed, wherever it is.
+    "spark.sql.runSQLOnFiles": "false",
+    # Spark would take the environment too, which a script must not show (`variables.py`).
+    "spark.sql.variable.substitute": "false",
+    "spark.openlineage.disabled": "true",
+}
+
+
+@contextmanager
+def throw_away_session(conf: Mapping[str, str], *, classes: Path | None = None, purpose: str = "sql") -> Iterator[Any]:
+    """
+    Give a new local Spark that knows no configuration but its own, and remove all that it made.
+
+    Args:
+        conf: further properties.
+        classes: the folder with the archives of the classes that JVMs load; None to use none.
+        purpose: what the JVM does, which decides what it loads.
+
+    Raises:
+        LineageError: PySpark is not installed, a Spark runs in this process already, or none starts.
+        OSError: the folder can't be written.
+    """
+    try:
+        from pyspark import SparkContext
+        from pyspark.find_spark_home import _find_spark_home
+    except ImportError:
+        raise LineageError("the lineage of files needs PySpark 3.5 or newer: pip install pyspark") from None
+    if SparkContext._active_spark_context is not None:
+        raise LineageError("Spark already runs in this process; the lineage of files needs its own Spark")
+    home = _find_spark_home()
+    # The JVM's options are divided at spaces; and a JVM that runs already has its classes.
+    fits = SparkContext._gateway is None and not re.search(r"\s", tempfile.gettempdir())
+    archive = class_archive(classes, Path(home, "jars"), purpose) if classes is not None and fits else None
+    with _own_environment(home, archive) as folder, _quiet_pyspark():
+        spark, is_whole = None, False
+        try:
+            spark = _started(folder, conf)
+            yield spark
+            is_whole = True
+        finally:
+            if spark is not None:
+                spark.stop()
+            if archive is not None and archive.is_made and SparkContext._gateway is not None:
+                (archive.write if is_whole else archive.give_up)(_detached_jvm(SparkContext))
+
+
+@contextmanager
+def _own_environment(home: str, archive: ClassArchive | None) -> Iterator[Path]:
+    """Have the variables of the environment that a Spark takes, and give the folder that holds all its files."""
+    kept = {name: os.environ.pop(name, None) for name in (*_SEARCHED, *_PYTHON)}
+    folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-"))
+    try:
+        # For a provider that it does not know, Spark imports all modules called `pyspark_...`, also from here.
+        os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
+        (folder / _LOG4J).write_text(_QUIET, encoding="utf-8")
+        os.environ["SPARK_CONF_DIR"] = str(folder)
+        os.environ.update(SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
+        java = [_QUICK_JVM, *_kept_in(folder)]
+        if archive is not None:
+            # An archive fits only the same class path, and no folder in it may have files.
+            os.environ["SPARK_CONF_DIR"] = _NO_FOLDER
+            java += [f"-Dlog4j2.configurationFile={folder / _LOG4J}", *archive.options]
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{' '.join(java)}' pyspark-shell"
+        yield folder
+    finally:
+        for name, before in kept.items():
+            os.environ.pop(name, None)
+            if before is not None:
+                os.environ[name] = before
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(folder: Path, conf: Mapping[str, str]) -> Any:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("openlineage-pyspark lineage")
+    for key, value in {**_CONF, "spark.sql.warehouse.dir": str(folder / "warehouse"), **conf}.items():
+        builder = builder.config(key, value)
+    said = folder / "stderr"
+    try:
+        with _stderr_in(said):
+            return builder.getOrCreate()
+    except (RuntimeError, OSError) as problem:
+        lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        why = "; ".join([*lines[-_MOST_LINES:], str(problem).splitlines()[0]])
+        raise LineageError(f"Spark did not start: {why}") from problem
+
+
+def _kept_in(folder: Path) -> tuple[str, ...]:
+    """Return the options by which the JVM asks no server for names, and has its own files in a folder."""
+    (hosts := folder / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n", encoding="utf-8")
+    # Java's options are divided at spaces.
+    return () if " " in str(hosts) else (f"-Djdk.net.hosts.file={hosts}", f"-Djava.io.tmpdir={folder}")
+
+
+def _detached_jvm(context: Any) -> subprocess.Popen[bytes]:
+    """Return the JVM of this process, which a later session starts anew."""
+    gateway, context._gateway, context._jvm = context._gateway, None, None
+    gateway.shutdown()
+    jvm: subprocess.Popen[bytes] = gateway.proc
+    return jvm
+
+
+@contextmanager
+def _stderr_in(path: Path) -> Iterator[None]:
+    """Have what this process and the JVM that it starts write to standard error in a file."""
+    sys.stderr.flush()
+    kept = os.dup(_STDERR)
+    with path.open("wb") as file:
+        os.dup2(file.fileno(), _STDERR)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, _STDERR)
+        os.close(kept)
+
+
+@contextmanager
+def _quiet_pyspark() -> Iterator[None]:
+    """Have PySpark 4 log no exceptions: those that are caught here are reported."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:
+        yield
+        return
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    before = int(logger.level)
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
