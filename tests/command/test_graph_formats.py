@@ -140,10 +140,10 @@ def test_each_format_of_an_answer_says_that_an_edge_is_uncertain(store, run, for
         assert doubt in run(*question, "--store", store, "--format", format_)[1], question
 
 
-def test_an_answer_of_tables_has_the_jobs_between_them(store, run):
+def test_the_edges_of_an_answer_of_tables_name_their_jobs(store, run):
     document = json.loads(run("downstream", "daily", "--depth", "1", "--store", store, "--format", "json")[1])
 
-    assert {(edge["source"], edge["target"]) for edge in document["result"]["edges"] if "|jobs|" in edge["target"]} == {
+    assert {(edge["source"], edge["job"]) for edge in document["result"]["edges"]} == {
         ("dataset|lake|daily", f"job|jobs|shop.{name}") for name in ("guess", "late", "new", "report")
     }
     assert [edge for edge in document["result"]["edges"] if "paths" in edge] == []
