@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -24,16 +24,37 @@ def named_fields(value: Any) -> dict[str, Any]:
 
 
 def document_of(value: Any) -> Any:
-    """Return a value as JSON has it: fields in camel case, times as texts. The keys of a mapping stay as they are."""
+    """
+    Return a value as JSON has it: fields in camel case, times as texts. The keys of a mapping stay as they are.
+
+    A value that has a `to_dict` is what that returns.
+    """
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, enum.Enum):
         return value.value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
     if attrs.has(type(value)):
-        return {camel_case(name): document_of(each) for name, each in named_fields(value).items()}
+        return document_of_fields(value)
     if isinstance(value, Mapping):
         return {key: document_of(each) for key, each in value.items()}
     return [document_of(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def document_of_fields(value: Any, always: Collection[str] | None = None) -> dict[str, Any]:
+    """
+    Return the fields of a frozen value as JSON has them.
+
+    Args:
+        value: the value.
+        always: the fields that are there also if they are empty; None for all.
+    """
+    return {
+        camel_case(name): document_of(each)
+        for name, each in named_fields(value).items()
+        if always is None or name in always or not (each in ("", (), None) or each is False)
+    }
 
 
 def from_document(class_: type[T], document: Mapping[str, Any]) -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.workbench.model.graph import (
@@ -22,8 +22,6 @@ from openlineage_pyspark.workbench.model.graph import (
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.kinds import NodeId
-
-_Cells: TypeAlias = "tuple[str | int | bool | None, ...]"
 
 _COLUMNS = (
     *("depth", "source", "source_column", "target", "target_column"),
@@ -46,13 +44,13 @@ class Reach:
             from a version to a version or from a job to a job: its `job` makes the one from the other.
         start: the ids of the requested nodes.
         depths: the id of a node at an end of an edge -> the number of jobs between it and the start.
+        nodes: the nodes of the graph by their ids.
     """
 
     graph: Graph
     start: tuple[NodeId, ...]
     depths: Mapping[NodeId, int] = attrs.field(converter=_frozen, hash=False)
     nodes: Mapping[NodeId, Node] = attrs.field(init=False, eq=False, hash=False, repr=False)
-
     _several: Collection[str] = attrs.field(init=False, eq=False, hash=False, repr=False)
 
     @nodes.default
@@ -133,18 +131,23 @@ class Reach:
     def _edge_order(self, edge: Edge) -> tuple[object, ...]:
         return self.depth(edge), self._order(edge.source), self._order(edge.target), self.job(edge)[::-1], edge.run
 
-    def table(self) -> tuple[tuple[str, ...], list[_Cells]]:
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str | int | bool | None, ...]]]:
         """Return the edges as a table: the names of its columns, and its rows."""
         by_version = any(isinstance(node, VersionNode) for node in self.ends)
-        rows: list[_Cells] = []
+        rows: list[tuple[str | int | bool | None, ...]] = []
         for edge in self.graph.edges:
             both = (edge.source, edge.target)
             names = (cell for end in both for cell in (self.dataset_name(end) or self.label(end), self.column(end)))
             texts = ([str(path.kind) for path in edge.paths], [path.expression for path in edge.paths])
             how = ("; ".join(filter(None, dict.fromkeys(each))) for each in texts)
-            row: _Cells = (
-                *(self.depth(edge), *names, *how, self._job_name(*self.job(edge))),
-                *(edge.run_id, edge.least_certainty),
+            job = self._job_name(*self.job(edge))
+            row: tuple[str | int | bool | None, ...] = (
+                self.depth(edge),
+                *names,
+                *how,
+                job,
+                edge.run_id,
+                edge.least_certainty,
             )
             if by_version:
                 row = (*row, *map(self.version, both), edge.batch, edge.kept, edge.is_inferred)

@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
-from openlineage_pyspark.workbench.model.document import document_of, from_document
+from openlineage_pyspark.workbench.model.document import document_of_fields, from_document
 from openlineage_pyspark.workbench.recovery.affected import Passes, everything
 
 if TYPE_CHECKING:
@@ -252,11 +252,11 @@ class RecoveryPlan:
     @property
     def id(self) -> str:
         """Return a short hash of the plan's content."""
-        return hashlib.sha256(json.dumps(document_of(self), sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(document_of_fields(self), sort_keys=True).encode()).hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, for JSON."""
-        document: dict[str, Any] = document_of(self)
+        document = document_of_fields(self)
         steps = [{"number": number, **step} for number, step in enumerate(document["steps"], 1)]
         return {"type": "plan", "formatVersion": FORMAT_VERSION, "id": self.id, **document, "steps": steps}
 

@@ -26,6 +26,7 @@ import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer
+from openlineage_pyspark.workbench.model.graph import names_of_id
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
@@ -40,12 +41,11 @@ from support import process_jvm
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of_events
 from support.maven import fetched
-from support.reached import pairs_of, places_of
+from support.reached import places_of
 from support.spark_jobs import QUICK, SPARK_VERSION, clean_environment, pyspark_folder
 from support.spark_stores import HAS_LAKES, differing
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.answer import Answer
     from openlineage_pyspark.workbench.model.reach import Reach
     from pyspark.sql import SparkSession
 
@@ -431,8 +431,9 @@ def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Da
     tables = filled("parquet")
     tables.make_views()
     edges = {(row.source_name, row.target_name) for row in session.table("lineage.table_edges").collect()}
-    near = {*pairs_of(Store(lite).downstream("t5", depth=1))}
-    assert {edge for edge in edges if edge[0] == "t5"} == near
+    near = Store(lite).downstream("t5", depth=1).result.graph.edges
+    names = {(names_of_id(edge.source)[1], names_of_id(edge.target)[1]) for edge in near}
+    assert {edge for edge in edges if edge[0] == "t5"} == names
 
 
 @pytest.mark.long
