@@ -1,5 +1,5 @@
 """
-Put the `.pth` file at the root of the wheel and the page's library beside the page, and list the packages.
+Build the package: with its `.pth` file, the page's library, the list of packages, and a README that PyPI can show.
 
 Setuptools has no setting for any of these. The library is not committed: it comes from npm, as the
 `package-lock.json` in `workbench/page` names it, and is then kept in the user's cache. A source distribution carries
@@ -25,6 +25,11 @@ from setuptools.command.editable_wheel import editable_wheel
 from setuptools.command.egg_info import egg_info
 from setuptools.command.sdist import sdist
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "docs"))
+
+from links import published_readme
+
+del sys.path[0]
 ROOT = Path(__file__).resolve().parent
 PACKAGE = "openlineage_pyspark"
 HOOK = f"{PACKAGE}.pth"
@@ -276,6 +281,8 @@ setup(
         "egg_info": NameLibraryLicense,
         "sdist": SourcesWithLibrary,
     },
+    long_description=published_readme(),
+    long_description_content_type="text/markdown",
     options=scratch_folders(),
     packages=[PACKAGE, *(f"{PACKAGE}.{name}" for name in PACKAGES)],
     # Node is large: a build asks for it only where the library is to be fetched, and the machine has no npm.

@@ -12,7 +12,7 @@ import zlib
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import (
@@ -33,6 +33,7 @@ from openlineage_pyspark.workbench.page.formats import UNFOLDED_FORMATS, text_of
 from openlineage_pyspark.workbench.page.html import page_of
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
+from openlineage_pyspark.workbench.questions.owners import owners
 from openlineage_pyspark.workbench.questions.row_counts import row_counts
 from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, take
 from openlineage_pyspark.workbench.store.sqlite import Database
@@ -128,13 +129,12 @@ def run(options: argparse.Namespace) -> int:
         with _shown(options, problems) as store:
             answer = _asked(store, options, options.as_of)
             graph = with_diagnostics(answer)
-            rows = row_counts(store.tables, graph) if options.format == "html" and not options.as_of else {}
+            beside = _beside(store, graph, options)
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
-        page = options.format == "html"
         text = (
-            page_of(graph, before=before, around=options.around, unfold=options.unfold, rows=rows)
-            if page
+            page_of(graph, before=before, around=options.around, unfold=options.unfold, **beside)
+            if options.format == "html"
             else f"{answer.to_json()}\n"
             if options.format == "json"
             else text_of_graph(graph, options.format, unfold=options.unfold)
@@ -169,6 +169,13 @@ def unfold_refusal(options: argparse.Namespace) -> str:
 
 def _asked(store: Store, options: argparse.Namespace, as_of: str) -> Answer[Graph]:
     return store.graph(options.around, depth=options.depth, as_of=as_of, ever=options.ever)
+
+
+def _beside(store: Store, graph: Graph, options: argparse.Namespace) -> dict[str, Any]:
+    """Return what a page of today shows beside its graph, as arguments of `page_of`."""
+    if options.format != "html" or options.as_of:
+        return {}
+    return {"rows": row_counts(store.tables, graph), "owners": owners(store.tables, graph)}
 
 
 def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> Graph:

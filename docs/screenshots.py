@@ -67,6 +67,7 @@ GROUP BY c.country
 """,
 }
 _WITHOUT_LOG = "<style>[data-mime-type='application/vnd.jupyter.stderr'] {display: none}</style>"
+_LAYERS = ("raw", "stg", "int", "dim", "fct", "mart")
 _LISTENING = {"spark.openlineage.transport.type": "file"}
 
 
@@ -151,6 +152,7 @@ def pictures(events: Path) -> dict[str, Shot]:
         "compared": Shot(page_of(second, before=first)),
         "ways": Shot(page_of(statement()), "#lit=%28query%29.max_ts&parts=1", script=_OPEN),
         "groups": Shot(page_of(large_graph(5000))),
+        "one-schema": Shot(page_of(large_graph(300, name=_in_layers))),
         "large": Shot(page_of(large_graph(2000)), "#focus=db20.table_100&depth=1&level=tables"),
     }
 
@@ -186,6 +188,11 @@ def beside_marquez(url: str, events: Path) -> dict[str, Shot]:
             f"{url}/datasets/column-level/{place}?depth=20&column={column}", size=size, wait_for=_DRAWN
         ),
     }
+
+
+def _in_layers(number: int) -> str:
+    """Return the name of one of 300 tables in a schema, whose names begin with those of their layers."""
+    return f"lake.{_LAYERS[number * len(_LAYERS) // 300]}_table_{number}"
 
 
 def statement() -> Graph:

@@ -18,7 +18,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).parent))
+
+from links import FILE_LINK, ROOT, address
+
+del sys.path[0]
 SETTINGS = ROOT / "docs" / "mkdocs.yml"
 ROOMS = ("command", "facets", "listener", "transport", "workbench")
 PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
@@ -29,7 +33,6 @@ FROM_THE_ROOT = {
     "SECURITY.md": "security.md",
     "CODE_OF_CONDUCT.md": "code-of-conduct.md",
 }
-LINK = re.compile(r"(\]\()(?!https?:|#)([^)#\s]+)")
 # Each page of the API: its title, what it is about, and the modules whose public names are on it.
 API = {
     "capture": ("Capture lineage", "Attach the listener to a session, and read what it counts.", ("listener",)),
@@ -47,14 +50,6 @@ API = {
 OPTIONS = "\n    options:\n      show_root_heading: false\n      heading_level: 3"
 
 
-def repository() -> str:
-    """Return the address of the repository, as `pyproject.toml` names it."""
-    found = re.search(r'^Source = "(.*)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
-    if found is None:
-        raise SystemExit("docs/site.py: pyproject.toml has no `Source` in [project.urls]")
-    return found[1]
-
-
 def laid_out(page: str) -> str:
     """Return the text of a page of the repository, with its links as the site needs them."""
 
@@ -64,10 +59,9 @@ def laid_out(page: str) -> str:
             return f"{link[1]}{FROM_THE_ROOT[target.as_posix()]}"
         if target.parts[0] == "docs" and target.suffix != ".py":
             return f"{link[1]}{target.relative_to('docs').as_posix()}"
-        kind = "tree" if (ROOT / target).is_dir() else "blob"
-        return f"{link[1]}{repository()}/{kind}/main/{target.as_posix()}"
+        return f"{link[1]}{address(target)}"
 
-    return LINK.sub(moved, (ROOT / page).read_text("utf-8"))
+    return FILE_LINK.sub(moved, (ROOT / page).read_text("utf-8"))
 
 
 def public_names() -> dict[str, list[str]]:

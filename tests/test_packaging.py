@@ -6,11 +6,13 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email import message_from_bytes
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -146,7 +148,9 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
 ) -> None:
     """The page's library is in it, which is in no clone."""
     with tarfile.open(built(copied_tree(tmp_path / "tree"), "sdist")) as opened:
-        held = {member.name.partition("/")[2] for member in opened if member.isfile()}
+        members = {member.name.partition("/")[2]: member for member in opened if member.isfile()}
+        metadata = message_from_bytes(opened.extractfile(members["PKG-INFO"]).read())
+    held = set(members)
 
     package = {name.removeprefix("openlineage_pyspark/") for name in shipped_by_the_tree()}
     around = {
@@ -167,6 +171,15 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
     inside = {path.relative_to(ROOT) for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()}
     sources = {path.as_posix() for path in inside if "__pycache__" not in path.parts}
     assert (package | around | sources) - held == set()
+
+    links = re.findall(r"\]\(([^)]*)\)", metadata.get_payload())
+    addresses = {link for link in links if link.startswith("https://")}
+    released = f"https://github.com/openlineage-pyspark/openlineage-pyspark/{{}}/v{metadata['Version']}/{{}}"
+    assert set(links) - addresses == set()
+    assert len(links) > 50
+    assert {released.format("blob", "docs/safety.md"), released.format("raw", "docs/pictures/revenue.svg")} <= addresses
+    assert released.format("blob", "README.md#use-it") in addresses
+    assert metadata["Description-Content-Type"] == "text/markdown"
 
 
 @pytest.mark.slow

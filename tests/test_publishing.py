@@ -115,3 +115,35 @@ def test_all_addresses_of_the_project_lead_to_one_repository() -> None:
     urls = re.findall(r'^(?:Issues|Changelog) = "(.*)"$', PYPROJECT, re.MULTILINE)
     assert [url for url in urls if not url.startswith(f"{source}/")] == []
     assert f"{source}/security/advisories/new" in (ROOT / "SECURITY.md").read_text("utf-8")
+
+
+def test_every_address_of_the_repository_begins_with_the_one_of_the_settings() -> None:
+    source = re.findall(r'^Source = "(.*)"$', PYPROJECT, re.MULTILINE)[0]
+    owner, name = source.split("/")[-2:]
+    pages = f"https://{owner}.github.io/{name}/"
+    folders = (".ci", ".github", "command", "conf", "docs", "facets", "listener", "templates", "transport", "workbench")
+    files = [*ROOT.iterdir(), *(path for folder in folders for path in (ROOT / folder).rglob("*"))]
+    texts = [path for path in files if path.is_file() and path.suffix in (".md", ".yml", ".yaml", ".toml", ".py", "")]
+
+    named = {
+        found
+        for path in texts
+        for found in re.findall(rf"https://[\w./-]*{name}[\w./-]*", path.read_text("utf-8"))
+        if "pypi.org" not in found and "/openlineage_pyspark-" not in found
+    }
+
+    assert {each for each in named if not each.startswith((source, pages))} == set()
+    assert f"{source}/security/advisories/new" in named
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_names_what_it_uses_by_the_hash_of_a_commit(workflow: Path) -> None:
+    used = re.findall(r"uses: (\S+)(.*)", workflow.read_text("utf-8"))
+
+    assert used
+    assert [
+        line
+        for line in used
+        if not line[0].startswith("./")
+        and not (re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", line[0]) and re.fullmatch(r" # v\d+\.\d+\.\d+", line[1]))
+    ] == []

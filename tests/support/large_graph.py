@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, Edge, Graph, JobNode, RunNode
 
@@ -12,10 +13,15 @@ _COLUMNS = 10
 _SOURCES = 3
 
 
-def large_graph(tables: int, seed: int = 1) -> Graph:
+def in_forty_schemas(number: int) -> str:
+    """Return the name of a table in one of forty schemas."""
+    return f"db{number % 40}.table_{number}"
+
+
+def large_graph(tables: int, seed: int = 1, name: Callable[[int], str] = in_forty_schemas) -> Graph:
     """Return a graph of tables of ten columns each, every one made from three earlier ones by a job of its own."""
     chance = random.Random(seed)  # noqa: S311 (a choice that is made again in each run)
-    names = [(f"db{number % 40}/table_{number}", f"db{number % 40}.table_{number}") for number in range(tables)]
+    names = [(name(number).replace(".", "/"), name(number)) for number in range(tables)]
     datasets = [DatasetNode("lake", name, label) for name, label in names]
     columns = {
         each.id: [ColumnNode(each.id, f"column_{place}", "bigint") for place in range(_COLUMNS)] for each in datasets

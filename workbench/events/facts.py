@@ -20,6 +20,13 @@ class Name(NamedTuple):
     name: str
 
 
+class Owner(NamedTuple):
+    """An owner of a dataset or of a job, and the type of ownership, such as MAINTAINER; empty if it is not stated."""
+
+    name: str
+    type: str = ""
+
+
 class Place(NamedTuple):
     """
     An end of an edge.

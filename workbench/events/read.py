@@ -22,6 +22,7 @@ from openlineage_pyspark.workbench.events.facts import (
     MadeByBatch,
     Name,
     OtherName,
+    Owner,
     PathKind,
     PathStep,
     Place,
@@ -192,6 +193,11 @@ class DatasetOfEvent:
             if odd.named(each, "symlinks", "an identifier")
         )
 
+    @once
+    def owners(self) -> tuple[Owner, ...]:
+        """The owners of the dataset."""
+        return _owners(self._odd, self._facet("ownership"))
+
     @property
     def type(self) -> str:
         """What it is, such as VIEW; empty if the event does not state it."""
@@ -332,7 +338,7 @@ class DatasetOfEvent:
         """What was left out of its facets. All of them are read for this."""
         _ = (self.fields, self.symlinks, self.type, self.storage_layer, self.file_format, self.catalog, self.versions)
         _ = (self.version_before, self.branch, self.change, self.renamed_from, self.counts)
-        _ = (self.edges, self.stated)
+        _ = (self.edges, self.stated, self.owners)
         return tuple(self._odd.found)
 
     def _text(self, facet: str, key: str) -> str:
@@ -381,6 +387,11 @@ class JobOfEvent:
         """What people say of it."""
         return self._text("documentation", "description")
 
+    @once
+    def owners(self) -> tuple[Owner, ...]:
+        """The owners of the job."""
+        return _owners(self._odd, self._odd.mapping("ownership", self._facets, "ownership"))
+
     @property
     def source_url(self) -> str | None:
         """Where its source code is."""
@@ -408,6 +419,7 @@ class JobOfEvent:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What was left out of its facets. All of them are read for this."""
         _ = (self.processing, self.integration, self.type, self.sql, self.description, self.source_url, self.stated)
+        _ = self.owners
         return tuple(self._odd.found)
 
 
@@ -541,6 +553,11 @@ class RunOfEvent:
             for operator, message in self.gaps
         )
         return (*gaps, *self._odd.found)
+
+
+def _owners(odd: _Odd, facet: EventJson) -> tuple[Owner, ...]:
+    named = ((odd.text("ownership", each, "name"), each) for each in odd.objects("ownership", facet, "owners"))
+    return tuple(Owner(name, odd.text("ownership", each, "type") or "") for name, each in named if name)
 
 
 @attrs.frozen

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.answer import answer_of_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.model.kinds import NodeId
@@ -38,6 +38,7 @@ def page_of(
     around: str = "",
     unfold: bool = False,
     rows: Mapping[NodeId, int] | None = None,
+    owners: Mapping[NodeId, Sequence[tuple[str, str]]] | None = None,
 ) -> str:
     """
     Return the page of a graph, as HTML.
@@ -48,6 +49,8 @@ def page_of(
         around: the dataset or the column that the page shows first, unless its address names another one.
         unfold: whether it shows CTEs, views and subqueries first, unless its address says what it shows.
         rows: how many rows were last written to datasets, by the ids of their nodes; None if that is not known.
+        owners: the owners of datasets and jobs, each with the type of ownership, by the ids of their nodes; None if
+            they are unknown.
     """
     style, library, script = _read("page.css"), _library(), _script()
     policy = "; ".join(
@@ -65,8 +68,9 @@ def page_of(
         data += _data("before", answer_of_graph(before).to_json())
     if around:
         data += _data("around", json.dumps(around))
-    if rows:
-        data += _data("rows", json.dumps(dict(rows), ensure_ascii=False))
+    for name, known in (("rows", rows), ("owners", owners)):
+        if known:
+            data += _data(name, json.dumps(dict(known), ensure_ascii=False))
     if unfold:
         data += _data("unfold", "true")
     return (

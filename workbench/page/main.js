@@ -16,7 +16,9 @@ class Page {
     const now = flattened(/** @type {AnswerJson} */ (dataOf("graph")));
     const before = dataOf("before");
     this.lineage = new Lineage(before ? united(flattened(before), now) : now);
-    for (const [id, rows] of Object.entries(dataOf("rows") || {})) Object.assign(this.lineage.datasets.get(id) || {}, { rows });
+    for (const key of ["rows", "owners"]) {
+      for (const [id, known] of Object.entries(dataOf(key) || {})) Object.assign(this.lineage.datasets.get(id) || this.lineage.jobs.get(id) || {}, { [key]: known });
+    }
     this.compared = Boolean(before);
     this.view = { x: 0, y: 0, scale: 1 };
     /** What is to be said of names in the address: that nothing here has one, or several things. @type {string[]} */

@@ -3,13 +3,13 @@
  *
  * @typedef {"added" | "removed" | "changed" | ""} Change
  * @typedef {{id: string, label: string, namespace: string, name: string, otherNames: string[], format: string,
- *   rows?: number, columns: Column[], change: Change, writers: Set<string>, readers: Set<string>, sources: Set<string>,
+ *   rows?: number, owners?: string[][], columns: Column[], change: Change, writers: Set<string>, readers: Set<string>, sources: Set<string>,
  *   targets: Set<string>}} Dataset
  * @typedef {{id: string, name: string, dataset: string, dataType: string, change: Change}} Column
  * @typedef {{id: string, job: string, runId: string, state: string, started: string, ended: string, error: string,
  *   callSite: string}} Run
  * @typedef {{id: string, namespace: string, name: string, processing: string, kind: string, sql: string, runs: Run[],
- *   reads: Set<string>, writes: Set<string>, diagnostics: Diagnostic[], change: Change}} Job
+ *   reads: Set<string>, writes: Set<string>, diagnostics: Diagnostic[], change: Change, owners?: string[][]}} Job
  * @typedef {{code: string, message: string, operator?: string, node?: string, run?: string}} Diagnostic
  * @typedef {{id: string, index: number, name: string, role: string, label: string, job: string, columns: Column[]}} Part
  *   A CTE, a view or a subquery of a statement.
@@ -18,8 +18,10 @@
  * @typedef {{source: string, target: string, job?: string, run?: string, certainty: string, paths?: Path[]}} EdgeJson
  * @typedef {Path & {from: string, to: string, job: string, change?: Change, was?: string, wasSure?: string}} Edge
  *   One path of an edge of the JSON. Between a dataset and a job, its type is READ or WRITE.
- * @typedef {{id: string, name: string, parent: string, groups: string[], datasets: string[], size: number}} Group
- *   A catalog, a schema or a folder: `size` is how many datasets it has, those of the groups in it among them.
+ * @typedef {{id: string, name: string, parent: string, groups: string[], datasets: string[], size: number,
+ *   isPart?: boolean}} Group
+ *   A catalog, a schema, a folder or a part of one: `size` is how many datasets it has, those of the groups in it among
+ *   them. `isPart`: the tables are in the catalog, the schema or the folder of the group above.
  * @typedef {{nodes: any[], edges: EdgeJson[], time?: string}} GraphJson
  * @typedef {{result: GraphJson, diagnostics: Diagnostic[]}} AnswerJson
  * @typedef {{nodes: any[], edges: Edge[], diagnostics: Diagnostic[], time?: string}} FlatGraph
@@ -39,6 +41,16 @@ const REASONS_WITHOUT_STEPS = {
   guessed: "The run states it, but a part of its plan was not understood.",
   unstated: "The run states it, but not how the value arrives.",
 };
+/** A group of more tables is divided; one that has most of all tables, if it has more than `MANY_ALONE`. */
+const MOST_TABLES = 100;
+const MANY_ALONE = 30;
+const MAJORITY = 0.8;
+/** A group is divided into so many classes at most, or layers; so few tables of no class stay beside them. */
+const MOST_CLASSES = 40;
+const MOST_LAYERS = 6;
+const FEW_TABLES = 12;
+/** How many of the first words of names are tried as classes. */
+const WORDS = [1, 2, 3];
 const FAILED = new Set(["FAIL", "ABORT"]);
 /** How many parts of a job's name its box shows at most. */
 const MOST_PARTS = 4;
@@ -226,6 +238,8 @@ class Lineage {
     this.groups = new Map();
     /** The innermost group of each dataset. @type {Map<string, string>} */
     this.groupOf = new Map();
+    /** @type {Map<string, number>} */
+    this.steps = new Map();
     this.makeGroups();
     /** @type {{asked: string, edges: Set<Edge> | null}} */
     this.lastPath = { asked: "", edges: null };
@@ -586,7 +600,102 @@ class Lineage {
       above.datasets.push(dataset.id);
     }
     for (const id of [...root.groups]) this.foldChain(id);
+    for (const group of [...this.groups.values()]) if (group.id) this.divide(group, group.size > MAJORITY * root.size ? MANY_ALONE : MOST_TABLES);
     for (const group of this.groups.values()) for (const id of group.datasets) this.groupOf.set(id, group.id);
+  }
+
+  /**
+   * Divide a group of more tables than can be shown: by the first words of their names, by the application that writes
+   * them, or by the steps from the sources to them, whichever is the first to make groups of several tables.
+   * @param {Group} group
+   * @param {number} most How many tables a group may have.
+   */
+  divide(group, most) {
+    if (group.datasets.length <= most) return;
+    const bySteps = () => this.bySteps(group.datasets);
+    const divided = [...WORDS, "application"].map((how) => () => classesOf(group.datasets, (id) => this.classOf(id, how)));
+    for (const tried of [...divided, bySteps]) {
+      const classes = tried();
+      if (!classes) continue;
+      const kept = new Set(group.datasets);
+      for (const [name, ids] of classes) {
+        const made = { id: `${group.id}\n${name}`, name, parent: group.id, groups: [], datasets: ids, size: ids.length, isPart: true };
+        this.groups.set(made.id, made);
+        group.groups.push(made.id);
+        for (const id of ids) kept.delete(id);
+        this.divide(made, MOST_TABLES);
+      }
+      group.datasets = [...kept];
+      return;
+    }
+  }
+
+  /**
+   * Return the class of a table within its group: the beginning of its name, or the application that writes it; empty
+   * without one.
+   * @param {string} id
+   * @param {number | string} how How many words of its name, or `application`.
+   */
+  classOf(id, how) {
+    const dataset = /** @type {Dataset} */ (this.datasets.get(id));
+    if (typeof how === "number") {
+      const name = dataset.label.split(/[./]/).pop() || "";
+      const words = name.match(/[^_\- ]*[_\- ]+/g) || [];
+      return words.length < how ? "" : `${words.slice(0, how).join("").toLowerCase()}…`;
+    }
+    const [job] = dataset.writers;
+    const name = this.jobs.get(job)?.name || "";
+    return name.includes(".") ? `by ${name.split(".")[0]}` : "";
+  }
+
+  /**
+   * Divide tables into a few classes by how many steps make them from sources; null if it is as many for all.
+   * @param {string[]} ids
+   * @returns {Map<string, string[]> | null}
+   */
+  bySteps(ids) {
+    /** @type {Map<number, string[]>} */
+    const layers = new Map();
+    for (const id of ids) push(layers, this.stepsTo().get(id) ?? 0, id);
+    if (layers.size < 2) return null;
+    const far = [...layers.keys()].sort((a, b) => a - b);
+    const classes = new Map();
+    let begin = 0;
+    let size = 0;
+    far.forEach((layer, place) => {
+      size += layers.get(layer)?.length || 0;
+      if (size < ids.length / MOST_LAYERS && place + 1 < far.length) return;
+      const [first, last] = [far[begin], layer];
+      const name = last === 0 ? "sources" : first === last ? `step ${last}` : first ? `steps ${first} to ${last}` : `sources to step ${last}`;
+      classes.set(name, far.slice(begin, place + 1).flatMap((each) => layers.get(each) || []));
+      [begin, size] = [place + 1, 0];
+    });
+    return classes.size > 1 ? classes : null;
+  }
+
+  /** Return for each table the most steps by which it is made from sources. What is made from itself counts once. */
+  stepsTo() {
+    if (this.steps.size) return this.steps;
+    const from = (/** @type {string} */ id, /** @type {boolean} */ down) =>
+      [...new Set([...this.neighbours(id, down)].flatMap((each) => (this.jobs.has(each) ? [...this.neighbours(each, down)] : [each])))].filter((each) => each !== id);
+    const waiting = new Map([...this.datasets.keys()].map((id) => [id, from(id, false).length]));
+    const ready = [...waiting].filter(([, count]) => !count).map(([id]) => id);
+    // In a circle, each waits for another one: the first that is left goes on.
+    const rest = waiting.keys();
+    while (waiting.size) {
+      const id = ready.pop() ?? rest.next().value ?? "";
+      if (!waiting.delete(id)) continue;
+      const step = this.steps.get(id) ?? 0;
+      this.steps.set(id, step);
+      for (const next of from(id, true)) {
+        const left = waiting.get(next);
+        if (left === undefined) continue;
+        this.steps.set(next, Math.max(step + 1, this.steps.get(next) ?? 0));
+        waiting.set(next, left - 1);
+        if (left === 1) ready.push(next);
+      }
+    }
+    return this.steps;
   }
 
   /** Let a group and the only one in it be one, and so on below it. @param {string} id */
@@ -629,7 +738,12 @@ class Lineage {
     const open = new Set();
     const root = /** @type {Group} */ (this.groups.get(""));
     let count = root.groups.length + root.datasets.length;
-    const waiting = [...root.groups];
+    // Only one that has most of the tables shows its parts, which else are more than there is to see.
+    const isWhole = (/** @type {string} */ id) => {
+      const group = this.groups.get(id);
+      return Boolean(group && (group.isPart || (group.size <= MAJORITY * root.size && this.groups.get(group.groups[0])?.isPart)));
+    };
+    const waiting = root.groups.filter((id) => !isWhole(id));
     const inner = (/** @type {string} */ id) => {
       const group = this.groups.get(id);
       return group ? group.groups.length + group.datasets.length : 0;
@@ -640,7 +754,7 @@ class Lineage {
       if (count + inner(id) - 1 > most) break;
       count += inner(id) - 1;
       open.add(id);
-      waiting.push(...(this.groups.get(id)?.groups || []));
+      waiting.push(...(this.groups.get(id)?.groups || []).filter((each) => !isWhole(each)));
     }
     return open;
   }
@@ -684,6 +798,23 @@ class Lineage {
   state(job) {
     return job.runs.length ? outcome(job.runs[0]) : "";
   }
+}
+
+/**
+ * Return classes of tables, those of fewer than three as one; null unless there are several, few, and most are in one.
+ * @param {string[]} ids
+ * @param {(id: string) => string} classOf
+ * @returns {Map<string, string[]> | null}
+ */
+function classesOf(ids, classOf) {
+  /** @type {Map<string, string[]>} */
+  const every = new Map();
+  for (const id of ids) push(every, classOf(id), id);
+  const classes = new Map([...every].filter(([name, members]) => name && members.length > 2));
+  const others = [...every].filter(([name]) => !classes.has(name)).flatMap(([, members]) => members);
+  if (classes.size < 2 || classes.size > MOST_CLASSES || others.length * 2 > ids.length) return null;
+  if (others.length > FEW_TABLES) classes.set("others", others);
+  return classes;
 }
 
 /**

@@ -114,7 +114,9 @@ class Panel {
     const doubtful = lineage.edges.filter(isDoubtful);
     const counts = `${count(lineage.datasets.size, "table")}, ${count(lineage.columns.size, "column")}, ${count(lineage.jobs.size, "job")}`;
     const root = lineage.groups.get("");
-    const groups = (root?.groups || []).map((id) => lineage.groups.get(id)).filter((group) => group !== undefined).sort((a, b) => b.size - a.size);
+    // The only group there is says nothing; those that it is divided into do.
+    const listed = root?.groups.length === 1 ? lineage.groups.get(root.groups[0])?.groups : root?.groups;
+    const groups = (listed || []).map((id) => lineage.groups.get(id)).filter((group) => group !== undefined).sort((a, b) => (a.isPart ? 0 : b.size - a.size));
     return [
       el("h2", {}, "All lineage"),
       el("p", { class: "sentence" }, counts),
@@ -122,7 +124,7 @@ class Panel {
       ...this.changes(),
       ...this.runList(bad, "bad", "Failed runs"),
       ...this.runList(open, "open", "Runs without an end"),
-      ...(groups.length > 1 ? this.listed("Groups", groups, (group) => el("li", {}, this.link(group.id), " ", el("small", {}, count(group.size, "table")))) : []),
+      ...(groups.length > 1 ? this.listed("Groups", groups, (group) => el("li", {}, this.link(group.id, group.name), " ", el("small", {}, count(group.size, "table")))) : []),
       ...this.legend(),
       ...this.diagnostics(lineage.diagnostics),
       ...this.listed(`Uncertain edges (${doubtful.length})`, doubtful, (edge) => this.edgeItem([edge]), "doubt"),
@@ -247,6 +249,7 @@ class Panel {
       ...this.title("Job", job.name),
       el("small", {}, [job.namespace, job.processing, job.kind].filter(Boolean).map((text) => shown(text, 200)).join(", ")),
       el("p", { class: "sentence" }, `Reads ${count(job.reads.size, "table")} and writes ${count(job.writes.size, "table")}.`, ...this.lastRun(job.id).map((part) => (part === " " ? " Last run: " : part))),
+      ...this.ownersOf(job),
       el("p", {}, this.action("What lies around it", job.id, "around")),
       ...this.listed("Last runs", job.runs, (run) => el("li", {}, this.runLine(run), el("br", {}), el("small", {}, shown(run.runId, 80)))),
       ...this.diagnostics(job.diagnostics),
@@ -268,12 +271,19 @@ class Panel {
     return [
       ...this.title(column ? "Column" : "Table", lineage.label(id)),
       ...about,
+      ...this.ownersOf(dataset),
       el("p", {}, this.action("What lies around it", id, "around"), " ", this.action("Path from here", id, "from"), " ", this.action("Path to here", id, "to")),
       // Of a table, its own lists name the tables; the edges are those of its columns.
       ...(column ? [] : this.ofDataset(dataset)),
       ...(!column || direction === "down" ? [] : this.edgeList("Comes from", lineage.way(id, false, indirect))),
       ...(!column || direction === "up" ? [] : this.edgeList("Goes to", lineage.way(id, true, indirect))),
     ];
+  }
+
+  /** Name the owners of a table or a job, if events do. @param {{owners?: string[][]}} thing */
+  ownersOf({ owners = [] }) {
+    const named = owners.map(([name, type]) => shown(name, 200) + (type ? ` (${shown(type, 60)})` : ""));
+    return named.length ? [el("p", { class: "owners" }, `Owned by ${named.join(", ")}.`)] : [];
   }
 
   /** Return by which jobs a table is made, when, from how much, and how much is made from it. @param {Dataset} dataset */

@@ -310,7 +310,7 @@ def test_without_room_for_all_as_many_are_shown_as_there_is_room_for_and_what_fa
         )
         for at in range(60)
     ]
-    seen.open(of_events(events))
+    seen.open(of_events(events), "#level=columns")
     note = "return document.getElementById('note').innerText"
     assert seen.script("return page.picture.boxes.size") == 100
     assert seen.script("return page.picture.boxes.has('job|jobs|load 57')") is True
@@ -319,7 +319,7 @@ def test_without_room_for_all_as_many_are_shown_as_there_is_room_for_and_what_fa
     assert (seen.script("return page.picture.boxes.size"), seen.script(note)) == (60, "")
 
     # A link leads to what there is no room for.
-    seen.open(of_events(events), "#lit=made59")
+    seen.open(of_events(events), "#level=columns&lit=made59")
     assert (seen.tables, seen.jobs) == (["made59", "raw59"], ["load 59"])
 
 

@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import subprocess
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.store_api import Store
 from selenium.webdriver.common.keys import Keys
 from support.large_graph import large_graph
-from support.lineage_events import taken
+from support.lineage_events import company, taken
 from support.lineage_paths import path
 from support.shop import shop
 from workbench.page.test_browser import press
@@ -67,7 +69,8 @@ LAYERS = tables(
 
 @pytest.mark.slow
 def test_the_first_picture_is_whole_and_can_be_read(seen) -> None:
-    for graph in (LAYERS, large_graph(300), large_graph(2000)):
+    one = partial(str.format, "lake.t{}")
+    for graph in (LAYERS, large_graph(300), large_graph(2000), large_graph(300, name=one), large_graph(5000, name=one)):
         seen.open(graph)
         assert seen.script("return page.view.scale >= 0.62")
         note = seen.script("return document.getElementById('note').hidden")
@@ -94,6 +97,53 @@ def test_groups_sum_their_links_and_unfold_and_fold(seen) -> None:
     seen.click('#canvas .group[aria-label^="Group raw"]')
     assert seen.script(_BOXES) == ["gold", "raw.a", "raw.b"]
     assert seen.address == "#level=tables&jobs=0&groups=1&open=raw"
+
+
+def chain(*names: str) -> Graph:
+    """Return tables of which each is made from the one before."""
+    return tables(list(names), *pairwise(names))
+
+
+def test_a_single_schema_opens_with_the_beginnings_of_names_or_else_with_steps(seen) -> None:
+    layers = ("raw", "stg", "mart")
+    seen.open(chain(*(f"lake.{layer}_t_{number}" for layer in layers for number in range(20))))
+    assert seen.script(_BOXES) == ["mart_…", "raw_…", "stg_…"]
+    assert seen.script(_LINKS) == [["raw_…", "stg_…", 1], ["stg_…", "mart_…", 1]]
+    seen.click('#canvas .group[aria-label^="Group mart"]')
+    assert len(seen.script(_BOXES)) == 22
+    address = seen.address
+    seen.open(LAYERS)
+    seen.open(chain(*(f"lake.{layer}_t_{number}" for layer in layers for number in range(20))), address)
+    assert len(seen.script(_BOXES)) == 22
+
+    seen.open(chain(*(f"lake.t{number}" for number in range(60))))
+    assert seen.script(_BOXES) == [
+        "sources to step 9",
+        *("steps 10 to 19", "steps 20 to 29", "steps 30 to 39", "steps 40 to 49", "steps 50 to 59"),
+    ]
+    assert "Groups\nsources to step 9 10 tables\nsteps 10 to 19" in seen.panel
+
+
+def test_a_single_schema_of_several_applications_opens_with_these(seen) -> None:
+    names = [f"lake.t{number}" for number in range(60)]
+    graph = tables(names, *pairwise(names))
+    renamed = {each.id: attrs.evolve(each, name=f"app{n % 3}.x{n}") for n, each in enumerate(graph.nodes[120:])}
+
+    def end(id_: str) -> str:
+        return renamed[id_].id if id_ in renamed else id_
+
+    edges = (attrs.evolve(e, source=end(e.source), target=end(e.target), job=end(e.job)) for e in graph.edges)
+    seen.open(Graph((*graph.nodes[:120], *renamed.values()), tuple(edges)))
+    assert seen.script(_BOXES) == ["by app0", "by app1", "by app2", "lake.t0"]
+
+
+@pytest.mark.parametrize("count", [31, 99, 250])
+def test_a_circle_of_tables_in_a_single_schema_opens_with_all_of_them(seen, count: int) -> None:
+    names = [f"lake.t{number}" for number in range(count)]
+    seen.open(tables(names, *zip(names, [*names[1:], names[0]], strict=True)))
+    sizes = "return [...page.picture.boxes.keys()].map((id) => page.lineage.groups.get(id)?.size ?? 1)"
+    assert sum(seen.script(sizes)) == count
+    assert seen.script("return page.view.scale >= 0.62")
 
 
 def test_a_group_is_unfolded_by_keys_and_says_so(seen) -> None:
@@ -186,6 +236,89 @@ def test_a_table_says_by_what_it_is_made_and_how_many_rows_it_has(seen, tmp_path
         "Made by shop.daily, ✓ COMPLETE 2026-01-01 00:04:00Z (60.0 s) from 1 table; "
         "read by 3 jobs, 3 tables made from it. Last written: 1,234 rows."
     )
+
+
+_LISTS = """
+const found = {};
+for (const title of document.querySelectorAll('#panel h3')) {
+  const list = title.nextElementSibling;
+  if (list?.tagName !== 'UL') continue;
+  found[title.textContent.replace(/ \\(\\d+\\)$/, '')] = [...list.querySelectorAll(':scope > li')].map((each) =>
+    (each.querySelector('bdi') || each).textContent).sort();
+}
+return found;
+"""
+
+
+@pytest.mark.parametrize("events", [shop(), company(3, tables=9, jobs=14)], ids=["shop", "company"])
+def test_the_panels_of_tables_and_jobs_and_of_all_say_what_the_store_answers(
+    seen, tmp_path: Path, events: list[dict[str, Any]]
+) -> None:
+    taken(tmp_path / "s.db", events)
+    shown: dict[str, dict[str, list[str]]] = {}
+    with Store.open(tmp_path / "s.db") as store:
+        seen.open(with_diagnostics(store.graph()))
+        every = {row.label: row for row in store.datasets().result}
+        jobs = {row.name: row for row in store.jobs().result}
+        runs = store.runs(limit=100).result
+        found = {name: store.upstream(name, by="table", depth=1).result for name in every}
+        links = {
+            (reach.label(edge.source), name, reach.job(edge)[1])
+            for name, reach in found.items()
+            for edge in reach.graph.edges
+            if reach.label(edge.target) == name
+        }
+
+        def panel(name: str = "") -> dict[str, list[str]]:
+            one = f"page.asked.lit = ''; page.go(page.lineage.find('{name}')[0])"
+            seen.script(one if name else "document.getElementById('all').click()")
+            return dict(seen.script(_LISTS))
+
+        shown = {name: panel(name) for name in (*every, *jobs, "")}
+
+    for name, row in every.items():
+        lists = shown[name]
+        assert lists.get("Comes from", []) == sorted({source for source, target, _ in links if target == name}), name
+        assert lists.get("Goes to", []) == sorted({target for source, target, _ in links if source == name}), name
+        assert (len(lists.get("Written by", [])), len(lists.get("Read by", []))) == (row.writers, row.readers), name
+        assert lists.get("Written by", []) == sorted({job for _, target, job in links if target == name}), name
+    for name, job in jobs.items():
+        lists = shown[name]
+        assert lists.get("Reads", []) == sorted({source for source, _, by in links if by == name}), name
+        assert lists.get("Writes", []) == sorted({target for _, target, by in links if by == name}), name
+        assert len(lists["Last runs"]) == job.runs
+        assert all(job.last_state in each for each in lists["Last runs"])
+    assert shown[""].get("Failed runs", []) == sorted(run.job for run in runs if run.state in ("FAIL", "ABORT"))
+    assert shown[""].get("Runs without an end", []) == sorted(run.job for run in runs if run.ended is None)
+    counts = seen.script("return document.querySelector('#panel .sentence').textContent")
+    assert counts.startswith(f"{len(every)} tables, ")
+    assert counts.endswith(f", {len(jobs)} jobs")
+
+
+def test_owners_are_named_in_the_panels_of_tables_columns_and_jobs(seen, tmp_path: Path) -> None:
+    events = shop()
+    owners = {"owners": [{"name": "team:sales", "type": "MAINTAINER"}, {"name": "<b>ann</b>"}]}
+    events[3]["job"]["facets"]["ownership"] = {"owners": [{"name": "team:finance", "type": "OWNER"}]}
+    events[4]["inputs"][0]["facets"]["ownership"] = owners
+    alone = {
+        "eventTime": events[8]["eventTime"],
+        "producer": "p",
+        "dataset": {"namespace": "file", "name": "/lake/orders"},
+    }
+    alone["dataset"]["facets"] = {"ownership": {"owners": [{"name": "team:shop"}, {"type": "nobody"}]}}
+    file, page = tmp_path / "e.ndjson", tmp_path / "p.html"
+    file.write_text("".join(json.dumps(each) + "\n" for each in [*events, alone]), encoding="utf-8")
+    main(["view", str(file), "-o", str(page)])
+    seen.chrome.get(page.as_uri())
+
+    def owned(name: str) -> str:
+        seen.script(f"page.asked.lit = ''; page.go(page.lineage.find('{name}')[0])")
+        return str(seen.script("return document.querySelector('#panel .owners')?.textContent || ''"))
+
+    assert owned("daily") == owned("daily.total") == "Owned by team:sales (MAINTAINER), <b>ann</b>."
+    assert owned("shop.daily") == "Owned by team:finance (OWNER)."
+    assert owned("shop.orders") == "Owned by team:shop."
+    assert (owned("clean"), owned("shop.clean")) == ("", "")
 
 
 def test_a_column_says_that_its_values_are_masked_on_each_path_into_it(seen) -> None:
