@@ -63,12 +63,14 @@ def from_document(class_: type[T], document: Mapping[str, Any]) -> T:
 
     Args:
         class_: its class.
-        document: its fields; lists become tuples.
+        document: its fields; lists become tuples. What the class does not have, a later version may have written: it is
+            left out.
 
     Raises:
-        KeyError: it has a field that the class does not have.
-        TypeError: it lacks a field.
+        TypeError: it is no object, or lacks a field.
     """
+    if not isinstance(document, Mapping):
+        raise TypeError(f"{document!r} must be an object")
     names = {camel_case(field.name): field.name for field in attrs.fields(class_)}  # type: ignore[arg-type]
-    given = {names[key]: tuple(value) if isinstance(value, list) else value for key, value in document.items()}
-    return class_(**given)
+    given = ((names[key], value) for key, value in document.items() if key in names)
+    return class_(**{name: tuple(value) if isinstance(value, list) else value for name, value in given})

@@ -527,12 +527,8 @@ def _document_of_node(node: Node, type_: str, *always: str) -> dict[str, Any]:
 def node_of(document: dict[str, Any]) -> Node:
     """Return the node that its `to_dict` wrote."""
     class_ = _NODES[document["type"]]
-    values = {key: value for key, value in document.items() if key not in ("id", "type")}
-    if class_ is OperatorNode:
-        columns = [from_document(OperatorColumn, each) for each in values.get("columns", ())]
-        values |= {"job": values.get("job", ""), "columns": columns}
-    elif class_ is VersionNode:
-        values.setdefault("version", "")
+    values: dict[str, Any] = {"job": "", "version": "", **document}
+    values["columns"] = [from_document(OperatorColumn, each) for each in values.get("columns", ())]
     made: Node = from_document(class_, values)
     return made
 

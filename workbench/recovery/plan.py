@@ -274,11 +274,10 @@ class RecoveryPlan:
         """
         if plain["formatVersion"] != FORMAT_VERSION:
             raise ValueError(f"its format has the version {plain['formatVersion']}, and not {FORMAT_VERSION}")
-        own = {key: value for key, value in plain.items() if key not in ("type", "formatVersion", "id")}
         datasets = [from_document(TouchedDataset, each) for each in plain["datasets"]]
         read = {"mode": Mode(plain["mode"]), "datasets": datasets, "steps": [*map(_step, plain["steps"])]}
-        plan = from_document(cls, {**own, **read, "cycles": [*map(tuple, plain["cycles"])]})
-        if plan.id != plain["id"]:
+        plan = from_document(cls, {**plain, **read, "cycles": [*map(tuple, plain["cycles"])]})
+        if plan.to_dict() != {"type": "plan", **plain}:
             raise ValueError("it was changed since it was made")
         return plan
 
@@ -295,8 +294,7 @@ def _step(document: Mapping[str, Any]) -> RecoveryStep:
     if document["move"] is not None:
         restored = [(str(path), str(version)) for path, version in document["move"]["restored"]]
         read["move"] = from_document(CheckpointMove, {**document["move"], "restored": restored})
-    own = {key: value for key, value in document.items() if key != "number"}
-    return from_document(RecoveryStep, {**own, **read})
+    return from_document(RecoveryStep, {**document, **read})
 
 
 def _check(document: Mapping[str, Any]) -> TableCheck:

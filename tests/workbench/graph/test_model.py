@@ -116,10 +116,21 @@ def test_frozen_values_are_documents_in_camel_case_and_are_read_back() -> None:
         "a_b": "full",
         "when": "2026-01-02T00:00:00",
     }
-    with pytest.raises(KeyError):
-        from_document(RepeatedRun, {**document, "run_id": "r1"})
-    with pytest.raises(TypeError):
+    assert from_document(RepeatedRun, {**document, "ofALaterVersion": 1}) == run
+    with pytest.raises(TypeError, match=r"^3 must be an object$"):
+        from_document(RepeatedRun, 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'job'"):
         from_document(RepeatedRun, {"runId": "r1"})
+
+
+def test_what_a_later_version_adds_is_left_out() -> None:
+    """Its first number changes where an earlier reader would be wrong."""
+    nodes = (DatasetNode("lake", "t", "t"), OperatorNode("", 0, "Project"), VersionNode("dataset|lake|t", ""))
+    graph = Graph(nodes, (Edge("a", "b", batch=0),))
+    document = graph.to_dict()
+    for each in (*document["nodes"], *document["edges"]):
+        each["added"] = {"by": "a later version"}
+    assert Graph.from_dict(document) == graph
 
 
 def test_an_answer_of_another_version_is_refused() -> None:

@@ -1153,10 +1153,14 @@ def test_a_plan_that_was_changed_by_hand_is_refused(tmp_path: Path, capsys: pyte
     assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 0
     assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 2
     assert f"{file} already exists" in capsys.readouterr().err
-    file.write_text(file.read_text("utf-8").replace("rollback_to_snapshot('db.raw', 1)", "drop_all('db.raw')"), "utf-8")
+    text = file.read_text("utf-8")
+    added = json.loads(text)
+    added["result"]["steps"][0]["repeat"] = 3
+    for changed in (text.replace("rollback_to_snapshot('db.raw', 1)", "drop_all('db.raw')"), json.dumps(added)):
+        file.write_text(changed, "utf-8")
 
-    assert main(["recover", "apply", str(file)]) == 2
-    assert "it was changed since it was made" in capsys.readouterr().err
+        assert main(["recover", "apply", str(file)]) == 2
+        assert "it was changed since it was made" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--done", "--accept-doubt"])
