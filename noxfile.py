@@ -419,11 +419,30 @@ def dist(session: nox.Session) -> None:
         quiet("twine", "check", "--strict", *built)
     with step("listing what the wheel and the extra workbench install, as an SBOM"):
         inside = session.create_tmp() + "/sbom"
-        quiet(sys.executable, "-m", "venv", "--clear", inside, external=True)
+        # Without pip: it would be listed too.
+        quiet(sys.executable, "-m", "venv", "--clear", "--without-pip", inside, external=True)
         (wheel,) = (path for path in built if path.endswith(".whl"))
-        quiet(f"{inside}/bin/python", "-Im", "pip", "install", "-q", f"{ROOT / wheel}[workbench]", external=True)
-        quiet("cyclonedx-py", "environment", f"{inside}/bin/python", "-o", "dist/sbom.cdx.json")
+        install_there = (sys.executable, "-Im", "pip", "--python", inside, "install", "-q")
+        quiet(*install_there, f"{ROOT / wheel}[workbench]", external=True)
+        about = ("--pyproject", "pyproject.toml", "--mc-type", "library")
+        quiet("cyclonedx-py", "environment", *about, f"{inside}/bin/python", "-o", "dist/sbom.cdx.json")
+        add_library_of_the_page(Path("dist/sbom.cdx.json"))
     say("\n".join(f"{hashlib.sha256(Path(path).read_bytes()).hexdigest()}  {path}" for path in built))
+
+
+def add_library_of_the_page(sbom: Path) -> None:
+    """Add the JavaScript library that the wheel brings, as the lock of npm names it."""
+    document = json.loads(sbom.read_text())
+    name = "@dagrejs/dagre"
+    locked = json.loads((ROOT / "workbench/page/package-lock.json").read_text())["packages"][f"node_modules/{name}"]
+    address = f"pkg:npm/%40dagrejs/dagre@{locked['version']}"
+    library = {"type": "library", "bom-ref": address, "name": name, "version": locked["version"], "purl": address}
+    document["components"].append(library | {"licenses": [{"license": {"id": locked["license"]}}]})
+    root = document["metadata"]["component"]["bom-ref"]
+    (own,) = (each for each in document["dependencies"] if each["ref"] == root)
+    own["dependsOn"] = sorted([*own.get("dependsOn", ()), address])
+    document["dependencies"].append({"ref": address})
+    sbom.write_text(json.dumps(document, indent=2) + "\n")
 
 
 @nox.session(venv_backend="none")

@@ -172,12 +172,12 @@ def write_exports(flights: DataFrame, exports: str) -> None:
     try:
         bands.write.mode("errorifexists").parquet(f"{exports}/delay_bands")
     except AnalysisException as error:
-        log(f"left as it is: {str(error).partition('. ')[0]}")
+        log(f"left unchanged: {str(error).partition('. ')[0]}")
 
 
 def write_pilots(spark: SparkSession, exports: str) -> None:
     """Write how much pilots fly, for the analysts without their addresses and for the crew office with them."""
-    log("pilot_hours: whose address nobody can read, and crew_roster, where it stands as it is")
+    log("pilot_hours: with hashed addresses; crew_roster: with plain ones")
     spark.sql("DROP TABLE IF EXISTS pilot_hours")
     spark.sql("""
         CREATE TABLE pilot_hours USING parquet AS

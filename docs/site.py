@@ -84,7 +84,8 @@ def api_pages() -> dict[str, str]:
         entries = "\n\n".join(f"## {path.rpartition('.')[2]}\n\n::: {path}{OPTIONS}" for path in listed)
         example = "Import each name from `openlineage_pyspark`."
         pages[f"api/{name}.md"] = f"# {title}\n\n{about} {example}\n\n{entries}\n"
-    pages["api/testing.md"] = "# Test lineage\n\n::: openlineage_pyspark.testing\n"
+    about = "Assert the lineage of your own queries and functions in tests."
+    pages["api/testing.md"] = f"# Test lineage\n\n{about}\n\n::: openlineage_pyspark.testing\n"
     return pages
 
 
@@ -123,11 +124,14 @@ def pages_in_order() -> list[tuple[str, str]]:
 
 
 def title_and_summary(text: str) -> tuple[str, str]:
-    """Return the first heading of a page, and the first sentence of its text."""
+    """Return the first heading of a page, and its first sentence; with the answer, if it is a question."""
     title = text.partition("\n")[0].lstrip("# ")
     prose = [part for part in text.split("\n\n")[1:] if re.match(r"[A-Z\[]|`(?!``)|\*\*", part)]
-    sentence = re.split(r"(?<=[.:])\s", " ".join(prose[0].split()), maxsplit=1)[0] if prose else ""
-    return title, re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", sentence).replace("**", "")
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(prose[0].split()) if prose else "").replace("**", "")
+    sentences = re.split(r"(?<=[.?])\s", text)
+    # A sentence that ends with a colon introduces what is not here.
+    whole = [each for each in sentences if not each.endswith(":")] or [sentences[0].rstrip(":") + "."]
+    return title, " ".join(whole[: 2 if whole[0].endswith("?") else 1])
 
 
 def write_for_models(texts: dict[str, str]) -> None:

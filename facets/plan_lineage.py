@@ -86,7 +86,7 @@ class VariableValue:
     Args:
         datasets: the datasets that its value was computed from.
         sources: the source columns of its value, with those that decided which row it is from.
-        wording: what the expressions say that it was computed by.
+        wording: the texts of the expressions that compute it.
     """
 
     datasets: tuple[Dataset, ...] = ()
@@ -107,7 +107,7 @@ class PlanLineage:
             plans may read rows under these ids.
         texts: exprId of the plan's own output -> its composed text; empty if texts are not composed. They are composed
             when the first one is asked for, since few plans have rows that later plans read.
-        wording: what its expressions say.
+        wording: the texts of its expressions.
         columns: the lineage of the plan's own output; None unless it is a query.
         gaps: operators, commands and relations without a rule, and parts that were cut.
         operators: the number of operators in the plan.
@@ -151,7 +151,7 @@ class EarlierPlans:
         sources: exprId -> its source columns.
         rows: exprId -> the influences on all rows of its plan.
         texts: exprId -> its composed text.
-        wordings: exprId -> what the expressions of its plan say.
+        wordings: exprId -> the texts of the expressions of its plan.
         variables: variable of SQL -> what an earlier statement has set it to.
         columns: the exprIds that are a column as it is: a field of them is that field of the column.
     """
@@ -343,7 +343,7 @@ class _Leaves:
         """Return the relation of the use of a variable: what the statement reads that has set it."""
         value = self._memory.variables.get(variable)
         if value is None:
-            what = f"the variable {'.'.join(variable.parts)}: what its value was computed from is not known"
+            what = f"the variable {'.'.join(variable.parts)}: the sources of its value are unknown"
             self.remark(operator, what)
             return NO_DATASETS
         for output in operator.output:
@@ -456,7 +456,7 @@ class _Analysis:
             self.leaves.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
         for broken in self.plan.broken:
             name, _, problem = broken.partition(": ")
-            message = f"could not be read ({problem}): what comes through it is not known"
+            message = f"could not be read ({problem}): what passes through it is unknown"
             self.leaves.remarks[Gap(name, message)] = None
 
     def _variable(self, write: VariableWrite) -> VariableValue:
@@ -634,7 +634,7 @@ class _Analysis:
 
     @functools.cached_property
     def _wording(self) -> Wording:
-        """What all expressions of the plan say; nobody asks before it is known which earlier plans it reads."""
+        """Return the texts of all expressions of the plan, once the earlier plans that it reads are known."""
         written = [each for each in self.plan.expressions if each.sql is not None or each.column is not None]
         written = [each for each in written if not self._is_copy(each)]
         names = [each.column for each in written if each.column is not None]
@@ -665,7 +665,7 @@ class _Analysis:
             if not here.known and operator.class_name not in broken and not is_command(operator):
                 known = RULES.namesake(operator.class_name)
                 what = _namesake("an operator", known) or "an operator without a rule"
-                self.leaves.remark(operator, f"{what}: every column in is taken to be in every column out")
+                self.leaves.remark(operator, f"{what}: each output column is assumed to contain every input column")
             view = permanent_view(self.plan, operator, self.session) if self.session.views else None
             if view is not None:
                 # Its columns have no edges: those of the tables behind it are the whole truth already.

@@ -153,9 +153,8 @@ class Worker:
             lines.append("the last events could not be made in time")
         for each in self._delivery.metrics():
             if each.waiting:
-                events = "1 event was" if each.waiting == 1 else f"{each.waiting} events were"
                 receiver = self._shown(each).receiver
-                lines.append(f"delivery: of {each.made} made, {events} left unsent for {receiver}")
+                lines.append(f"delivery: {each.waiting} of {each.made} events were not sent to {receiver}")
         return tuple(lines)
 
     def run(self) -> None:
@@ -273,7 +272,9 @@ class Worker:
             message = f"Spark dropped {dropped} events because the listener's queue was full: raise {_CAPACITY}"
             gaps.append(Gap("events", message))
         if self._lost:
-            gaps.append(Gap("records", f"{self._lost} records of the probe were dropped: nobody took them in time"))
+            gaps.append(
+                Gap("records", f"the probe dropped {self._lost} records that the listener did not read in time")
+            )
         shipped = self._delivery.counts()
         gaps.extend(Gap("delivery", f"{n} events: {reason.value}") for reason, n in shipped.drops.items())
         # Events left behind by earlier applications are not this one's fault.

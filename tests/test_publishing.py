@@ -109,14 +109,6 @@ def test_every_page_is_in_the_navigation_of_the_site_once() -> None:
     assert sorted(name for name in listed if (ROOT / "docs" / name).exists()) == sorted(pages)
 
 
-def test_all_addresses_of_the_project_lead_to_one_repository() -> None:
-    (source,) = re.findall(r'^Source = "(.*)"$', PYPROJECT, re.MULTILINE)
-
-    urls = re.findall(r'^(?:Issues|Changelog) = "(.*)"$', PYPROJECT, re.MULTILINE)
-    assert [url for url in urls if not url.startswith(f"{source}/")] == []
-    assert f"{source}/security/advisories/new" in (ROOT / "SECURITY.md").read_text("utf-8")
-
-
 def test_every_address_of_the_repository_begins_with_the_one_of_the_settings() -> None:
     source = re.findall(r'^Source = "(.*)"$', PYPROJECT, re.MULTILINE)[0]
     owner, name = source.split("/")[-2:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -512,3 +513,26 @@ def test_an_environment_for_editors_has_this_tree_and_the_wanted_spark(noxfile: 
     assert noxfile.arguments_of_nox("env", []) == ["-s", "env", "--", "4.3", "3.12"]
     assert noxfile.arguments_of_nox("env", ["--spark", "3.5"]) == ["-s", "env", "--", "3.5", "3.11"]
     assert noxfile.arguments_of_nox("schemas", ["/a/clone"]) == ["-s", "schemas", "--", "/a/clone"]
+
+
+def test_the_sbom_names_the_library_of_the_page_as_what_the_package_brings(noxfile: Any, tmp_path: Path) -> None:
+    sbom = tmp_path / "sbom.json"
+    known = {"ref": "root-component", "dependsOn": ["requests==2"]}
+    sbom.write_text(
+        json.dumps(
+            {"metadata": {"component": {"bom-ref": "root-component"}}, "components": [], "dependencies": [known]}
+        )
+    )
+
+    noxfile.add_library_of_the_page(sbom)
+
+    found = json.loads(sbom.read_text())
+    lock = json.loads((ROOT / "workbench/page/package-lock.json").read_text())
+    version = lock["packages"]["node_modules/@dagrejs/dagre"]["version"]
+    (library,) = found["components"]
+    assert (library["name"], library["version"]) == ("@dagrejs/dagre", version)
+    assert library["licenses"] == [{"license": {"id": "MIT"}}]
+    assert found["dependencies"] == [
+        {"ref": "root-component", "dependsOn": [library["purl"], "requests==2"]},
+        {"ref": library["purl"]},
+    ]

@@ -135,7 +135,7 @@ class Breaker:
         """
         probed, self._probing = self._probing, False
         if self.is_open and not probed and not asked:
-            # The attempt began before the receiver counted as away, so it tells nothing new.
+            # The attempt began before the receiver counted as away, so it is not news.
             return
         least = self._policy.refused if answered else self._policy.unanswered
         self._failures += 1.0 / (self._policy.lasting if lasting else least)

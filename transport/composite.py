@@ -235,7 +235,7 @@ class CompositeTransport(Transport):
         if not self.continue_on_success:
             with self._lock:
                 if breaker.pause(time.monotonic()) != 0.0:
-                    return TransportError("is away and not tried again for a while", retryable=True)
+                    return TransportError("does not answer and is not tried again for a while", retryable=True)
                 breaker.began()
         problem = attempt(functools.partial(part.transport.send, event))
         with self._lock:

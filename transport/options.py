@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-# What stands for a byte that is not UTF-8 in an argument or a variable of the environment.
+# What represents a byte that is not UTF-8 in an argument or a variable of the environment.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 KEY_PREFIX = TransportConfigError.PREFIX
@@ -140,7 +140,7 @@ def text(options: Mapping[str, object], name: str) -> str | None:
         # The same text as in a properties file.
         return str(value).lower()
     if not isinstance(value, str | int | float):
-        raise TransportConfigError(name, "must hold one text", f"Write {KEY_PREFIX}.{name}=<text>.")
+        raise TransportConfigError(name, "must be one text", f"Write {KEY_PREFIX}.{name}=<text>.")
     return _usable(name, str(value)).strip()
 
 
@@ -179,7 +179,7 @@ def number(unit: str, *, zero_allowed: bool = False) -> Callable[[Mapping[str, o
         unit: the unit of the number, for the error message.
         zero_allowed: whether zero is allowed too.
     """
-    least = "from zero on" if zero_allowed else "above zero"
+    least = "of at least 0" if zero_allowed else "above zero"
 
     def read(options: Mapping[str, object], name: str) -> float | None:
         word = text(options, name)
@@ -216,7 +216,7 @@ def texts(options: Mapping[str, object], name: str) -> tuple[str, ...]:
     value = _at(options, name)
     given = value if isinstance(value, list | tuple) else values.items(text(options, name) or "")
     if not all(isinstance(item, str | int | float) for item in given):
-        raise TransportConfigError(name, "must hold a list of texts", f"Write {KEY_PREFIX}.{name}=<text>,<text>.")
+        raise TransportConfigError(name, "must be a list of texts", f"Write {KEY_PREFIX}.{name}=<text>,<text>.")
     return tuple(item for each in given if (item := _usable(name, str(each)).strip()))
 
 
@@ -224,7 +224,7 @@ def text_map(options: Mapping[str, object], name: str) -> dict[str, str]:
     """Read a map from any names to texts; a name may contain dots."""
     value = _at(options, name)
     if not isinstance(value, Mapping):
-        raise TransportConfigError(name, "must hold names with values", f"Write {KEY_PREFIX}.{name}.<name>=<value>.")
+        raise TransportConfigError(name, "must map names to values", f"Write {KEY_PREFIX}.{name}.<name>=<value>.")
     # A name with such characters is not shown either.
     names = [key for key in _dotted(value) if _usable(name, key)]
     return {key: text(options, f"{name}.{key}") or "" for key in names}
@@ -279,7 +279,7 @@ def is_without_effect(name: str, known: Iterable[str]) -> bool:
 
     Args:
         name: the name.
-        known: names; `fs_kwargs.<option>` stands for all names that begin so.
+        known: names; `fs_kwargs.<option>` means all names that begin so.
     """
     return any(name == each or ("<" in each and name.startswith(_stem(each))) for each in known)
 
@@ -341,7 +341,7 @@ def _at(options: Mapping[str, object], name: str) -> object:
     if below is None:
         return None
     if not isinstance(below, Mapping):
-        raise TransportConfigError(outer, "must hold options of its own", f"Write {KEY_PREFIX}.{name}=<value>.")
+        raise TransportConfigError(outer, "must contain options", f"Write {KEY_PREFIX}.{name}=<value>.")
     return _at(below, inner)
 
 

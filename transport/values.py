@@ -14,7 +14,7 @@ _UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
 
 def boolean(text: str) -> bool:
     """
-    Return the boolean that `true`, `1`, `false` or `0` stands for, in any case.
+    Return the boolean that `true`, `1`, `false` or `0` means, in any case.
 
     Raises:
         ValueError: the text is none of these.

@@ -6,6 +6,7 @@
 ARG SPARK=4.0.1-scala2.13-java17-python3-ubuntu
 FROM apache/spark:${SPARK}
 USER root
+# Newer base images ask for the variable, because their Python is that of the system.
 RUN --mount=type=bind,source=dist,target=/dist \
-    pip install --no-cache-dir /dist/openlineage_pyspark-*.whl
+    PIP_BREAK_SYSTEM_PACKAGES=1 pip install --no-cache-dir /dist/openlineage_pyspark-*.whl
 USER spark

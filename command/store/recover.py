@@ -174,7 +174,7 @@ def _apply(options: argparse.Namespace) -> int:
         with _session(options, is_recorded=recorder is not None) as session:
             ask = None if options.yes else _agreed
             outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
-    if outcome in ("failed", "waits"):
+    if outcome == "failed":
         complain(f"continue with: recover apply {options.plan} --resume")
     return _CODES[outcome]
 

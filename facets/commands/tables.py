@@ -265,7 +265,7 @@ def _gone(
         return unnamed(None, None)
     if view:
         return _write(dataset, lifecycle)
-    where = "taken to be the default one" if path else "not known"
+    where = "assumed to be the default one" if path else "not known"
     remark = f"the table was no longer in the catalog when it was looked up: its location is {where}"
     return attrs.evolve(_write(dataset, lifecycle), remark=remark)
 
@@ -295,7 +295,7 @@ def _drop_database(plan: Plan, operator: Operator, session: Session) -> Target:
     datasets = [dataset for key, dataset in (session.tables or {}).items() if key.startswith(f"{database}.")]
     if not datasets:
         return NO_TARGET
-    remark = "of the tables in the database, those are known that the application has used"
+    remark = "of the tables in the database, only those that the application has used are known"
     return Write(
         datasets[0],
         lifecycle="DROP",

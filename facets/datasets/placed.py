@@ -67,7 +67,7 @@ def placed(
     Args:
         source: the name of the source: the short name of its format, or the package of its classes.
         class_name: the full name of the class of its table or provider.
-        options: those of its options that say where it is.
+        options: those of its options that state where it is.
         rules: the user's rules, which come before those of this package.
         fields: the schema.
     """

@@ -68,7 +68,7 @@ def rdd_inputs(sources: tuple[Value, ...]) -> RddInputs:
     roots = map(naming.whole, paths)
     datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
     unknown = (p[1:] for p in sources if isinstance(p, str) and p.startswith("?") and p != _OF_QUERY)
-    kinds = ", ".join("more than are looked at" if p == "..." else p for p in unknown)
+    kinds = ", ".join("more inputs than are inspected" if p == "..." else p for p in unknown)
     return RddInputs(tuple(datasets.values()), kinds, _OF_QUERY in sources)
 
 

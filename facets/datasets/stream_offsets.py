@@ -12,12 +12,12 @@ def version_read(offset: str | None) -> str | None:
     Return the last version of which a stream of Iceberg or Delta Lake has read something up to an offset.
 
     Iceberg's `StreamingOffset` has a snapshot and how many of its files were read. If none was, the snapshot before was
-    the last one, and the offset does not say which that is. Delta Lake's `DeltaSourceOffset` has a version and the
+    the last one, and the offset does not state which that is. Delta Lake's `DeltaSourceOffset` has a version and the
     index of the last file of it that was read. Below the first file, it has read all of the version before; in the
     snapshot that a query begins with, nothing.
 
     Returns:
-        The version as text; None if the offset does not say it, as that of any other source.
+        The version as text; None if the offset does not state it, as for any other source.
     """
     fields = _mapping(offset)
     snapshot, position = fields.get("snapshot_id"), fields.get("position")

@@ -451,7 +451,7 @@ class _Oversized:
     def encoded(self) -> Encoded:
         without_empty_lineage(self._event)
         if not self.fits():
-            self._say(MAX_BYTES_KEY, "the event is over the limit even so")
+            self._say(MAX_BYTES_KEY, "the event is still over the limit")
         if not self._silent:
             self._facets[_FACET] = self._remarked(self._facets.get(_FACET, {}))
         errors = self._facets.get(_FACET, {}).get("errors", ())

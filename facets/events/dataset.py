@@ -180,7 +180,7 @@ def lineage_facet(sources: Iterable[Identifier]) -> DatasetFacet:
 
 def version_facets(versions: TableVersions | None, *, written: bool) -> dict[str, DatasetFacet]:
     """
-    Return `version` with the newest version, and `pyspark_snapshot` if there is more to say.
+    Return `version` with the newest version, and `pyspark_snapshot` if there is more to report.
 
     Args:
         versions: the versions that a run reads, or has committed.
@@ -371,7 +371,7 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
 
     Args:
         lineage: the output's lineage; the paths of its edges name their operators where the steps are wanted.
-        options: say of which edges (`steps`).
+        options: state of which edges (`steps`).
     """
     if options.steps == "none":
         return {}

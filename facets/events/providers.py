@@ -127,7 +127,10 @@ def contribute(provider: Provider, state: RedactedState) -> Contribution:
     absent = [*(set(facets.inputs) - {read.dataset.identifier for read in state.inputs})]
     absent += set(facets.outputs) - {written.dataset.identifier for written in state.outputs}
     if absent:
-        raise ValueError(f"it has facets for {min(absent)}, which the run does not have in that place")
+        missing = min(absent)
+        raise ValueError(
+            f"it has facets for {missing.namespace} {missing.name}, which is not such an input or output of the run"
+        )
     return Contribution(provider=provider.name, facets=facets)
 
 

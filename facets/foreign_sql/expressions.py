@@ -28,7 +28,7 @@ _DECIDING = frozenset(
 )
 # Functions that count, so that no value can be read back.
 _COUNTING = frozenset({"count", "countif", "approxdistinct", "hll"})
-# Functions that tell of the grouping, and of no value.
+# Functions about the grouping, and not about a value.
 _OF_GROUPS = frozenset({"grouping", "groupingid", "grouping_id"})
 
 

@@ -88,7 +88,7 @@ def _unnamed(node: Any) -> Any:
 
 
 def _parts(node: Any) -> list[Any]:
-    """Return what stands in brackets, or what stands there alone."""
+    """Return what is in brackets, or what is there without them."""
     return (
         list(node.expressions) if isinstance(node, exp.Tuple) else [node.this if isinstance(node, exp.Paren) else node]
     )
@@ -136,7 +136,7 @@ def generated(function: str, arguments: Sequence[Any], names: Sequence[str], val
     made = _composed(all_of(*map(value, arguments)), Kind.TRANSFORMATION)
     is_mixed = any(_is_builder(node) for each in arguments for node in each.walk())
     if len(names) > 1 and (is_mixed or (made is not None and len(real_sources(made)) > 1)):
-        # Which of them gets into which column, the names alone do not tell.
+        # The names alone do not show which of them becomes which column.
         made = None
     return [ResultColumn(name, made) for name in names]
 

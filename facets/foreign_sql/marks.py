@@ -49,7 +49,7 @@ class RowMarks:
 
         Args:
             kinds: the sources.
-            whole: the marks of functions that make a part of each column: their own edges tell it.
+            whole: the marks of functions that make a part of each column: their own edges show it.
         """
         marks = _marks(kinds)
         decides = []

@@ -3,7 +3,7 @@ What a query in the SQL of another database reads: its tables, and the source co
 
 sqlglot parses the query. The names in it are resolved here, in one pass over the tree, so the effort grows with the
 length of the query and not with its columns. No schema is known: a column that more than one table could have stays
-unknown. `dialects` has how a database reads names, `scopes` what they stand for, `effort` how much is read.
+unknown. `dialects` has how a database reads names, `scopes` what they mean, `effort` how much is read.
 This module is imported only for a query, because sqlglot is large.
 """
 
@@ -110,7 +110,7 @@ class Query:
         Return the source columns of each column of the result, and how they arrive.
 
         Args:
-            names: the names of all its columns, as the database tells them.
+            names: the names of all its columns, as the database reports them.
 
         Returns:
             For each name its sources, none for a constant; None if they are not known.
@@ -556,7 +556,7 @@ class _QueryReader:
         return all_of(*self._call(value, scope)) if self._dialect.makes_columns(value) else self._value(value, scope)
 
     def _is_value(self, select: Any, scope: SelectScope) -> bool:
-        """Return whether a SELECT stands in an expression or behind LATERAL, so that it may give what is around it."""
+        """Return whether a SELECT is in an expression or behind LATERAL, so that it may give what is around it."""
         around = select.parent
         while isinstance(around, (exp.Subquery, exp.Paren)):
             around = around.parent
@@ -594,7 +594,7 @@ class _QueryReader:
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 parts.append(None)
             elif isinstance(node, exp.Window) and self._dialect.key(node.alias) in scope.windows:
-                # A name instead of, or before, what stands in the brackets of OVER.
+                # A name instead of, or before, the content of the brackets of OVER.
                 window = scope.windows[self._dialect.key(node.alias)]
                 parts.append(self._effort.composed(self._value(window, scope), Kind.WINDOW))
             elif self._dialect.is_clickhouse:

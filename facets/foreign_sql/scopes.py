@@ -1,5 +1,5 @@
 """
-What the names in a query stand for: which table, which column and which alias of which SELECT.
+What the names in a query mean: which table, which column and which alias of which SELECT.
 
 This module is imported only for a query, because sqlglot is large.
 """
@@ -43,7 +43,7 @@ class Pending:
 
 @attrs.define
 class SelectScope:
-    """What the names in one SELECT stand for."""
+    """What the names in one SELECT mean."""
 
     outer: SelectScope | None
     ctes: dict[str, SourceRows | Pending]
@@ -65,7 +65,7 @@ class SelectScope:
 
 class ScopeNames:
     """
-    What the names in the scopes of one query stand for.
+    What the names in the scopes of one query mean.
 
     Args:
         dialect: how the database reads names.
@@ -127,7 +127,7 @@ class ScopeNames:
         return {(rows.tables[0], name): SAME}
 
     def item(self, column: Any, scope: SelectScope) -> ResultColumn | None:
-        """Return the column of a subquery that a name stands for; None for all other names."""
+        """Return the column of a subquery that a name means; None for all other names."""
         if not isinstance(column.this, exp.Identifier) or column.args.get("db") is not None:
             return None
         key = self._key(self.dialect.spelled(column.this))
@@ -195,7 +195,7 @@ class ScopeNames:
     def reads(self, value: Any, name: str, scope: SelectScope) -> bool:
         """Return whether an expression reads a column of this name, which then is one of a table."""
         columns = (each for each in self.effort.walk([value]) if isinstance(each, exp.Column))
-        # What stands before a field is no table.
+        # What precedes a field is no table.
         named = (each.name for each in columns if not each.table or self._key(each.table) in scope.named)
         return any(self._key(each) == self._key(name) for each in named)
 

@@ -31,7 +31,7 @@ def expression_text(value: Any, scope: SelectScope, names: ScopeNames) -> str:
     Args:
         value: the tree of the expression.
         scope: the scope of its names.
-        names: what these stand for.
+        names: what these mean.
     """
     if isinstance(value, exp.Column):
         named = names.item(value, scope)
@@ -56,7 +56,7 @@ def expression_text(value: Any, scope: SelectScope, names: ScopeNames) -> str:
 
 
 def _shown(node: Any, scope: SelectScope, names: ScopeNames) -> str:
-    """Return what stands in the place of a node of an expression; empty for most, which stay as they are."""
+    """Return what replaces a node of an expression; empty for most, which stay unchanged."""
     if isinstance(node, exp.Literal) and node.is_string:
         escaped = node.name.replace("\\", "\\\\").replace("'", "\\'")
         return f"'{escaped}'"

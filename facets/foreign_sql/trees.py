@@ -48,7 +48,7 @@ def inner_query(node: Any) -> Any:
 
 
 def holds_joins(inside: Any) -> bool:
-    """Return whether what stands in brackets after FROM is no query alone: a table, or what is joined there."""
+    """Return whether the brackets after FROM contain more than a query: a table, or a join."""
     if not isinstance(inside, exp.Subquery):
         return not isinstance(inside, QUERIES)
     return bool(inside.args.get("joins")) or holds_joins(inside.this)

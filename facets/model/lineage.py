@@ -99,8 +99,9 @@ class Certainty(enum.IntEnum):
     How sure an influence is: as sure as the least sure step of its way.
 
     TEXT: taken from a text alone: of a statement that did not analyze, or of a query that another database answers,
-    whose schema is not known. GUESSED: no rule covers an operator on the way, so every column in is taken to be in
-    every column out. OPAQUE: it passes code that can't be read, such as a Python function. EXACT: read from the plan.
+    whose schema is not known. GUESSED: no rule covers an operator on the way, so each output column is assumed to
+    contain every input column. OPAQUE: it passes code that can't be read, such as a Python function. EXACT: read from
+    the plan.
     """
 
     TEXT = 0
@@ -311,7 +312,7 @@ class OutputColumn:
 @attrs.frozen
 class Wording:
     """
-    What the expressions of a plan say, also those of earlier plans whose rows it reads.
+    The texts of a plan's expressions, also those of earlier plans whose rows it reads.
 
     Args:
         names: the names that they give to columns.
@@ -322,7 +323,7 @@ class Wording:
     texts: tuple[str, ...] = ()
 
     def joined(self, other: Wording) -> Wording:
-        """Return what both say."""
+        """Return the texts of both."""
         if not (other.names or other.texts):
             return self
         texts = dict.fromkeys((*self.texts, *other.texts))
@@ -337,7 +338,7 @@ class ColumnLineage:
     Args:
         columns: all output columns, in the output's order.
         dataset: the edges that influence all rows (FILTER, JOIN, GROUP_BY, SORT), sorted.
-        wording: what the expressions of the plan say; not public. No edge may have a text of a constant, or of a way
+        wording: the texts of the plan's expressions; not public. No edge may have a text of a constant, or of a way
             that is cut.
     """
 

@@ -2,7 +2,7 @@
 Redaction: what is removed from the texts of an event before anybody sees it, and where each rule is.
 
 Always removed:
-- the values of options, properties and variables whose names say they are secret, or are not known to be harmless:
+- the values of options, properties and variables whose names mark them as secret, or are not known to be harmless:
   `names` holds both lists of names;
 - logins, query parameters and fragments of URLs, and every property of a JDBC URL: `facets.urls`;
 - the values that names of secrets have in free text (`password=...`), the values of options of one letter, private

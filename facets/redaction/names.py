@@ -1,13 +1,13 @@
 """
 The names whose values may be shown, and what names a secret: a name by itself, and a text in SQL.
 
-The list of shown names decides for options and properties: the value of any other name is hidden. Whether a name says
+The list of shown names decides for options and properties: the value of any other name is hidden. Whether a name states
 that its value is a secret is decided by its parts, after it is split at camel case, digits and punctuation: `dbPass1`,
 `DB-PASS` and `db.pass_2` are alike. It decides for free text, and for properties that the user asks for by name.
 
 A text in SQL names a secret if such a name is in it: as that of a column, an argument, a variable or a key
 (`conf['password']`, `map('password', 'x')`); if it calls a function that encrypts, signs or takes a key; or if one of
-its strings ends where a secret begins (`'password=' || 'x'`). It need not say which of its literals the secret is.
+its strings ends where a secret begins (`'password=' || 'x'`). It need not show which of its literals is the secret.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ class _SqlRedactor:
         return len(self._places) if before is None else before
 
     def _plain(self, at: int) -> None:
-        """Redact a token about which its surroundings say nothing."""
+        """Redact a token whose surroundings do not explain it."""
         token = self._token(at)
         number = token.kind is TokenKind.NUMBER or (
             token.kind is TokenKind.WORD and _FOREIGN_NUMBER.fullmatch(token.text) is not None
@@ -206,7 +206,7 @@ class _SqlRedactor:
             self._show(at, f"`{REDACTED}`")
 
     def _plain_all(self, begin: int, end: int) -> None:
-        """Redact tokens about which their surroundings say nothing."""
+        """Redact tokens whose surroundings do not explain them."""
         for at in range(begin, end):
             self._plain(at)
 

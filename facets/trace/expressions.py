@@ -672,7 +672,7 @@ def _plain_kind(name: str) -> Kind | None:
     """
     Return how an expression of a class reads all of its arguments, unless it has one of `_HANDLED`.
 
-    Most return the value of their only argument, or are functions. None if there is more to say.
+    Most return the value of their only argument, or are functions. None if that is not all.
     """
     if name in UNCHANGED and name != "OuterReference":
         return Kind.IDENTITY

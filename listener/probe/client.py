@@ -133,7 +133,7 @@ class Probe:
         Replace the last words; call `speak_for` before.
 
         Args:
-            words: what the other process reads from its standard input; empty if there is nothing to say.
+            words: what the other process reads from its standard input; empty if there is nothing to read.
 
         Raises:
             OSError: the JVM is gone.
@@ -445,7 +445,7 @@ class Refusal:
         code: the class of the error, such as `TABLE_OR_VIEW_NOT_FOUND`; empty if it has none.
         message: what is wrong, for people: one line, without a stack and without the statement.
         parameters: what the error names, such as `relationName`.
-        line: the line within the statement, from 1; None if Spark does not say.
+        line: the line within the statement, from 1; None if Spark does not report it.
         column: the place on that line, from 0.
         is_sql: whether Spark's parser takes the text.
     """

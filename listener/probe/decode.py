@@ -161,7 +161,7 @@ class _Decoding:
                 values.append(found)
             else:
                 values.append(self._value(raw, held))
-        # To say that it is not strict takes as long as the rest of it.
+        # Passing strict=False takes as long as the rest of it.
         arguments = FrozenMap(zip(fields, values))  # noqa: B905
         if not further:
             return arguments, tuple(held)
@@ -213,7 +213,7 @@ class _Decoding:
 
     def _attribute(self, id_: int) -> AttributeRef:
         if id_ < 0:
-            raise ValueError(f"the plan refers to node {-id_}, and has none of that number")
+            raise ValueError(f"the plan refers to node {-id_}, which it does not contain")
         found = self._referred[id_] = AttributeRef(id_)
         return found
 

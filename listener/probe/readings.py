@@ -57,7 +57,7 @@ def table(options: Iterable[str] = ()) -> str:
     Return the table as the probe expects it: one entry per line, its parts separated by tabs.
 
     Args:
-        options: names of options that it may read besides those that say where a source is.
+        options: names of options that it may read besides those that state where a source is.
     """
     load_plugins()
     lines = [

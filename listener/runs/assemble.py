@@ -325,8 +325,8 @@ class Runs:
         """
         open_runs = list(self._runs.values())
         self._runs.clear()
-        causes = [f"Spark dropped {dropped} events of the listener's queue"] if dropped else []
-        causes += [f"the probe dropped {lost} records that nobody took in time"] if lost else []
+        causes = [f"Spark dropped {dropped} events from the listener's queue"] if dropped else []
+        causes += [f"the probe dropped {lost} records that the listener did not read in time"] if lost else []
         message = "the application ended before this run did"
         if causes:
             message = f"the end of this run was not reported: {' and '.join(causes)}"

@@ -294,7 +294,7 @@ class MicroBatches:
         """
         Return the rows that a batch read, of all sources and of each.
 
-        Spark says 0 if it could not assign its metrics to the sources, as on Spark 3.5 where one of them is idle. Then
+        Spark reports 0 if it can't assign its metrics to the sources, as on Spark 3.5 where one of them is idle. Then
         the batch's executions have them.
         """
         if progress.rows:

@@ -22,8 +22,8 @@ _WITHIN = re.compile(r"/(?:stages/\d+_[^/]+|bestModel|subModels|estimator|evalua
 
 _MOST_LOADED = 1_000
 _MOST_NAMED = 5
-_ONE_OF = "a model of this class made rows, and several were loaded: any of {} may be the one"
-_REMARK = Gap("model", "the columns that the model was trained on are not known: Spark does not report them")
+_ONE_OF = "several models of this class were loaded, and it is unknown which of them made the rows: {}"
+_REMARK = Gap("model", "the columns that the model was trained on are unknown: Spark does not report them")
 
 
 def saved_model(part: PlanLineage) -> PlanLineage:

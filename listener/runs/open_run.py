@@ -159,7 +159,7 @@ def output_label(plan_lineage: PlanLineage, trimming: Trimming) -> str:
     if plan_lineage.outputs:
         write = plan_lineage.outputs[0].write
         return unique_label(write.label, write.dataset, trimming)
-    # The tables behind a view say enough.
+    # The tables behind a view are enough.
     inputs = [d for d in plan_lineage.inputs if d.type != "VIEW"] or plan_lineage.inputs
     names = [d.symlinks[0].name if d.symlinks else name_without_options(d) for d in inputs]
     return "_".join(sorted(naming.snake_case(name.rpartition("/")[2]) for name in names)[:3])

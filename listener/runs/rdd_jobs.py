@@ -21,7 +21,7 @@ from openlineage_pyspark.listener.runs.models import saved_model
 
 _NO_DIRECTORY = "an output format without a directory: what it writes is not known"
 _OF_QUERY = "the rows come from a query: the tables that it reads by a broadcast join or a subquery are not known"
-_LATE = "the job was over before it was looked at: what it writes is not known, and what it reads only by name"
+_LATE = "the job ended before the listener inspected it: its outputs are unknown, and its inputs are known by name only"
 
 
 def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> PlanLineage:

@@ -149,7 +149,7 @@ def outputs_of(
         completed: whether the run ended successfully. If a write that Spark may skip (CREATE TABLE IF NOT EXISTS,
             `mode("ignore")`) has counted nothing by then, it was skipped and has no lineage.
         of_batches: whether the parts are of several micro-batches, each of which may read other sources; else all that
-            write one dataset say the same.
+            write one dataset report the same.
     """
     found: dict[Identifier, RunOutput] = {}
     for part in parts:

@@ -82,7 +82,7 @@ class SourceNames:
         named = stream_offsets.by_topic(source.end) or stream_offsets.by_topic(source.start) or {}
         topics = [each for each in self._inputs if _is_topic(each)]
         clusters = {each.namespace for each in topics}
-        # The description does not say which cluster it is.
+        # The description does not name the cluster.
         return [each for each in topics if each.name in named] if len(clusters) == 1 else []
 
     def _described(self, source: SourceProgress) -> Identifier | None:
@@ -113,7 +113,7 @@ def batch_sources_of(source: SourceProgress, topics: Sequence[Identifier], rows:
         version = stream_offsets.version_read(source.end)
         return [BatchSource(description, None, source.start, source.end, version, rows)]
     counts = [stream_offsets.messages_between(source.start, source.end, each.name) for each in topics]
-    # A transaction's marks are no messages: the offsets then say more than were read.
+    # A transaction's marks are no messages: the offsets then count more than were read.
     exact = None not in counts and sum(filter(None, counts)) == rows
     return [
         BatchSource(

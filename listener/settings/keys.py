@@ -107,7 +107,7 @@ def _parent(reading: LayerReading, *parts: Key[str | None]) -> RunReference | No
         return _run(reading, parts)
     if context.has_facets:
         label = reading.given[PARENT_CONTEXT.name][-1].label
-        reading.warnings.append(f"{label} holds facets, which are not passed on yet")
+        reading.warnings.append(f"{label} contains facets, which are not supported there yet and have no effect")
     return context.parent
 
 

@@ -68,7 +68,7 @@ def entrusting(probe: Probe, settings: Settings, name: str) -> Callable[[tuple[E
             seconds = int(settings.flush_timeout) + _START_SECONDS
             probe.speak_for(PythonProcess(os.getpid(), _command(), kept, seconds))
     except OSError as problem:
-        LOG.info("openlineage: if this process is killed, nothing will end its runs: %s", problem)
+        LOG.info("openlineage: the runs of this application stay open if its process is killed: %s", problem)
         return _keep_silent
 
     def entrust(starts: tuple[Event, ...]) -> None:
@@ -118,7 +118,7 @@ def _kept_by_parent(name: str) -> dict[str, Any]:
             if str(descriptor.readlink()) == f"/memfd:{name} (deleted)":
                 content: dict[str, Any] = json.loads(descriptor.read_text("utf-8"))
                 return content
-    raise OSError("the JVM has no receiver for it")
+    raise OSError("the JVM did not open the file with the receiver")
 
 
 def _keep_silent(_starts: tuple[Event, ...]) -> None:

@@ -274,7 +274,9 @@ def _attach_late(context: Any, java_context: Any, preparation: Preparation, guar
             return
         _LATE.remove(preparation)
         if context._jsc is not java_context:
-            _give_up(preparation, f"its context stopped before the listener was prepared ({preparation.seconds:.0f} s)")
+            _give_up(
+                preparation, f"the SparkContext stopped before the listener was prepared ({preparation.seconds:.0f} s)"
+            )
             return
         missing = TimeoutError(
             f"nothing is known of the first {preparation.seconds:.0f} s; the listener was not prepared within "
@@ -331,7 +333,9 @@ def finish() -> None:
     outcome = _WATCHING[0].outcome()
     with _LATE_LOCK:
         for preparation in _LATE:
-            _give_up(preparation, f"it ended before the listener was prepared ({preparation.seconds:.0f} s)")
+            _give_up(
+                preparation, f"the application ended before the listener was prepared ({preparation.seconds:.0f} s)"
+            )
         _LATE.clear()
     try:
         for handle in _HANDLES[:]:

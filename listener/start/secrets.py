@@ -23,7 +23,7 @@ PREFIX_OF_LOG = "openlineage: "
 
 _SHORTEST = 3
 _MOST = 2000
-# Whole values that are no secret, whatever their names say.
+# Whole values that are no secret, whatever their names are.
 _WORDS = frozenset("true false yes no on off none null".split())
 _PLACEHOLDER = re.compile(r"\?|\*{3}|\$\{[\w.:\-]{1,200}\}")
 # Their names look like those of secrets, but they hold the working directory and the kind of desktop.
@@ -40,7 +40,7 @@ def secret_values(
     Return the secret values, longest first, each also as URLs, JSON, Python and XML would write it.
 
     If there are more than 2,000 forms, the values themselves go before other forms of them, passwords before other
-    secrets, and those whose names say that they are secret before those found inside other values.
+    secrets, and those whose names state that they are secret before those found inside other values.
 
     Args:
         conf: the Spark configuration.
@@ -72,7 +72,8 @@ def secret_values(
 @functools.cache
 def _say_bounded(count: int) -> None:
     LOG.warning(
-        "openlineage: the configuration holds %d secrets, and only %d forms of them are hidden wherever they occur",
+        "openlineage: the configuration has %d secrets, too many to look for everywhere: only the first %d forms of "
+        "them are hidden wherever they occur",
         count,
         _MOST,
     )

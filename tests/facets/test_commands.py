@@ -158,7 +158,9 @@ def test_sinks_that_keep_nothing_are_no_riddle():
 def test_a_table_that_the_catalog_knew_no_more_is_taken_to_lie_where_the_catalog_puts_its_name():
     identifier = Described("TableIdentifier", {"table": "orders", "database": "shop"})
     gone = {"tableMetadata": None, "tableIdentifier": identifier, "tablePath": "file:/warehouse/shop.db/orders"}
-    remark = "the table was no longer in the catalog when it was looked up: its location is taken to be the default one"
+    remark = (
+        "the table was no longer in the catalog when it was looked up: its location is assumed to be the default one"
+    )
     for name in ("DropTableCommand", "TruncateTableCommand", "AlterTableAddColumnsCommand"):
         found = lineage_of_plan(Plan((node(name, gone),), (), {}), Session("file:/warehouse"))
         assert told(found) == (["file /warehouse/shop.db/orders"], [], [f"{FULL[name]}: {remark}"])

@@ -103,8 +103,8 @@ def test_a_facet_of_a_provider_takes_the_place_of_one_of_the_same_name(full_run)
         ),
         (CustomFacets(run={"a": Loose(value={1})}), TypeError, r"a facet holds a builtins\.set"),
         (CustomFacets(run={"a": Loose(value=float("nan"))}), ValueError, "not JSON compliant"),
-        (CustomFacets(inputs={TOTALS: {}}), ValueError, "/data/totals'.*does not have in that place"),
-        (CustomFacets(outputs={ORDERS: {}}), ValueError, "warehouse/orders'.*does not have in that place"),
+        (CustomFacets(inputs={TOTALS: {}}), ValueError, "file /data/totals, which is not such an input"),
+        (CustomFacets(outputs={ORDERS: {}}), ValueError, "s3://shop warehouse/orders, which is not such an input"),
     ],
 )
 def test_an_answer_that_can_not_be_sent_is_refused_with_what_is_wrong(full_run, answer, error, message):

@@ -12,7 +12,7 @@ QUERY = (
     "the rows come from an RDD: its columns are not known, and neither are the tables that its query reads by a "
     "broadcast join or a subquery"
 )
-UNKNOWN = "the rows come from an RDD (FileScanRDD, more than are looked at) whose inputs are not known"
+UNKNOWN = "the rows come from an RDD (FileScanRDD, more inputs than are inspected) whose inputs are not known"
 QUERY_RDD = "?SQLExecutionRDD"
 
 

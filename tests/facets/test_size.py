@@ -356,9 +356,9 @@ def test_an_event_of_thousands_of_datasets_ends_as_a_skeleton_within_the_limit(f
 def test_a_limit_below_the_skeleton_is_said(large_event):
     event = within(large_event, 100)
     messages = [error["errorMessage"] for error in event["run"]["facets"]["extractionError"]["errors"]]
-    assert messages[-1] == "the event is over the limit even so"
+    assert messages[-1] == "the event is still over the limit"
     within_it = within(large_event, len(serialise(event)))
-    assert "the event is over the limit even so" not in json.dumps(within_it)
+    assert "the event is still over the limit" not in json.dumps(within_it)
 
 
 def test_what_is_not_there_is_not_said_to_be_cut(full_run):

@@ -118,7 +118,7 @@ def test_an_operator_with_the_name_of_a_known_one_is_unknown_and_says_so():
     assert remarks(lineage_of(theirs, leaf)) == [
         (
             f"com.example.Filter: an operator with the name of {known}, which is another class:"
-            " every column in is taken to be in every column out"
+            " each output column is assumed to contain every input column"
         )
     ]
 

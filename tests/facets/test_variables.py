@@ -29,7 +29,7 @@ STATEMENTS = {
     "read other": "SELECT other FROM open",
     "drop": "DROP TEMPORARY VARIABLE other",
 }
-UNKNOWN = "the variable session.most: what its value was computed from is not known"
+UNKNOWN = "the variable session.most: the sources of its value are unknown"
 
 
 def after(*statements: str) -> PlanLineage:

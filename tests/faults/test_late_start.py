@@ -35,7 +35,7 @@ def test_a_job_that_ends_before_its_listener_is_prepared_is_as_it_is_and_says_so
     job = faults.run("late_start.py", "never", lineage=False)
 
     (said,) = job.said()
-    why = r"it ended before the listener was prepared \(\d+ s\)"
+    why = r"the application ended before the listener was prepared \(\d+ s\)"
     assert (job.code, job.stdout) == (0, "rows 3\n")
     assert re.fullmatch(f".*no lineage of this application: {why}", said)
     assert job.events() == []

@@ -77,7 +77,7 @@ def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     job = faults.run("strict.py", "none", "end", conf=conf)
 
     assert (job.code, job.stdout.splitlines()) == (70, FAILED)
-    left = "delivery: of 4 made, 4 events were left unsent for http://127.0.0.1:9/api/v1/lineage"
+    left = "delivery: 4 of 4 events were not sent to http://127.0.0.1:9/api/v1/lineage"
     assert left in listed(job)
 
 

@@ -193,7 +193,7 @@ def test_rows_that_spark_has_transposed_are_not_taken_for_constants(session):
         pytest.skip("DataFrames can be transposed from Spark 4.0 on")
     rows = session.range(2).selectExpr("id", "id * 2 AS twice").transpose()
     messages = [gap.message for gap in lineage(session, rows).gaps]
-    assert messages == ["Spark ran the query of transpose() while analyzing: what that has read is not known"]
+    assert messages == ["Spark ran the query of transpose() while analyzing: its inputs are unknown"]
 
 
 def test_a_table_that_is_joined_by_a_broadcast_below_an_rdd_is_not_seen_and_that_is_told(session, tmp_path):

@@ -163,7 +163,7 @@ def test_a_run_whose_end_spark_dropped_is_ended_and_says_why(flood: Any, violati
     for event in aborted:
         message = event["run"]["facets"]["errorMessage"]["message"]
         assert message.startswith("the end of this run was not reported: Spark dropped ")
-        assert message.endswith(" events of the listener's queue")
+        assert message.endswith(" events from the listener's queue")
 
 
 @pytest.mark.long

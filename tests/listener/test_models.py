@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.runs.models import LoadedModels, saved_model
 
-REMARK = ("model", "the columns that the model was trained on are not known: Spark does not report them")
+REMARK = ("model", "the columns that the model was trained on are unknown: Spark does not report them")
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,6 @@ def test_of_several_loaded_models_of_one_class_each_is_read_and_the_event_says_t
     loaded.load(read("/m/two/data"), [SCALER])
 
     applied = loaded.applied(PlanLineage(inputs=(INPUT,), models=frozenset([SCALER])))
-    remark = "a model of this class made rows, and several were loaded: any of /m/one, /m/two may be the one"
+    remark = "several models of this class were loaded, and it is unknown which of them made the rows: /m/one, /m/two"
     assert applied.inputs == (INPUT, model("/m/one"), model("/m/two"))
     assert [(gap.task, gap.message) for gap in applied.gaps] == [(SCALER, remark)]

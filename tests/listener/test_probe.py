@@ -309,7 +309,7 @@ def test_an_operator_that_refuses_to_answer_costs_that_operator_alone(spark, enc
     (remark,) = found.gaps
     assert (remark.task, remark.message) == (
         f"strange.{name}",
-        f"could not be read (java.lang.{problem}): what comes through it is not known",
+        f"could not be read (java.lang.{problem}): what passes through it is unknown",
     )
 
 

@@ -10,6 +10,7 @@ from openlineage_pyspark.facets.model.dataset import Trimming
 from openlineage_pyspark.listener.guard import Guard
 from support.assembled import Assembled
 
+_LATE = "the job ended before the listener inspected it: its outputs are unknown, and its inputs are known by name only"
 COMMAND = "org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand"
 # A plan that names a class which its table of classes does not have.
 UNREADABLE = {"classes": [], "types": [], "attributes": [], "cut": False, "nodes": [[7, None, []]]}
@@ -77,14 +78,18 @@ def test_a_plan_that_python_can_not_read_costs_its_lineage_and_never_its_run() -
     ("dropped", "lost", "message"),
     [
         (0, 0, "the application ended before this run did"),
-        (4, 0, "the end of this run was not reported: Spark dropped 4 events of the listener's queue"),
-        (0, 2, "the end of this run was not reported: the probe dropped 2 records that nobody took in time"),
+        (4, 0, "the end of this run was not reported: Spark dropped 4 events from the listener's queue"),
+        (
+            0,
+            2,
+            "the end of this run was not reported: the probe dropped 2 records that the listener did not read in time",
+        ),
         (
             4,
             2,
             (
-                "the end of this run was not reported: Spark dropped 4 events of the listener's queue"
-                " and the probe dropped 2 records that nobody took in time"
+                "the end of this run was not reported: Spark dropped 4 events from the listener's queue"
+                " and the probe dropped 2 records that the listener did not read in time"
             ),
         ),
     ],
@@ -175,7 +180,7 @@ def test_an_end_of_a_job_that_is_no_run_gives_nothing() -> None:
             {"path": None, "format": None},
             (
                 "RDD",
-                "the job was over before it was looked at: what it writes is not known, and what it reads only by name",
+                _LATE,
             ),
         ),
         (

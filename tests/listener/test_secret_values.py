@@ -114,7 +114,10 @@ def test_of_very_many_secrets_passwords_stay_before_tokens_and_every_value_befor
     assert sum(value.startswith("tok-") and value.endswith("/+=") for value in known) == 1900
     assert list(known) == sorted(known, key=lambda value: (-len(value), value))
     assert caplog.messages == [
-        "openlineage: the configuration holds 2600 secrets, and only 2000 forms of them are hidden wherever they occur"
+        (
+            "openlineage: the configuration has 2600 secrets, too many to look for everywhere: only the first 2000 "
+            "forms of them are hidden wherever they occur"
+        )
     ]
 
 

@@ -207,7 +207,9 @@ def test_facets_in_the_context_are_left_out_with_a_warning():
     run = {"runId": PARENT.run_id, "facets": {"x": {}}}
     settings = from_conf({"context": json.dumps({"parent": {**CONTEXT["parent"], "run": run}})})
     assert settings.parent == PARENT
-    assert settings.warnings == ("spark.openlineage.context holds facets, which are not passed on yet",)
+    assert settings.warnings == (
+        "spark.openlineage.context contains facets, which are not supported there yet and have no effect",
+    )
 
 
 @pytest.mark.parametrize(

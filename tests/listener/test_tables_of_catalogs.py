@@ -128,7 +128,7 @@ def both(id_: int, name: str, *remarks: str) -> list[tuple[str, int, list[tuple[
     ]
 
 
-GONE = "the table was no longer in the catalog when it was looked up: its location is taken to be the default one"
+GONE = "the table was no longer in the catalog when it was looked up: its location is assumed to be the default one"
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -213,7 +213,7 @@ def test_a_database_takes_the_tables_with_it_that_were_used() -> None:
     application.run(created("a", "/lake/a"))
     application.run(created("b", "/lake/b"))
     drop = plan((f"{COMMAND}.DropDatabaseCommand", {"databaseName": "default", "ifExists": True, "cascade": True}, {}))
-    remark = "of the tables in the database, those are known that the application has used"
+    remark = "of the tables in the database, only those that the application has used are known"
     outputs: list[tuple[str, str | None]] = [("/lake/a", "DROP"), ("/lake/b", "DROP")]
     assert told(application.run(drop)) == [("START", 3000, outputs, [remark]), ("COMPLETE", 3005, outputs, [remark])]
     assert application.run(drop) == []

@@ -259,7 +259,7 @@ def test_what_spark_and_the_probe_drop_is_said(
     key = "spark.scheduler.listenerbus.eventqueue.openlineage.capacity"
     assert listener.errors == [
         ("events", f"Spark dropped 5 events because the listener's queue was full: raise {key}"),
-        ("records", "3 records of the probe were dropped: nobody took them in time"),
+        ("records", "the probe dropped 3 records that the listener did not read in time"),
     ]
     assert [key in record.getMessage() for record in caplog.records] == [True]
 

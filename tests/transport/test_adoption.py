@@ -122,7 +122,7 @@ def test_what_stays_because_of_its_sender_is_named_with_what_to_do(
     assert record.getMessage() == (
         f"OpenLineage events for {HERE} that were left behind with another key, other headers or URL parameters are not"
         f" sent, because they may be another tenant's: {min(spool.directory for spool in spools)}. If only the key is"
-        " new, run `openlineage-pyspark replay --to URL`; further ones are not named"
+        " new, run `openlineage-pyspark replay --to URL`; further ones are not logged"
     )
 
 

@@ -278,7 +278,7 @@ def test_a_part_with_wrong_options_is_left_out_and_told_with_its_full_key(caplog
             f"{PREFIX}.transports.e is left out: it must hold a type and the other options of a transport",
             f"{inner}[0].url is not the address of a server. {address} {left_out}",
             f"{inner} name no transport that can be used. Set {inner}.<name>.type and its options. {left_out}",
-            f"{PREFIX}.transports.g: the timeout of 0.01 s is raised to the shortest, 0.1 s",
+            f"{PREFIX}.transports.g: the timeout of 0.01 s is too short: 0.1 s is used",
             f"{PREFIX}.transports.g.url has the path /base and no endpoint is set: {below}",
             f"{PREFIX}.transports.h.priority is not a valid number. Set it to a whole number. {left_out}",
             f"{PREFIX}.transports.i.priority is '1.5'. Set it to a whole number. {left_out}",

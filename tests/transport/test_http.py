@@ -437,10 +437,10 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
         f"{PREFIX}.auth.apiKey is not set, and auth.type is api_key. Set it, or leave auth.type out."
     )
     assert config_error(headers="X") == (
-        f"{PREFIX}.headers must hold names with values. Write {PREFIX}.headers.<name>=<value>."
+        f"{PREFIX}.headers must map names to values. Write {PREFIX}.headers.<name>=<value>."
     )
     assert config_error(headers={"X": ["a"]}) == (
-        f"{PREFIX}.headers.X must hold one text. Write {PREFIX}.headers.X=<text>."
+        f"{PREFIX}.headers.X must be one text. Write {PREFIX}.headers.X=<text>."
     )
     assert config_error(headers={"Authorization: Bearer canary": "a"}) == (
         f"{PREFIX}.headers hold an invalid header name."
@@ -486,7 +486,7 @@ def test_a_misspelt_option_is_told_the_nearest_and_a_later_one_by_name(
 def test_a_timeout_below_the_floor_is_raised_and_told(caplog: pytest.LogCaptureFixture) -> None:
     open_transport("http", {"url": "http://h", "timeoutInMillis": 1})
     assert [record.getMessage() for record in caplog.records] == [
-        f"{PREFIX}: the timeout of 0.001 s is raised to the shortest, 0.1 s"
+        f"{PREFIX}: the timeout of 0.001 s is too short: 0.1 s is used"
     ]
 
 

@@ -308,8 +308,8 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
         f"{PREFIX}.auth.clientAuthMethod is an unknown method. Use client_secret_basic or client_secret_post."
     )
     assert message(type="jwt", apiKey="k", tokenRefreshBuffer=-1, **endpoint) == (
-        f"{PREFIX}.auth.tokenRefreshBuffer is '-1'. Set it to a number of seconds from zero on."
+        f"{PREFIX}.auth.tokenRefreshBuffer is '-1'. Set it to a number of seconds of at least 0."
     )
     assert message(type="jwt", apiKey="k", tokenFields=[{"a": 1}], **endpoint) == (
-        f"{PREFIX}.auth.tokenFields must hold a list of texts. Write {PREFIX}.auth.tokenFields=<text>,<text>."
+        f"{PREFIX}.auth.tokenFields must be a list of texts. Write {PREFIX}.auth.tokenFields=<text>,<text>."
     )

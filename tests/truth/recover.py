@@ -55,7 +55,9 @@ OUTCOMES = ("right", "declined", "WRONG", "TOUCHED", "BROKEN")
 _PROGRAM = "truth-job"
 _PAUSED = 3
 # The doubt that a person settles, who lets an application read a version.
-_READS = re.compile(r"it reads what .* holds then, and read version .*: let its code read (.*) VERSION AS OF (\S+)")
+_READS = re.compile(
+    r"it read version .* and now reads what is current then: let its code read (.*) VERSION AS OF (\S+)"
+)
 _TRIES = 200
 _CUT = 1500
 _THEN, _AFTER = "after the recovery", "on the day after"

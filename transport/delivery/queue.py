@@ -356,7 +356,7 @@ class DropReason(enum.Enum):
     FINISHED_RUN = "dropped, with its finished run, to make room for a newer one"
     NO_ROOM = "dropped: no room, and no finished run to drop in its place"
     CLOSED = "dropped: it came after the delivery was closed"
-    EXPIRED = "dropped: an ended application left it too long ago (spool.maxAgeInDays), and it could not be sent"
+    EXPIRED = "dropped: an ended application left it, and it could not be sent within spool.maxAgeInDays"
     UNREADABLE = "lost: the spool can't be read any more"
 
 

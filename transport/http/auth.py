@@ -224,7 +224,7 @@ def _seconds(value: object) -> float | None:
 
 
 def _remaining(token: str) -> float | None:
-    """Return the seconds until a JWT expires (`exp` of RFC 7519); None if it does not say, or has expired already."""
+    """Return the seconds until a JWT expires (`exp` of RFC 7519); None if it does not state it, or has expired."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

@@ -30,7 +30,7 @@ def warn_of_clear_text(settings: HttpSettings, options: Mapping[str, object]) ->
 
     Args:
         settings: the checked options.
-        options: the options as they were given, of which `allowPlainHttp` says that it is meant.
+        options: the options as they were given, of which `allowPlainHttp` confirms that it is intended.
     """
     if declared.ALLOW_PLAIN_HTTP.read(options):
         return
@@ -38,7 +38,7 @@ def warn_of_clear_text(settings: HttpSettings, options: Mapping[str, object]) ->
         _warn(prefix_of(options), option, without_secrets(address), credential)
 
 
-# Of each application that a process runs one after the other, only the first one is told.
+# Of each application that a process runs one after the other, only the first one is warned.
 @functools.lru_cache(maxsize=1000)
 def _warn(prefix: str, option: str, address: str, credential: str) -> None:
     _log.warning(

@@ -219,9 +219,7 @@ def _timeouts(options: Mapping[str, object]) -> tuple[float, float]:
     if wanted is None:
         return declared.CONNECT_SECONDS, declared.READ_SECONDS
     if wanted < SHORTEST_SECONDS:
-        _log.warning(
-            "%s: the timeout of %g s is raised to the shortest, %g s", prefix_of(options), wanted, SHORTEST_SECONDS
-        )
+        _log.warning("%s: the timeout of %g s is too short: %g s is used", prefix_of(options), wanted, SHORTEST_SECONDS)
     return max(wanted, SHORTEST_SECONDS), max(wanted, SHORTEST_SECONDS)
 
 

@@ -110,7 +110,7 @@ class Recovery:
             _log.warning(
                 "OpenLineage events for %s that were left behind with another key, other headers or URL parameters are"
                 " not sent, because they may be another tenant's: %s. If only the key is new, run `openlineage-pyspark"
-                " replay --to URL`; further ones are not named",
+                " replay --to URL`; further ones are not logged",
                 self._destination, seen.directory,
             )  # fmt: skip
 

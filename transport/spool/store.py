@@ -388,7 +388,7 @@ def _set_aside(directory: Path) -> bool:
 
 def about(connection: sqlite3.Connection) -> dict[str, str]:
     """
-    Return what a database says of its events: their `destination`, and the salted hash of their `sender`.
+    Return what a database states about its events: their `destination`, and the salted hash of their `sender`.
 
     Raises:
         ValueError: it is damaged.

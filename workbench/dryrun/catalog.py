@@ -86,7 +86,7 @@ class ScriptCatalog:
 
     def _listing(self, name: str, ask: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
         def found(catalog: Catalog, database: str | None = None, pattern: str | None = None) -> list[Any]:
-            self._stage.problem("STAND_IN", f"{name}() gives what is known here: a run may find more")
+            self._stage.problem("STAND_IN", f"{name}() returns only what the dry run knows: a real run may find more")
             if name == "listTables":
                 return [*self._views(catalog, ask), *self._known(catalog, database, pattern)]
             return ask(catalog, database) if name == "listDatabases" else []

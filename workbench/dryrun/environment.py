@@ -34,7 +34,7 @@ def hide_environment(stage: Stage) -> None:
                 # `get` asks here too, and has an answer of its own.
                 if not stage.is_users(sys._getframe(1).f_code.co_filename):
                     raise
-            said = f"the variable {key} of the environment is not set here: its value is taken to be {{{key}}}"
+            said = f"the variable {key} of the environment is not set here: its value is assumed to be {{{key}}}"
             stage.problem("STAND_IN", f"{said} (--env {key}=VALUE sets it)")
             return f"{{{key}}}"
 

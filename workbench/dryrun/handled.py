@@ -58,7 +58,7 @@ def install_handlers(stage: Stage) -> None:
         problem = sys.exc_info()[1]
         # What is refused has been told, and an absent module is one that the script can do without.
         if isinstance(problem, Exception) and not isinstance(problem, RefusedError | ImportError):
-            told = f"the script handles an error, which a run may not meet: {text_of_error(problem)}"
+            told = f"the script handles an error, which may not occur in a real run: {text_of_error(problem)}"
             stage.problem("HANDLED", told, stage.spot_of_error(problem))
 
     load = SourceFileLoader.get_code

@@ -308,7 +308,7 @@ class TableBuilder:
 
     def execute(self) -> Any:
         """Make the table known."""
-        from openlineage_pyspark.workbench.predict.session import names_in
+        from openlineage_pyspark.workbench.predict.words import names_in
 
         world = self._table.patches.world_of(self._spark)
         parts = world.session.whole(names_in(self._name))

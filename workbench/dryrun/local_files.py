@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
-_LISTS = "what it holds in a run is not known (--schemas gives files with their columns)"
+_LISTS = "its content in a real run is unknown (--schemas names files with their columns)"
 _EVERYWHERE = "**"
 
 

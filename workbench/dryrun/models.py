@@ -130,7 +130,7 @@ class Fitted:
 
     def learned(self, name: str) -> Any:
         """Return what a model has learned: a stand-in."""
-        self._stage.problem("STAND_IN", f"what a model has learned ({name}) is unknown: a dry run trains nothing")
+        self._stage.problem("STAND_IN", f"what a model learns ({name}) is unknown: a dry run trains nothing")
         return [f"{{{name}}}"] if name in _WORDS else StandIn(name)
 
 

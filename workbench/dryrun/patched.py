@@ -27,7 +27,8 @@ from openlineage_pyspark.workbench.dryrun.unknown import (
 from openlineage_pyspark.workbench.dryrun.values import texts_in, with_quoted_operators, with_values
 from openlineage_pyspark.workbench.dryrun.world import World
 from openlineage_pyspark.workbench.predict.declared import DeclaredTables
-from openlineage_pyspark.workbench.predict.session import ScriptSession, is_kept_setting
+from openlineage_pyspark.workbench.predict.following import is_kept_setting
+from openlineage_pyspark.workbench.predict.session import ScriptSession
 from py4j import java_gateway
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
@@ -406,7 +407,7 @@ class ScriptConf:
         """Set a property."""
         self._given[str(key)] = str(value)
         if str(key).startswith("spark.sql.") and not is_kept_setting(str(key)):
-            # One that is not known here, or that a running session can't change, is only remembered.
+            # One that is unknown here, or that a running session can't change, is only remembered.
             with contextlib.suppress(*spark_errors()):
                 self._conf.set(key, value)
 

@@ -71,7 +71,7 @@ def _install_files(stage: Stage) -> None:
         for each in (shipped.get(name, beside), beside):
             if os.path.exists(each):  # noqa: PTH110 (a text)
                 return each
-        said = f"the file {name} is not shipped here: its path is taken to be {_SHIPPED}/{name}"
+        said = f"the file {name} is not shipped here: its path is assumed to be {_SHIPPED}/{name}"
         stage.problem("STAND_IN", said)
         return f"{_SHIPPED}/{name}"
 

@@ -59,7 +59,7 @@ class Stage:
             if self._count > _MOST_TOLD:
                 return
             if self._count == _MOST_TOLD:
-                said = f"the script has done more than {_MOST_TOLD:,} things that are noted: the rest is left out"
+                said = f"the script has done more than {_MOST_TOLD:,} diagnostics: the others are left out"
                 kind, values = "problem", attrs.asdict(ProblemTold(self.spot(), "CUT", said))
             line = json.dumps({"k": kind, **values}, default=str).encode() + b"\n"
             while line:

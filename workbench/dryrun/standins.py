@@ -74,7 +74,7 @@ def count_of(decides: Callable[[], object], value: int = 1) -> Count:
 
     Args:
         decides: is called each time that something is decided by it; what it gives is true for the other decision.
-        value: what it is taken to be.
+        value: what it is assumed to be.
     """
     found = Count(value)
     found.decides = decides

@@ -64,7 +64,7 @@ def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any]
         return self.sparkSession.createDataFrame([], f"`{one}_{other}` STRING, `{{{other}}}` BIGINT")
 
     def transposed(self: Any, *_: Any) -> Any:
-        stage.problem("PATTERN", "the columns of transpose() are values of the data: which ones is not known")
+        stage.problem("PATTERN", "the columns of transpose() are values of the data: which ones is unknown")
         return without_columns(self)
 
     def files(_: Any) -> list[str]:

@@ -20,10 +20,12 @@ from openlineage_pyspark.workbench.dryrun.request import document_of_table
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownNames
 from openlineage_pyspark.workbench.predict.cache import document_of_answer
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, in_backticks
+from openlineage_pyspark.workbench.predict.declaring import compiled_classes
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed, read_text
-from openlineage_pyspark.workbench.predict.session import ScriptSession, compiled_classes, names_after, names_in
+from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.text import is_format_and_path
+from openlineage_pyspark.workbench.predict.words import names_after, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,7 +104,7 @@ class World:
 
         def to_table(name: str, writer: Writer, mode: str) -> None:
             place = writer.place(())
-            # A relative path would be below the warehouse, which is not known here.
+            # A relative path would be below the warehouse, which is unknown here.
             is_placed = place.is_of_files and is_absolute(writer.given.get("path", ""))
             self.write_table(frame, name, mode, writer.partitions, place if is_placed else None)
             if place.is_of_files and Unknown.of(frame) is None:

@@ -84,7 +84,8 @@ def _written(dataset: Mapping[str, Any], new: Repetition, before: str, version: 
         facets["version"] = {**old.get("version", {}), "datasetVersion": version}
         facets["pyspark_snapshot"] = {**snapshot, "versions": [version], **({"parent": before} if before else {})}
     if new.reads_nothing:
-        facets.pop("lifecycleStateChange", None)
+        for stated in ("lifecycleStateChange", "pyspark_replaced"):
+            facets.pop(stated, None)
     if new.empties:
         facets["lifecycleStateChange"] = {"lifecycleStateChange": "TRUNCATE"}
     return {**dataset, "facets": facets}

@@ -143,7 +143,7 @@ class Shape:
         return list(self._definitions.messages(f"{SHAPE['$id']}#/$defs/RunEvent", event))
 
     def custom_facets(self, event: EventJson) -> list[str]:  # noqa: ARG002
-        """Return no names: which facets the specification has is not known here."""
+        """Return no names: which facets the specification has is unknown here."""
         return []
 
 

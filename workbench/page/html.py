@@ -1,9 +1,9 @@
 """
 Makes the page of a graph.
 
-Everything stands in one file: the graph as JSON, the scripts and the styles. The file's own policy
+Everything is in one file: the graph as JSON, the scripts and the styles. The file's own policy
 (https://www.w3.org/TR/CSP3/) lets the browser run these scripts and no others, and load nothing. Names in a graph are
-foreign text: they stand in the JSON alone, where no `<` is left, and the scripts show them as text.
+foreign text: they are in the JSON alone, where no `<` is left, and the scripts show them as text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def page_of(
         graph: the graph.
         before: the graph at an earlier time, to be compared.
         around: the dataset or the column that the page shows first, unless its address names another one.
-        unfold: whether it shows CTEs, views and subqueries first, unless its address says what it shows.
+        unfold: whether it shows CTEs, views and subqueries first, unless its address states what it shows.
         rows: how many rows were last written to datasets, by the ids of their nodes; None if that is not known.
         owners: the owners of datasets and jobs, each with the type of ownership, by the ids of their nodes; None if
             they are unknown.
@@ -92,7 +92,7 @@ def _library() -> str:
 
 
 def _script() -> str:
-    """Return the scripts as one, without the comments that stand on lines of their own: they are for who reads them."""
+    """Return the scripts as one, without the comments on lines of their own, which are for readers of the source."""
     return '"use strict";\n' + _COMMENT.sub("", "".join(_read(name) for name in _SCRIPTS))
 
 

@@ -22,11 +22,12 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.listener.probe.client import Refusal
+from openlineage_pyspark.workbench.predict.consequence import Consequence
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.kept_lineage import document_of_lineage, lineage_of_document
 from openlineage_pyspark.workbench.predict.query import walked_query
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer
-from openlineage_pyspark.workbench.predict.session import Analyzed, Consequence
+from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.statements import Loop, ScriptStatement
 from openlineage_pyspark.workbench.report import WalkedPlan
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens, unquoted
+from openlineage_pyspark.workbench.predict.consequence import Consequence
 from openlineage_pyspark.workbench.predict.databricks import as_spark
-from openlineage_pyspark.workbench.predict.session import Consequence, is_kept_setting
+from openlineage_pyspark.workbench.predict.following import is_kept_setting
 from openlineage_pyspark.workbench.predict.variables import placeheld, substituted
 
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ def _change_of(texts: list[str], read: list[list[Token]], catalogs: Collection[s
     for each in found:
         names = None if names is None or each.names is None else names | each.names
     if len(texts) > 1 and any(each.setting for each in found):
-        # A value that is itself one of a variable is not known here.
+        # A value that is itself one of a variable is unknown here.
         return _Change(names, rolls_setting=True)
     merged = _Change(names, any(each.read_later for each in found), found[0].catalogs, found[0].setting)
     merged.catalogs = frozenset().union(*(each.catalogs for each in found))

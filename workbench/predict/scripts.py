@@ -19,18 +19,12 @@ from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
+from openlineage_pyspark.workbench.predict.following import PIPELINE_TABLES
+from openlineage_pyspark.workbench.predict.knowledge import TEXT_TYPE
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
 from openlineage_pyspark.workbench.predict.reading import Known, TextLineage, read_statement
 from openlineage_pyspark.workbench.predict.refused_views import behind_views
-from openlineage_pyspark.workbench.predict.session import (
-    PIPELINE_TABLES,
-    TEXT_TYPE,
-    UNOPENED,
-    Analyzed,
-    FoundTable,
-    ScriptSession,
-    names_in,
-)
+from openlineage_pyspark.workbench.predict.session import UNOPENED, Analyzed, FoundTable, ScriptSession
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement, statements_of
 from openlineage_pyspark.workbench.predict.text import (
     TEXT,
@@ -40,6 +34,7 @@ from openlineage_pyspark.workbench.predict.text import (
     unknown_table,
 )
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
+from openlineage_pyspark.workbench.predict.words import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -158,7 +158,7 @@ class Expressions:
     def _column(self, id_: int, scope: Scope) -> Term:
         found = scope.columns.get(id_)
         if found is None:
-            raise IncomparableError(f"the column {id_} comes from nowhere")
+            raise IncomparableError(f"the column {id_} has no source")
         return found
 
     def _node(self, at: int, scope: Scope) -> Term:
@@ -232,7 +232,7 @@ class Expressions:
         return function.name in _EXACT
 
     def _type(self, value: Any) -> str | None:
-        """Return the type of an expression; None if it is not known here."""
+        """Return the type of an expression; None if it is unknown here."""
         if isinstance(value, list) and value[0] == "r":
             return self._nodes[value[1]].type
         if isinstance(value, list) and value[0] == "a":

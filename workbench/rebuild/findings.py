@@ -73,7 +73,7 @@ def findings_of(
         found: the statements of the later state.
         readers: gives what still reads a column, by its name.
         plan: which tables must be rebuilt; None if that was not requested.
-        unmasked: what `unmasked_values` has found; what a change of one edge says already is left out.
+        unmasked: what `unmasked_values` has found; what a change of one edge shows already is left out.
     """
     places = _places(found)
     rows = tuple(changes)

@@ -25,7 +25,7 @@ _WORDS: dict[Action, str] = {
 
 def sentence_of_plan(plan: RebuildPlan) -> str:
     """
-    Return in one sentence what a plan says.
+    Return a plan in one sentence.
 
     Args:
         plan: the plan.

@@ -7,7 +7,7 @@ import re
 import attrs
 
 _BEFORE = re.compile(r"^[^/]*/+")
-# What a definition says of rows beside the columns: where they are, or how a value is made that no statement gives.
+# What a definition states of rows beside the columns: where they are, or how a value is made that no statement gives.
 _SPEAKING = frozenset(
     """LOCATION OPTIONS EXTERNAL TBLPROPERTIES PATH LIKE CLONE GENERATED IDENTITY DEFAULT CHECK CONSTRAINT CHAR VARCHAR
     CHARACTER MASK""".split()
@@ -18,7 +18,7 @@ _FOREIGN = frozenset({"OPTIONS", "PATH", "TBLPROPERTIES"})
 @attrs.frozen
 class Definition:
     """
-    What a statement that creates or declares a table says beside the names and types of its columns.
+    What a statement that creates or declares a table contains beside the names and types of its columns.
 
     Args:
         words: the words of the statement.

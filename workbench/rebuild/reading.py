@@ -1,4 +1,4 @@
-"""The statements of a plan of what is to be made again, from what Spark has said of files."""
+"""Read the statements of a rebuild plan from Spark's answers about files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def steps_of_answers(
     Return the statements of files of SQL.
 
     Args:
-        answers: what Spark has said of each statement.
+        answers: Spark's answer about each statement.
         found: their lineage, of those that have any.
         scripts: the files.
     """

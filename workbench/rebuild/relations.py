@@ -123,14 +123,14 @@ class Relations:
         """
         node = self._nodes[at]
         if node.output is None:
-            raise IncomparableError(f"{node.name} has no output that is known")
+            raise IncomparableError(f"{node.name} has no known output")
         around = scope or Scope({}, self._terms.of("nothing"))
         rule = self._rules.get(node.name, self._other)
         rows, columns = rule(node, around)
         ids = [each.id for each in node.output]
         missing = [each for each in ids if each not in columns]
         if missing:
-            raise IncomparableError(f"{node.name} has columns that come from nowhere")
+            raise IncomparableError(f"{node.name} has columns without a source")
         return RelationTerms(rows, {each: columns[each] for each in ids}, node.output)
 
     def _of_subquery(self, at: int, scope: Scope) -> tuple[Term, dict[int, Term], tuple[Term, ...]]:
@@ -285,7 +285,7 @@ class Relations:
         return rows, {own.id: self._terms.of("given", rows, str(at)) for at, own in enumerate(node.output or ())}
 
     def _other(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
-        """Return what any operator gives that is not known here: it may depend on all below it, and on its order."""
+        """Return what any operator gives that is unknown here: it may depend on all below it, and on its order."""
         below: dict[int, Term] = {}
         parts: list[Term] = []
         plain = []

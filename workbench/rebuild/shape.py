@@ -45,7 +45,7 @@ class Node:
         output: of an operator, the columns of its output; None of an expression, or if it has none that can be known.
         type: of an expression, its type, in JSON.
         id: of an expression that has a name, its number.
-        is_random: whether Spark says that it may give something else each time.
+        is_random: whether it may return something else each time, according to Spark.
     """
 
     name: str

@@ -72,7 +72,7 @@ class FileStep:
 
     @property
     def header(self) -> str:
-        """Return what stands before the query of a statement that makes a table of one."""
+        """Return the text before the query of a statement that creates a table from it."""
         words = []
         depth = 0
         for text in self.words:
@@ -89,7 +89,7 @@ class FileStep:
 
     @property
     def travels(self) -> bool:
-        """Return whether it reads a table as it was."""
+        """Return whether it reads an earlier version of a table."""
         return ("AS", "OF") in zip(self.words, self.words[1:], strict=False)
 
 

@@ -105,7 +105,7 @@ class Replay:
         for self._at, step in enumerate(steps):
             self._leaves = {}
             if step.is_declaration and step.kind.startswith(("Create", "Replace")):
-                # It says what is there: its columns are in the plans of those that read them.
+                # It only declares what exists: its columns are in the plans of those that read them.
                 self._declared = self._terms.of("declared", self._declared, step.key)
                 for key in map(key_of_name, step.targets):
                     self._definitions[key] = Definition(step.words)
@@ -117,7 +117,7 @@ class Replay:
 
     def _take(self, step: FileStep) -> None:
         if step.kind == _RENAME:
-            # Its plan stands for a copy of the table.
+            # Its plan represents a copy of the table.
             self._without_plan(step)
         elif step.shape and step.is_known and not step.travels:
             try:
@@ -128,7 +128,7 @@ class Replay:
                 self._by_text(step, "its plan is too deep")
             except (LookupError, TypeError, ValueError):
                 # Another Spark may give an operator other arguments.
-                self._by_text(step, "its plan has a form that is not known here")
+                self._by_text(step, "its plan has an unknown form")
         elif step.kind == "script" or not step.is_known or step.travels or step.shape:
             self._by_text(step, _why_by_text(step))
         else:
@@ -232,7 +232,7 @@ class Replay:
         elif root.name == "MergeIntoTable":
             self._merged(plan)
         elif root.output is None or root.output == () or root.name.endswith("Command"):
-            raise IncomparableError(f"{root.name} is not known here")
+            raise IncomparableError(f"{root.name} is unknown here")
 
     def _made_of_query(self, step: FileStep, plan: _Plan, kind: Kind) -> None:
         found = plan.relations.of(plan.root.node("plan" if kind == "view" else "query"))
@@ -242,7 +242,7 @@ class Replay:
         for key in map(key_of_name, step.targets):
             existing = self._tables.get(key)
             if existing is not None and existing.kind == "table" and " IF NOT EXISTS " in f" {step.header} ":
-                raise IncomparableError("it does nothing if the table is there")
+                raise IncomparableError("it does nothing if the table exists")
             values = zip(names, found.values, found.output, strict=True)
             columns = {name.lower(): (term, each.type) for name, term, each in values}
             if len(columns) != len(names):
@@ -331,7 +331,7 @@ class Replay:
                 parts += [self._terms.of(f"{list_} {at} {action.name}", condition)]
                 given = plan.assignments(action.items("assignments"), own) if "assignments" in action.arguments else ()
                 if action.name not in ("UpdateAction", "InsertAction", "DeleteAction"):
-                    raise IncomparableError(f"{action.name} is not known here")
+                    raise IncomparableError(f"{action.name} is unknown here")
                 for name, expression in given:
                     changed[name] += [self._terms.of(f"{list_} {at}", expressions.of(expression, scope))]
         rows = self._terms.of("merge", *parts)
@@ -387,7 +387,7 @@ class Replay:
         return self._fixed(found)
 
     def _fixed(self, term: Term) -> Term:
-        """Return a term that stands for what was computed once."""
+        """Return a term that represents what was computed once."""
         return self._terms.of("once", str(term.number)) if term.is_unstable else term
 
     def _put(
@@ -445,7 +445,7 @@ class Replay:
             if known.definition is not definition:
                 self._opaque(key, self._terms.of("created again", step.key, known.whole))
             return
-        # A table that may be there keeps its rows, and one that says where they are may have any.
+        # A table that may exist keeps its rows, and one with a location may have any.
         self._definitions[key] = Definition(step.words)
         is_there = (is_kept and key not in self._dropped) or self._definitions[key].speaks
         rows = self._source(key) if is_there else self._terms.of(_EMPTY)
@@ -508,7 +508,7 @@ def _why_by_text(step: FileStep) -> str:
     if step.kind == "script":
         return "a script is compared by its code and by all that it reads"
     if step.travels:
-        return "it reads a table as it was"
+        return "it reads an earlier version of a table"
     return "Spark can't analyze it, or something else decides whether it runs"
 
 

@@ -62,11 +62,22 @@ class Flow:
             for place, made in enumerate(history)
         }
         for read in facts.reads:
-            placed = PlacedRead(read, self.held(places.get((read.dataset, read.version))))
             unit = (read.run_id, read.batch_id)
+            placed = PlacedRead(read, self.held(self._met(read, unit, places)))
             self.reads.setdefault(unit, []).append(placed)
             if placed.key is not None:
                 self.readers.setdefault(placed.key, []).append(unit)
+
+    def _met(self, read: ReadFacts, unit: Unit, places: Mapping[tuple[int, str], HistoryPlace]) -> HistoryPlace | None:
+        """
+        Return the version that was read. Of what a run wrote too, it is the one before, if the event names none.
+
+        The version that was made last by then is another one where the table was rolled back in between.
+        """
+        own = next((key for key in self.writes.get(unit, ()) if key[0] == read.dataset), None)
+        if own is not None and read.inferred and self.made(own).parent:
+            return self.before.get(own)
+        return places.get((read.dataset, read.version))
 
     @functools.cached_property
     def batches(self) -> dict[str, list[Unit]]:
@@ -238,7 +249,7 @@ def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spre
     Args:
         flow: the versions, and what was read.
         start: the bad version.
-        passes: says whether what a job reads of one dataset reaches another.
+        passes: returns whether what a job reads of one dataset reaches another.
     """
     spreading = _Spreading(flow, start, passes)
     # The batches after the one that made it go on from its state.

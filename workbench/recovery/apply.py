@@ -52,7 +52,7 @@ class PlanApplication:
         plan: the plan.
         session: the Spark session.
         journal: its journal, which is held.
-        say: shows a line to people.
+        say: shows a line to the user.
         ask: asks a person; None if nobody can be asked.
         consent: what was accepted beforehand.
         recorder: lets the store learn what was done; None if the plan's store is no file.
@@ -116,7 +116,7 @@ class PlanApplication:
             self._say(f"- step {each.step}: {each.message}")
 
     def _agreed(self, steps: list[tuple[int, RecoveryStep]]) -> bool:
-        """Return whether the steps may be begun: a person says so, and accepts each doubt."""
+        """Return whether the steps may begin: the user confirms it, and accepts each doubt."""
         if self._ask is not None and not self._ask(f"Apply {len(steps)} of {len(self._plan.steps)} steps? [y/N] "):
             return False
         doubtful = [
@@ -141,7 +141,7 @@ class PlanApplication:
         Find out, of the step that was begun last, what was done of it.
 
         Raises:
-            StepFailedError: that can't be told for sure.
+            StepFailedError: that is uncertain.
         """
         for number, step in enumerate(self._plan.steps, 1):
             last = self._journal.last(number)
@@ -156,7 +156,7 @@ class PlanApplication:
         now = self._versions(step)
         old = _unchanged(dict(last.tables), now)
         if number in self._consent.done or (now and not old):
-            self._finish(number, step, now)
+            self._finish_by_hand(number, step, now)
         elif now:
             self._say(f"step {number}: {_not_done(old, now)} If it is done, use --done {number}")
         else:
@@ -172,7 +172,7 @@ class PlanApplication:
         now = self._versions(step)
         if is_done:
             if step.move is None:
-                # A person says so, and the process that did it may have told the store nothing.
+                # The user states it, and the process that did it may not have recorded it in the store.
                 self._record(number, step, self._journal.before(number), now)
             self._finish(number, step, now)
             return
@@ -186,7 +186,7 @@ class PlanApplication:
 
     def _settle_files(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         """
-        Decide about a statement that was begun on tables without versions: only their files may tell whether it ended.
+        Decide about a statement that was begun on tables without versions: only their files may show whether it ended.
 
         Raises:
             StoreError: they do not.
@@ -237,7 +237,7 @@ class PlanApplication:
                 return "failed"
         if problems := list(after_problem(step, before, self._session)):
             for problem in problems:
-                self._say(f"step {number} is not as it was then: {problem}")
+                self._say(f"step {number} differs from the run that it repeats: {problem}")
             if self._ask is None or not self._ask("Continue anyway? [y/N] "):
                 return "failed"
         self._record(number, step, before, now)
@@ -245,7 +245,7 @@ class PlanApplication:
         return "applied"
 
     def _record(self, number: int, step: RecoveryStep, before: dict[str, str], now: dict[str, str]) -> None:
-        """Let the store learn of a step, before the journal calls it finished: told once more, nothing changes."""
+        """Record a step in the store before the journal calls it finished. Recording it again changes nothing."""
         if self._recorder is not None:
             reached = {**self._journal.reached(), **now}
             if note := self._recorder.record(number, step, before, reached):
@@ -282,7 +282,7 @@ class PlanApplication:
         except StoreError as problem:
             self._journal.write(JournalEntry(number, place, "failed", before, str(problem), files=files))
             now = self._versions(step)
-            committed = "\nIts tables have a new version all the same: --resume takes it as done"
+            committed = "\nIts tables have a new version nevertheless: --resume counts it as done"
             return f"{problem}{committed if now != before else ''}", now
         now = self._versions(step)
         self._journal.write(JournalEntry(number, place, "done", now))
@@ -312,7 +312,7 @@ class PlanApplication:
         """Let a person do a step. What an event names is shown, and never run."""
         before = self._versions(step)
         if number in self._consent.done:
-            self._finish(number, step, before)
+            self._finish_by_hand(number, step, before)
             return "applied"
         last = self._journal.last(number)
         if last is None or last.state != "waits":
@@ -323,17 +323,24 @@ class PlanApplication:
             now = self._versions(step)
             old = _unchanged(before, now)
             if not before or not old:
-                self._finish(number, step, now)
+                self._finish_by_hand(number, step, now)
                 return "applied"
             self._say(_not_done(old, now))
-        self._say(f"step {number} must be done by hand: do it, then continue with --resume")
+        how = "--resume" if before else f"--resume --done {number}, because no table's version shows it"
+        self._say(f"step {number} must be done by hand: do it, then continue with {how}")
         return "waits"
+
+    def _finish_by_hand(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
+        """Finish a step that a person did: an application tells the store itself what it wrote, a person does not."""
+        if step.action == "empty":
+            self._record(number, step, {}, now)
+        self._finish(number, step, now)
 
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         self._journal.write(JournalEntry(number, len(step.code), "finished", now))
 
     def _files(self, step: RecoveryStep) -> dict[str, str]:
-        """Return the tables of a step that keep no versions -> what tells whether their files changed."""
+        """Return the tables of a step that keep no versions -> a text that differs once their files have changed."""
         plain = [each for each in step.writes if each.format not in ("iceberg", "delta")]
         return {sql_name(each): self._session.files_of(each) for each in plain}
 

@@ -98,7 +98,7 @@ def finish_move(move: CheckpointMove) -> bool:
         move: how it is moved. The move was begun.
 
     Raises:
-        CheckpointError: two checkpoints are there, and it can't be told which is which.
+        CheckpointError: two checkpoints exist, and which is which is unknown.
     """
     path = Path(move.path).resolve()
     copy, kept = _copy_place(path), kept_place(path)
@@ -218,7 +218,7 @@ def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[s
         What was done, as sentences; empty if the exchange was not begun.
 
     Raises:
-        CheckpointError: it can't be told which of the two is the old one.
+        CheckpointError: which of the two is the old one is unknown.
     """
     if _replaces(path, copy) and not kept.exists():
         copy.rename(kept)
@@ -302,7 +302,7 @@ class _Delta:
         place: its folder.
         id: its id; empty if it is not known.
         version: the version after the commit that did so.
-        target: the version to which it was restored; None if it was emptied, or the log does not say.
+        target: the version to which it was restored; None if it was emptied, or the log does not state it.
     """
 
     place: Path
@@ -416,8 +416,8 @@ def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
     begins = offset.get("reservoirVersion")
     if begins != version + 1 or offset.get("index", -1) != -1 or offset.get("isStartingVersion"):
         raise CheckpointError(
-            f"the last remaining micro-batch read {table} up to before version {begins}, and the table goes back to "
-            f"version {version}: rows would be skipped. Start the query from scratch: recover with --mode full"
+            f"the last remaining micro-batch read {table} up to before version {begins}, and the table is rolled "
+            f"back to version {version}: rows would be skipped. Start the query from scratch: recover with --mode full"
         )
 
 

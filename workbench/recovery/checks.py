@@ -87,7 +87,7 @@ class Findings:
 
     Args:
         problems: why it is not begun.
-        notes: what is done otherwise than the plan says, with the number of the step.
+        notes: what is done differently from the plan, with the number of the step.
         detached: roll backs to versions that are no ancestors of the current one: the step's numbers.
     """
 
@@ -230,15 +230,16 @@ class _Checking:
             # What was accepted before the first step was lost by it. This would stay among what the next steps make.
             self._add(
                 number,
-                f"this recovery left {name} at version {known}, and it is at {live.version or '(none)'}: something "
+                f"this recovery left {name} at version {known}, but it is at {live.version or '(none)'}: something "
                 f"else wrote it since, such as an application that a step ran. Roll it back to version {known} by hand",
             )
         elif known and known not in live.versions:
-            self._add(number, f"{name} has no version {known}, the newest that the store knows: it is another table")
+            self._add(number, f"{name} has no version {known}, the newest one in the store: it is another table")
         elif not newer or (known and known not in {each.version for each in live.line}):
             self._add(
                 number,
-                f"{name} is at version {live.version or '(none)'}, and the store knows {known}: it was moved",
+                f"{name} is at version {live.version or '(none)'}, but the newest version in the store is {known}: "
+                "the table was changed by something else",
                 name,
             )
         else:
@@ -289,7 +290,7 @@ class _Checking:
         """
         Check that nobody unknown has put bad data into a version: what he made of it is older, or has no new rows.
 
-        The commits tell both, so nobody has to look.
+        The commits show both, so nobody has to check.
         """
         unknown = check.version
         while (here := live.versions.get(unknown)) is not None and here.version != check.since:
@@ -306,8 +307,9 @@ class _Checking:
         how = f"{here.operation}, {here.time}" if here is not None else "it expired"
         self._add(
             number,
-            f"{name} goes back to version {check.version}, and no event states who made version {unknown} before that "
-            f"({how}), after the bad data. Check whether it contains them; {_accepting(name)} accepts it unchanged",
+            f"{name} is rolled back to version {check.version}. No event states which run made version {unknown} "
+            f"before it ({how}), after the bad data: check whether it contains them. "
+            f"{_accepting(name)} accepts it unchanged",
             name,
         )
 

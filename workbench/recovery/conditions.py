@@ -84,7 +84,7 @@ class Conditions:
         """
         Return the check that nobody unknown has put bad data into the version to which a table goes back.
 
-        What such a version comes from lies between versions that the store knows, and no event tells that it is
+        What such a version comes from lies between versions that the store knows, and no event states that it is
         older than the bad one: what came before all that the store knows is. None if there is no such version.
         """
         if dataset == self._start[0]:

@@ -55,7 +55,7 @@ def _notes(decided: Decisions) -> Iterator[str]:
     elif run.sql:
         yield f"Its statement was: {run.sql}"
     if decided.again.in_place:
-        yield "Nothing is rolled back: only a column is bad, and the newest version was read by all."
+        yield "Nothing is rolled back: only a column is wrong, and every reader read the newest version."
 
 
 def _doubts(decided: Decisions, name: str) -> Iterator[str]:
@@ -74,11 +74,13 @@ def _doubts(decided: Decisions, name: str) -> Iterator[str]:
             yield f"{label} can't be rolled back: remove the bad data by hand"
         if not decided.is_bad(decided.root):
             now = decided.flow.made(decided.flow.newest(decided.root))
-            yield f"{label} holds it no more since {now.version}: put that back when the steps below are done"
+            yield (
+                f"{label} no longer contains it since {now.version}: restore that version when the steps below are done"
+            )
     if _corrects_what_is_gone(decided):
         yield (
-            f"it only changes rows that are there, and those of version {version} are gone by then: name "
-            "statements that insert the right ones"
+            f"it only changes existing rows, and those of version {version} are gone by then: use statements that "
+            "insert the correct rows"
         )
 
 

@@ -97,7 +97,7 @@ class MadeVersion:
         batch_id: the micro-batch; NO_BATCH for a run that has none.
         snapshot: the storage's version; empty if it has none.
         time: when, in microseconds since 1970.
-        parent: the version before it, as the storage says; empty if that is not known.
+        parent: the version before it, according to the storage; empty if it is unknown.
         change: such as OVERWRITE; empty for an append.
         whole: whether it holds nothing of the version before; None if that is not known.
         is_stated: whether its event states what it replaced, so that `whole` is no guess from the statement.
@@ -148,8 +148,8 @@ class ReadFacts:
         batch_id: the micro-batch.
         version: the version; empty if none is known that was there then.
         inferred: whether the event does not name it: it is the one that was current then.
-        offset_from: where a micro-batch began to read, as JSON; empty if it is not told.
-        offset_to: where it ended, as JSON; empty if it is not told.
+        offset_from: where a micro-batch began to read, as JSON; empty if no event states it.
+        offset_to: where it ended, as JSON; empty if no event states it.
         is_source: whether it is a source of a streaming query, whose place is in the checkpoint; a table that each
             micro-batch joins is none.
     """
@@ -173,16 +173,16 @@ class RunFacts:
         id: its id.
         job: the name of its job.
         job_id: its job.
-        state: such as COMPLETE; START or RUNNING if no event tells its end.
+        state: such as COMPLETE; START or RUNNING if no event reports its end.
         started: when it began, in microseconds since 1970.
         application: the run that started it; empty if there is none.
         query: what identifies the streaming query: its checkpoint, else its id; empty for a batch.
         checkpoint: the place of its checkpoint; empty if it is not known.
         sql: the text of its statement; empty if it has none.
-        gaps: what its events say is missing in them.
+        gaps: what is missing in its events, according to them.
         seconds: how long it took; None if that is not known.
         corrects: the version that it corrected in place, in a recovery; empty for others.
-        session: the settings under which it ran; None if no event tells them.
+        session: the settings under which it ran; None if no event states them.
     """
 
     id: str
@@ -201,7 +201,7 @@ class RunFacts:
 
     @property
     def ended(self) -> bool:
-        """Return whether an event told its end."""
+        """Return whether an event reported its end."""
         return self.state in {"COMPLETE", "FAIL", "ABORT"}
 
 
@@ -243,10 +243,10 @@ class Facts:
         reads: what was read.
         runs: the runs by their ids.
         applications: the applications by their runs' ids.
-        unfinished: a dataset -> runs that began to write it and never told their end, and no version of theirs is
+        unfinished: a dataset -> runs that began to write it and never reported an end, and no version of theirs is
             known.
         beside: an application -> other datasets that its runs write, with whether these writes append.
-        open_readers: runs that began to read a dataset and never told their end: the dataset, the run, and another
+        open_readers: runs that began to read a dataset and never reported an end: the dataset, the run, and another
             dataset that its job writes.
     """
 
@@ -308,10 +308,10 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool, re
     Args:
         change: such as OVERWRITE; empty for an append.
         sql: the statement that made it; empty if it is not known.
-        job: the name of the job: it tells the operator.
+        job: the name of the job, which contains the name of the operator.
         format_: that of the dataset.
         was_there: whether there is a version before, and that is no DROP.
-        replaced: what its event says that it replaced, such as `all`; empty if it says nothing.
+        replaced: what it replaced according to its event, such as `all`; empty if the event does not state it.
     """
     if begin := _COMMENTS.match(sql):
         sql = sql[begin.end() :]
@@ -345,7 +345,7 @@ def restored(sql: str, job: str, read: str) -> str:
     Args:
         sql: its statement; empty if it has none, as one of `DeltaTable.restoreToVersion`.
         job: the name of its job.
-        read: the version of the table that its event says that it read; empty if it says none.
+        read: the version of the table that it read according to its event; empty if the event states none.
     """
     found = _RESTORED.fullmatch(sql)
     return found[1] if found else read if _RESTORING in job else ""
@@ -363,7 +363,7 @@ def _overwrite(sql: str, job: str, replaced: str) -> Effect:
 
 
 def _creation(sql: str, job: str, *, was_there: bool) -> Effect:
-    # The run of a CREATE TABLE may have no text: then its operator tells it.
+    # The run of a CREATE TABLE may have no text: then its operator shows what it is.
     is_empty = bool(_CREATED_EMPTY.match(sql) if sql else _EMPTY_CREATION.search(job))
     may_be_there = _FOUND_THERE.match(sql) or (is_empty and (not sql or _OVER_FILES.search(sql)))
     if not was_there or not may_be_there:

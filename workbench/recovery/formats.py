@@ -37,7 +37,7 @@ def as_text(plan: RecoveryPlan) -> str:
 
 
 def as_sql(plan: RecoveryPlan) -> str:
-    """Return a plan as an SQL script. What is no SQL stands in comments, at its place."""
+    """Return a plan as an SQL script. What is no SQL becomes a comment in its place."""
     lines = _head(plan, "-- ")
     for number, step in enumerate(plan.steps, 1):
         lines += ["", *_commented(number, step, "-- ")]

@@ -53,8 +53,8 @@ def groups(
         needed: the versions that must be made again.
         start: what made the bad version. A run is not repeated: the correction is in its place, and comes before all
             but what reads the rows before, and can't name their version. A micro-batch runs again, after that.
-        stands_alone: says whether the statement of a run can be repeated without its application.
-        names_source: says whether the statement of a run names a dataset that it reads, which a view may hide.
+        stands_alone: returns whether the statement of a run can be repeated without its application.
+        names_source: returns whether the statement of a run names a dataset that it reads, which a view may hide.
     """
     units = {flow.made(key).unit for key in needed if not flow.made(key).nothing}
     units = {unit for unit in units if unit[0] in flow.facts.runs and (unit != start or start[1] != NO_BATCH)}
@@ -169,7 +169,7 @@ def _dependencies(
         flow: the versions, and what was read.
         needed: the versions that must be made again.
         names: a run or a micro-batch -> the name of its group.
-        names_source: says whether the statement of a run names a dataset that it reads.
+        names_source: returns whether the statement of a run names a dataset that it reads.
 
     Returns:
         The name of a group -> the names of those that come before; and the groups that should run before something

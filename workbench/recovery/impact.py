@@ -1,4 +1,4 @@
-"""What a plan says besides its steps: the datasets that hold bad data, circles, and what is not certain. Pure."""
+"""What a plan contains besides its steps: the affected datasets, cycles, and what is uncertain. Pure."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def doubts_of_plan(decided: Decisions) -> Iterator[str]:
             )
     if decided.bad.branch:
         yield (
-            f"The version was written to the branch {decided.bad.branch}. This plan is about the main branch: it holds "
-            "the version only if the branch was published."
+            f"The version was written to the branch {decided.bad.branch}. This plan is about the main branch, which "
+            "contains the version only if the branch was published."
         )
     if not decided.bad.run_id:
         label = facts.label(decided.root)
@@ -91,6 +91,6 @@ def _doubts_of_overwrites(decided: Decisions) -> Iterator[str]:
             if is_end and made.change == "OVERWRITE" and is_guessed:
                 yield (
                     f"{facts.label(dataset)}: {made.version} overwrote the bad data. With "
-                    "spark.sql.sources.partitionOverwriteMode=dynamic, and in a table of Hive's with partitions, "
-                    "it left those of other partitions."
+                    "spark.sql.sources.partitionOverwriteMode=dynamic, and in a Hive table with partitions, it only "
+                    "overwrote the partitions that it wrote."
                 )

@@ -33,7 +33,7 @@ class JournalEntry:
         tables: the tables that the step writes -> their versions then.
         text: the statement, or why it failed.
         time: when (ISO 8601, UTC).
-        files: the tables that the step writes and that keep no versions -> what tells whether their files changed.
+        files: the tables that the step writes and that keep no versions -> a text that differs once they change.
     """
 
     step: int

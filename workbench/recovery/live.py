@@ -1,4 +1,4 @@
-"""What a Spark session says of the tables of a plan, and how it takes a plan's statements."""
+"""Read the tables of a plan in a Spark session, and run the plan's statements there."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class LiveVersion:
         parent: the version before it; empty for the first.
         operation: what made it, as the format calls that.
         time: when, as text.
-        added: how many rows it added; None if the format does not say.
+        added: how many rows it added; None if the format does not report it.
         micros: when, in microseconds since 1970; 0 if that is not known.
-        is_empty: whether the format says that the table has no rows then.
+        is_empty: whether the table has no rows then, according to its format.
     """
 
     version: str
@@ -79,10 +79,10 @@ class LiveTable:
     A table as it is now.
 
     Args:
-        location: where its files are; empty if Spark does not say.
+        location: where its files are; empty if Spark does not report it.
         version: its current version; empty if it has none, or keeps none.
         versions: all that it has.
-        table_id: the id that its format gives it; empty if Spark does not say.
+        table_id: the id that its format gives it; empty if Spark does not report it.
     """
 
     location: str = ""
@@ -254,7 +254,7 @@ class LiveSession:
         return LiveTable(location, str(main[0][0]) if main else "", versions, self._iceberg_id(name))
 
     def _iceberg_id(self, name: str) -> str:
-        """Return the id of a table of Iceberg, which no statement tells; empty if its classes have no such method."""
+        """Return the id of an Iceberg table, which no statement returns; empty if its classes have no such method."""
         jvm: Any = self._session._jvm
         try:
             with told("Spark can't read it"):

@@ -36,7 +36,7 @@ class RecoveryRequest:
     Args:
         start: the bad version.
         mode: how to recover.
-        passes: says whether what a job reads of one dataset reaches another.
+        passes: returns whether what a job reads of one dataset reaches another.
         expired: versions that are gone from the storage.
         correction: the statements that correct the dataset; none if a person does it.
         by_column: whether only some column is bad.
@@ -99,7 +99,7 @@ class TableCheck:
             here, and their rows would be lost. For `clean`: those that runs in the store made.
         time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
             later is of another table. 0 if that is not known. For `clean`: when the run began that made the bad data.
-        table_id: for `newest`: the id that the format gives the table; empty if no event tells it.
+        table_id: for `newest`: the id that the format gives the table; empty if no event states it.
     """
 
     check: Literal["newest", "there", "clean", "current", "like"]
@@ -179,7 +179,7 @@ class RecoveryStep:
         after: what must hold after this step.
         move: the checkpoint that it sets back; None for other steps, and if the checkpoint is not on this machine.
         corrects: the bad version that its statements correct in place, without a roll back; empty for other steps.
-        like: the run whose event tells what the statements do, when the store learns of them; empty for none.
+        like: the run whose event describes what the statements do, for the events of the recovery; empty for none.
     """
 
     action: str

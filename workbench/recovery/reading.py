@@ -46,7 +46,7 @@ _WORDED = frozenset({"ALTER", "CREATE"})
 @attrs.frozen
 class BadVersion:
     """
-    Which version of a dataset is bad, as people say it. Without any of these, it is the newest one.
+    Which version of a dataset is bad, as a user names it. Without any of these, it is the newest one.
 
     Args:
         version: the version, its first or last characters, `latest`, or a time, for the version that was current then;
@@ -64,11 +64,11 @@ class BadVersion:
 
 def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) -> tuple[Facts, HistoryPlace, Passes]:
     """
-    Return what a plan is made from, the bad version, and what says whether data reach an output.
+    Return the facts of a plan, the bad version, and a function that returns whether data reach an output.
 
     Args:
         tables: the store.
-        thing: the dataset, as people name it.
+        thing: the dataset, as a user names it.
         bad: the bad version.
         column: the only column that is bad; empty if all are.
 
@@ -130,9 +130,9 @@ def _asked(bad: BadVersion) -> str:
 
 def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     """
-    Return what says whether a column's data reach an output of a job.
+    Return a function that returns whether a column's data reach an output of a job.
 
-    Where a job tells no lineage of columns of an output, everything reaches that, and goes on from each of its columns.
+    Where a job states no column lineage of an output, everything reaches it, and continues from each of its columns.
     """
     ever = Limits(ever=True)
     told: dict[tuple[int, int], bool] = {}
@@ -183,7 +183,7 @@ class _FactsReader:
         open_readers = self._open_readers(touched, begin)
         ids = {part[0] for part in parts} | {each for runs in unfinished.values() for each in runs}
         ids |= {run_id for _, run_id, _ in open_readers}
-        # Their statements say whether they have written anything.
+        # Their statements show whether they have written anything.
         read = {each.dataset for each in reads}
         ids |= {version.run_id for each in read for version in self.versions.of(each) if version.change in _WORDED}
         runs, about, wrote = self._runs(ids)
@@ -298,7 +298,7 @@ class _FactsReader:
         stored: dict[int, list[tuple[int, _Storage, DatasetOfEvent]]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             said.setdefault(run_id, []).append(event)
-            # Events that say the same of their datasets have them in one value, and `said` keeps it.
+            # Events with the same datasets share one value, which `said` keeps.
             if id(event.sides) not in stored:
                 stored[id(event.sides)] = [
                     (identity("dataset", each.namespace, each.name), _storage(each), each) for each in event.datasets
@@ -367,7 +367,7 @@ class _FactsReader:
         return {dataset: tuple(runs) for dataset, runs in found.items()}
 
     def _open_readers(self, touched: Collection[int], begin: int) -> tuple[tuple[int, str, int], ...]:
-        """Return runs that began to read datasets and never told an end, with what else their jobs write."""
+        """Return runs that began to read datasets and never reported an end, with what else their jobs write."""
         found: set[tuple[int, str, int]] = set()
         for listed in id_lists(touched):
             rows = self._tables.query(
@@ -401,7 +401,7 @@ class _Written:
     Args:
         branch: the branch; empty for the main one.
         table_id: the id of the table; empty if it is not known.
-        replaced: of all versions that a run made (version ""), what it replaced, as the event says it.
+        replaced: of all versions that a run made (version ""), what it replaced according to the event.
     """
 
     branch: str = ""
@@ -411,14 +411,14 @@ class _Written:
 
 @attrs.frozen
 class _Storage:
-    """How a dataset is stored: the layer, the format of its files, and its catalog; empty where no event says so."""
+    """How a dataset is stored: the layer, the format of its files, and its catalog; empty where no event states it."""
 
     layer: str = ""
     file_format: str = ""
     catalog: str = ""
 
     def or_else(self, other: _Storage) -> _Storage:
-        """Return it with what the other one says where this one says nothing."""
+        """Return it with its empty fields filled from the other one."""
         stored = self if self.layer or self.file_format else other
         return _Storage(stored.layer, stored.file_format, self.catalog or other.catalog)
 

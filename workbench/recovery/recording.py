@@ -53,7 +53,7 @@ class Recorder:
             reached: all tables that the recovery has written -> the versions at which it left them.
 
         Returns:
-            Why nothing was written, as a sentence; empty if it was, or if there is nothing to tell.
+            Why nothing was written, as a sentence; empty if it was, or if there is nothing to record.
 
         Raises:
             StoreError: the store can't be written.
@@ -63,7 +63,7 @@ class Recorder:
         with Database(self._store) as database:
             found = database.query(_LAST, (step.like,))
             if not found:
-                return f"the store has no event of the run {step.like}, so it does not learn of step {number}"
+                return f"the store has no event of the run {step.like}, so step {number} is not recorded in it"
             event = self._event(json.loads(found[0][0]), number, step, before, reached)
             if event is not None:
                 take(database, [EventLine("the recovery", json.dumps(event))])

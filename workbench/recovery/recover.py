@@ -46,7 +46,7 @@ def recover(
     """
     Plan what must be done again after a dataset got a wrong version. Nothing is done.
 
-    The plan says which versions of which datasets hold its data, what is rolled back, which jobs run again, in which
+    The plan lists the versions of datasets that contain its data, what is rolled back, which jobs run again, in which
     order, and on what.
     """
     when = time_of(time, now()) if time else None

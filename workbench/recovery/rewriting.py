@@ -59,7 +59,7 @@ def rewritten(
 
     Args:
         sql: its text.
-        reads: what it reads, each with the version to which it is pinned; an empty one stands for what is current, and
+        reads: what it reads, each with the version to which it is pinned; an empty one means the current data, and
             NO_ROWS for none of its rows.
         known: all datasets that it names.
         copies: what it writes -> the copy to write in its place.
@@ -142,7 +142,7 @@ def _changed(
             continue
         if len(matching) != 1:
             which = "several datasets of the run have this name" if matching else "it may be a temporary view"
-            doubts.append(f"{'.'.join(parts)} is left as it is: {which}")
+            doubts.append(f"{'.'.join(parts)} is left unchanged: {which}")
             # A temporary view has one part, or is one of `global_temp`.
             stands_alone &= bool(matching) or (len(parts) > 1 and parts[0].lower() != "global_temp")
             continue

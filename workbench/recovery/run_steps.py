@@ -75,7 +75,7 @@ def _statement(decided: Decisions, group: Group) -> RecoveryStep:
     doubts = [*_doubts_of_group(decided, group), *inputs.doubts, *text.doubts]
     changing = sorted({found[1].lower() for found in _CHANGING.finditer(run.sql)})
     doubts += [f"{name} returns a different value when it runs again" for name in changing]
-    doubts += [] if text.text else [f"it ran this: {run.sql}"]
+    doubts += [] if text.text else [f"its statement is: {run.sql}"]
     doubts += _doubts_of_session(run, stands_alone=text.stands_alone)
     doubts += [
         f"no event states that {facts.label(each)} is a table of Spark: run it where it ran" for each in elsewhere
@@ -89,7 +89,8 @@ def _statement(decided: Decisions, group: Group) -> RecoveryStep:
         inputs=inputs.pins,
         again=tuple(_repeated_runs(decided, group)),
         notes=tuple(
-            f"The query of the view {facts.label(each)} is in its place, to read what it read." for each in views
+            f"The query of the view {facts.label(each)} replaces it, so that it reads the same versions as before."
+            for each in views
         ),
         doubts=tuple(dict.fromkeys(doubts)),
         writes=tuple(statements.table_id(each, copies.get(each.id, "")) for each in tables if each.is_of_spark),
@@ -119,7 +120,7 @@ def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs
             pins.append(Pin(dataset.label, affected=True))
             reads.append((dataset, ""))
             if not is_named and decided.is_side_by_side:
-                doubts.append(f"it reads {dataset.label} through a view, and so not its copy")
+                doubts.append(f"it reads {dataset.label} through a view, and so not the copy")
             continue
         version = ""
         if dataset.id not in writes:
@@ -130,7 +131,9 @@ def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs
         if version and not is_named:
             if not decided.reads.is_there_again(placed, group):
                 read = _worded(version)
-                doubts.append(f"it reads {dataset.label} through a view, so what that holds then, and read {read}")
+                doubts.append(
+                    f"it read {read} of {dataset.label}, and through a view it now reads what is current then"
+                )
             version = ""
         reads.append((dataset, version))
     return _Inputs(tuple(pins), tuple(reads), tuple(doubts), frozenset(corrected))
@@ -192,7 +195,7 @@ def _notes_of_application(decided: Decisions, group: Group, streams: Collection[
         if repeated[0] in group.units:
             yield from _notes_of_restart(decided.restarts.of(query))
         if repeated[-1] not in group.units:
-            yield "Let it read all that is there, and end, before the next step: others need what it has made."
+            yield "Let it read everything and end before the next step, which needs its output."
     if decided.is_side_by_side:
         used = decided.flow.written(group.units)
         used |= {placed.read.dataset for placed in decided.flow.read_by(group.units)}
@@ -221,21 +224,21 @@ def _doubts_of_inputs(decided: Decisions, group: Group) -> Iterator[str]:
         if reads.is_corrected(placed):
             if reads.named_a_version(placed):
                 yield (
-                    f"it read version {placed.read.version} of {dataset.label} when a later one was there: if its "
-                    "code names it, let it read what is there then"
+                    f"it read version {placed.read.version} of {dataset.label} although a later one existed: if its "
+                    "code names this version, remove that, so that it reads the corrected data"
                 )
         elif not reads.is_there_again(placed, group):
             if version := reads.pinned(placed).version:
                 name = statements.sql_name(statements.table_id(dataset))
                 how = "" if version == statements.NO_ROWS else f": let its code read {name} VERSION AS OF {version}"
-                yield f"it reads what {dataset.label} holds then, and read {_worded(version)}{how}"
+                yield f"it read {_worded(version)} of {dataset.label}, and now reads what is current then{how}"
             elif decided.facts.histories.get(dataset.id) and reads.changed_since(placed):
-                yield f"it reads what {dataset.label} holds then, and that was written since"
+                yield f"{dataset.label} was written since: it reads what is current then"
 
 
 def _doubts_of_application(decided: Decisions, group: Group, application: ApplicationFacts | None) -> Iterator[str]:
     if application is None:
-        yield "it is not known how it was started"
+        yield "it is unknown how it was started"
         return
     if not application.command:
         yield "its START event does not state how it was started"
@@ -251,19 +254,19 @@ def _doubts_of_application(decided: Decisions, group: Group, application: Applic
     read = {placed.read.dataset for placed in decided.flow.read_by(group.units)}
     for known in (facts.datasets[each] for each in sorted(written | read)):
         if known.former and known.former != known.sql:
-            yield f"{known.former} is called {known.sql} now: change that in its code"
+            yield f"{known.former} was renamed to {known.sql}: change the name in its code"
     # What is replaced afterwards may be written meanwhile.
     harmless = written | decided.replaced_after(group)
     others = [each for each in facts.beside.get(application.run_id, ()) if each not in harmless]
     if others:
         names = ", ".join(sorted(facts.label(each) for each in others))
-        yield f"it writes {names} too, which need no recovery: keep it from that"
+        yield f"it also writes {names}, which need no recovery: prevent that"
 
 
 def _doubts_of_group(decided: Decisions, group: Group) -> Iterator[str]:
     facts, flow = decided.facts, decided.flow
     if group.in_circle:
-        yield "it needs what is made after it: it runs where it ran then"
+        yield "it needs data that is made after it: it runs in its original place"
     for unit in group.units:
         run = facts.run(unit[0])
         for gap in run.gaps[:_SHOWN_GAPS]:
@@ -324,12 +327,12 @@ def _worded(version: str) -> str:
 def _doubts_of_pin(dataset: DatasetFacts, pinned: PinnedRead) -> Iterator[str]:
     """Yield why a statement does not read the version of a clean input that it read."""
     if pinned.unpinned == "dropped":
-        yield f"version {pinned.wanted} of {dataset.label} went with its drop: it reads what is there now"
+        yield f"version {pinned.wanted} of {dataset.label} was lost with its drop: it reads the current data"
     elif pinned.unpinned == "expired":
-        nearest = f"version {pinned.version}, the nearest" if pinned.version else "what is there now"
+        nearest = f"version {pinned.version}, the nearest" if pinned.version else "the current data"
         yield f"version {pinned.wanted} of {dataset.label} expired: it reads {nearest}"
     elif pinned.unpinned == "no versions":
-        yield f"{dataset.label} keeps no versions and was written since: it reads what is there now"
+        yield f"{dataset.label} keeps no versions and was written since: it reads the current data"
 
 
 def _command(application: ApplicationFacts | None) -> tuple[str, tuple[str, ...]]:

@@ -32,7 +32,7 @@ PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
 
 def table_in_sql(name: str) -> str:
-    """Return a name of dotted parts as Spark takes it: parts with other characters stand in backquotes."""
+    """Return a name of dotted parts as Spark takes it: parts with other characters are in backquotes."""
     return ".".join(quoted_part(part) for part in name_parts(name))
 
 
@@ -121,12 +121,12 @@ def empty_external(dataset: DatasetFacts, *, has_partitions: bool) -> tuple[str,
     """
     Return the statements that remove all rows of an external table of Hive's, which TRUNCATE TABLE refuses.
 
-    Of such a table with partitions, an INSERT OVERWRITE without rows removes nothing and says nothing. So its files are
+    Of such a table with partitions, an INSERT OVERWRITE without rows silently removes nothing. So its files are
     removed, and then the partitions without files.
 
     Args:
         dataset: the table.
-        has_partitions: whether it has some; no event says so.
+        has_partitions: whether it has some, which no event states.
 
     Returns:
         None if it has no name in SQL, or if they need its location and that is not known.

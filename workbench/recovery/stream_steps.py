@@ -104,7 +104,7 @@ def _cut_notes(restart: Restart, restored: Sequence[DatasetFacts]) -> tuple[str,
 
 def _fresh_notes(restored: Iterable[DatasetFacts]) -> tuple[str, ...]:
     names = ", ".join(dataset.label for dataset in restored)
-    notes = ["If its code gives a place to start, such as startingVersion or startingOffsets, look at it again."]
+    notes = ["If its code gives a place to start, such as startingVersion or startingOffsets, check it."]
     if names:
         notes.append(f"A new query reads the whole of {names} first.")
     return tuple(notes)

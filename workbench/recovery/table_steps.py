@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.recovery import statements
-from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableCheck
+from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableCheck, TableId
 from openlineage_pyspark.workbench.recovery.remade import Base
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
@@ -20,8 +20,9 @@ def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
     facts = decided.facts
     for dataset, base in decided.again.bases.items():
         known = facts.datasets[dataset]
+        like = facts.histories[dataset][base.place].run_id
         if decided.is_dropped(dataset):
-            yield from _dropped(known, decided.created[dataset][1])
+            yield from _dropped(known, decided.created[dataset][1], like)
             continue
         if decided.flow.is_gone(dataset):
             yield from _creation(decided, dataset, base)
@@ -32,7 +33,6 @@ def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
             continue
         notes = _expired_note(base, decided.again.expired.get(dataset, ""))
         checks = decided.conditions.before_going_back(dataset, base)
-        like = facts.histories[dataset][base.place].run_id
         if base.version:
             made = (each.run_id for each in facts.histories[dataset] if each.snapshot == base.version)
             yield _rolled_back(known, base.version, notes, checks, next(made, "") or like)
@@ -80,7 +80,7 @@ def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
     switched = {name: dataset for dataset, name in decided.copies.items() if not decided.flow.is_gone(dataset)}
     for name, dataset in switched.items():
         known = decided.facts.datasets[dataset]
-        notes = ["Look at the copy first. Streams that read the table need a new checkpoint after this."]
+        notes = ["Check the copy first. Streams that read the table need a new checkpoint after this."]
         if statements.is_table_of_path(name):
             notes.append("No statement drops a table that has only a path: remove the copy's files at the end.")
         title = f"Give {known.label} the rows of {name}."
@@ -132,10 +132,9 @@ def _rolled_back(
     """Return the step that makes a table what it was at a version."""
     doubts: tuple[str, ...] = ()
     if any(check.check == "clean" for check in checks):
-        unknown = (
-            f"Nobody knows who made what version {version} comes from. `recover apply` refuses it if that came after "
-        )
-        notes = (*notes, f"{unknown}the bad data, and put rows in.")
+        unknown = f"No event states which run made the versions before version {version}."
+        refusal = "`recover apply` refuses this step if one of them came after the bad data and added rows."
+        notes = (*notes, f"{unknown} {refusal}")
     table = statements.table_id(known)
     if known.format == "iceberg" and not statements.names_catalog(table):
         doubts = (f"no event names the catalog of {known.label}: the current one is taken",)
@@ -166,8 +165,7 @@ def _emptied(
         return
     code = statements.empty(known)
     if not code:
-        where = known.location or known.label
-        yield RecoveryStep("empty", f"Move the files of {where} away, and keep them.", notes=notes, doubts=doubts)
+        yield _moved_away(known, notes, doubts, like)
         return
     yield from _kept(known)
     writes = [statements.table_id(known)]
@@ -196,12 +194,19 @@ def _kept(known: DatasetFacts) -> Iterator[RecoveryStep]:
         f"Keep the rows of {known.label} in {copy}.",
         "sql",
         (statements.copied_whole(known, copy),),
-        notes=("`recover forget-copies` drops it when all is right.",),
+        notes=("`recover forget-copies` drops it when everything is correct.",),
         writes=(statements.table_id(known, copy),),
     )
 
 
-def _dropped(known: DatasetFacts, job: str) -> Iterator[RecoveryStep]:
+def _moved_away(known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...], like: str) -> RecoveryStep:
+    """Return the step in which a person moves files away that no table names; the store learns that they are gone."""
+    title = f"Move the files of {known.location or known.label} away, and keep them."
+    files = (TableId((known.format, known.location), known.format, known.location),) if known.location else ()
+    return RecoveryStep("empty", title, notes=notes, doubts=doubts, writes=files, like=like if files else "")
+
+
+def _dropped(known: DatasetFacts, job: str, like: str) -> Iterator[RecoveryStep]:
     """Yield the steps that drop a table, or move files away, that an application creates again."""
     notes = (f"{job} creates it again.",)
     if known.sql and not known.is_of_spark:
@@ -213,14 +218,13 @@ def _dropped(known: DatasetFacts, job: str) -> Iterator[RecoveryStep]:
         code, writes = (statements.drop(known),), (statements.table_id(known),)
         yield RecoveryStep("empty", f"Drop {known.label}.", "sql", code, notes=notes, writes=writes)
     else:
-        where = known.location or known.label
-        yield RecoveryStep("empty", f"Move the files of {where} away, and keep them.", notes=notes)
+        yield _moved_away(known, notes, (), like)
 
 
 def _expired_note(base: Base, expired: str) -> tuple[str, ...]:
     if not expired:
         return ()
-    near = f"version {base.version} is the nearest before it" if base.version else "none before it is there"
+    near = f"version {base.version} is the nearest before it" if base.version else "no earlier version exists"
     return (f"Version {expired} expired; {near}.",)
 
 
@@ -233,7 +237,7 @@ def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
     notes = [why]
     if known.sql and statements.is_overwritten(known):
         notes.append(
-            "TRUNCATE TABLE would refuse an external table. If the table has partitions, they go only where "
+            "TRUNCATE TABLE would refuse an external table. If the table has partitions, they are removed only where "
             "spark.sql.sources.partitionOverwriteMode is static, as it is by default."
         )
     elif not known.has_versions and known.is_of_spark:

@@ -292,7 +292,7 @@ ROWS = {
         f"{OF_ORDERS}; WITH c AS (SELECT id FROM people WHERE id > 1) INSERT INTO t SELECT id, 1 FROM c",
         f"{OF_ORDERS}; WITH c AS (SELECT id FROM people WHERE id > 2) INSERT INTO t SELECT id, 1 FROM c",
     ),
-    "an operator that is not known here": (
+    "an operator that is unknown here": (
         "CREATE TABLE t AS SELECT id, net FROM (SELECT id, amount FROM orders) UNPIVOT (net FOR n IN (amount))",
         "CREATE TABLE t AS SELECT id, net FROM (SELECT id, 1BD AS amount FROM orders) UNPIVOT (net FOR n IN (amount))",
     ),
@@ -305,7 +305,7 @@ def test_a_change_of_rows_makes_every_reader_again(what: str, steps: Callable[..
 
     found = needs(rebuild_plan(steps(before), steps(after)))
 
-    if what == "an operator that is not known here":
+    if what == "an operator that is unknown here":
         # How many rows there are, its columns do not say here; it is taken not to know.
         assert {"t", "of_net"} <= found.keys()
     else:

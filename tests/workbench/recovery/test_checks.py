@@ -80,7 +80,7 @@ def test_a_table_that_is_as_the_store_knows_it_can_be_rolled_back() -> None:
     ("live", "step", "said"),
     [
         (line("1", "2", "3", "4", "5"), back(), "their rows would be lost: 5 (append, now), 4 (append, now)"),
-        (line("1", "2"), back(), "has no version 3, the newest that the store knows: it is another table"),
+        (line("1", "2"), back(), "has no version 3, the newest one in the store: it is another table"),
         (line("7", "8"), back(), "it is another table"),
         (line("1", "2", "3"), back(newest=""), "their rows would be lost: 3 (append, now), 2 (append, now), 1"),
         (line("1", "2", "3"), back("9"), "has no version 9: plan again with --expired 9"),
@@ -88,7 +88,7 @@ def test_a_table_that_is_as_the_store_knows_it_can_be_rolled_back() -> None:
         (
             attrs.evolve(line("1", "2", "3"), version="2"),
             back(),
-            "is at version 2, and the store knows 3: it was moved",
+            "is at version 2, but the newest version in the store is 3: the table was changed by something else",
         ),
         (attrs.evolve(line("1", "2", "3"), location="/lake/db/u"), back(), "is at /lake/db/u, but the store"),
     ],
@@ -149,7 +149,7 @@ def test_what_a_plan_has_done_is_measured_against_where_it_left_the_tables() -> 
     # That a loss was accepted before the table went back does not cover what came afterwards.
     assert (problem.step, problem.newer) == (2, "")
     assert problem.message.startswith(
-        "this recovery left ice.db.t at version 2, and it is at 1: something else wrote it"
+        "this recovery left ice.db.t at version 2, but it is at 1: something else wrote it"
     )
 
 
@@ -334,7 +334,7 @@ def test_what_a_version_comes_from_and_nobody_knows_is_older_than_the_bad_data_o
     problems = found(Held({TABLE: live}), step).problems
 
     assert [each.newer for each in problems] == ["ice.db.t"] * stops
-    assert all("no event states who made version 2 before that (append, now)" in each.message for each in problems)
+    assert all("No event states which run made version 2 before it (append, now)" in each.message for each in problems)
 
 
 @pytest.mark.parametrize(("began", "stops"), [(500, True), (900, False)])
@@ -346,7 +346,7 @@ def test_what_a_version_comes_from_and_expired_may_be_made_of_bad_data(began: in
 
     problems = found(Held({TABLE: live}), attrs.evolve(back("3", "4"), before=(clean,))).problems
 
-    assert ["no event states who made version 2 before that (it expired)" in each.message for each in problems] == (
+    assert ["No event states which run made version 2 before it (it expired)" in each.message for each in problems] == (
         [True] * stops
     )
 

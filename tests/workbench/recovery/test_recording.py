@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.recovery.recording import Recorder
 from openlineage_pyspark.workbench.recovery.statements import sql_name
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import taken
-from support.recovery_events import batch, statement, stream, table
+from support.recovery_events import application, batch, statement, stream, table
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.live import LiveSession
@@ -120,6 +120,35 @@ def test_a_step_that_a_person_calls_done_after_a_kill_is_told_too(tmp_path: Path
     assert len(runs) == 3 + sum(step.like.startswith("make") for step in plan.steps)
 
 
+def test_files_that_a_person_moved_away_are_known_to_be_gone(tmp_path: Path) -> None:
+    """An export adds to a folder that no table names, so a person empties that."""
+
+    def export(minute: int, version: str) -> list[dict[str, Any]]:
+        out = table("out", replaced="partitions", lake="parquet")
+        del out["facets"]["symlinks"], out["facets"]["catalog"]
+        return statement("export", minute, "", (table("raw", version),), out, application=f"app-{minute}")
+
+    apps = [each for minute in (3, 7) for each in application(f"app-{minute}", minute, "spark-submit", "e.py")]
+    loads = [statement("load", 1, INSERT, (), table("raw", "1"))]
+    loads.append(statement("load", 5, INSERT, (), table("raw", "2", parent="1")))
+    file = tmp_path / "lineage.db"
+    taken(file, [*apps, *loads[0], *export(3, "1"), *loads[1], *export(7, "2")])
+    with Store.open(file) as store:
+        plan = corrected(store)
+    (number,) = (place for place, step in enumerate(plan.steps, 1) if step.action == "empty")
+    journal = Journal(tmp_path / "journal.jsonl")
+    for place in range(1, len(plan.steps) + 1):
+        if place != number:
+            journal.write(JournalEntry(place, 1, "finished"))
+
+    nobody, consent = cast("LiveSession", None), Consent(done=[number])
+    assert PlanApplication(plan, nobody, journal, print, None, consent, Recorder(plan, file)).apply() == "applied"
+
+    with Store.open(file) as store:
+        changes = [line.change for line in store.history("out").result]
+    assert sorted(changes) == ["", "", "TRUNCATE"]
+
+
 def test_a_step_of_which_the_store_has_no_run_is_said(tmp_path: Path) -> None:
     file = tmp_path / "lineage.db"
     taken(file, events("iceberg"))
@@ -128,7 +157,7 @@ def test_a_step_of_which_the_store_has_no_run_is_said(tmp_path: Path) -> None:
     step: RecoveryStep = attrs.evolve(plan.steps[-1], like="gone")
 
     assert Recorder(plan, file).record(9, step, {}, {}) == (
-        "the store has no event of the run gone, so it does not learn of step 9"
+        "the store has no event of the run gone, so step 9 is not recorded in it"
     )
 
 
@@ -190,8 +219,8 @@ def test_a_correction_that_adds_no_row_is_not_sure_where_the_bad_rows_go_by_a_ro
 
     (step,) = (step for step in plan.steps if step.action == "correct")
     doubt = (
-        "it only changes rows that are there, and those of version 2 are gone by then: name statements that insert the "
-        "right ones"
+        "it only changes existing rows, and those of version 2 are gone by then: use statements that insert the "
+        "correct rows"
     )
     assert step.doubts == (() if is_sure else (doubt,))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import attrs
 import pytest
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.journal import Journal
@@ -58,6 +59,22 @@ def test_an_application_that_wrote_some_of_its_tables_is_not_done(
     found, lines = tables.apply(tmp_path)
 
     assert (found, lines[0]) == (outcome, said)
+
+
+@pytest.mark.parametrize(
+    ("step", "how"),
+    [
+        (STEP, "--resume"),
+        (attrs.evolve(STEP, writes=()), "--resume --done 1, because no table's version shows it"),
+    ],
+)
+def test_a_step_by_hand_says_how_to_continue(tmp_path: Path, step: RecoveryStep, how: str) -> None:
+    said: list[str] = []
+    plan, session = attrs.evolve(PLAN, steps=(step,)), cast("LiveSession", Tables())
+
+    PlanApplication(plan, session, Journal(tmp_path / "j"), said.append, None, Consent()).apply()
+
+    assert said[-1] == f"step 1 must be done by hand: do it, then continue with {how}"
 
 
 def test_who_says_that_it_is_done_is_believed(tmp_path: Path) -> None:

@@ -544,10 +544,7 @@ def test_a_stream_is_repeated_up_to_where_others_read_what_it_made_until_then(fi
     assert doubts_of(found) == []
     starts = [step for step in found.steps if step.language == "shell" and step.action == "run"]
     assert [(len(step.notes), step.again[0].batches) for step in starts] == [(4, (1, 1)), (1, (2, 2))]
-    assert (
-        starts[0].notes[-2]
-        == "Let it read all that is there, and end, before the next step: others need what it has made."
-    )
+    assert starts[0].notes[-2] == "Let it read everything and end before the next step, which needs its output."
 
 
 def test_a_part_of_a_stream_that_read_two_loads_comes_after_both(filled: Fill) -> None:
@@ -700,7 +697,7 @@ def test_a_table_without_versions_is_made_again_from_its_first_run(filled: Fill)
             "of it"
         ),
         "db.a can't be rolled back: remove the bad data by hand",
-        "db.a keeps no versions and was written since: it reads what is there now",
+        "db.a keeps no versions and was written since: it reads the current data",
     ]
 
 
@@ -916,13 +913,13 @@ def test_what_is_not_sure_is_said_where_it_matters(filled: Fill) -> None:
     by_job = {step.again[0].job: step for step in found.steps if step.again}
     assert by_job["b"].doubts == (
         "its event reports missing lineage: f: a foreign function",
-        "news is left as it is: it may be a temporary view",
+        "news is left unchanged: it may be a temporary view",
         "now returns a different value when it runs again",
     )
     assert by_job["c"].language == by_job["d"].language == ""
     assert by_job["c"].doubts[0].startswith("its statement can't be parsed to pin what it reads (")
-    assert by_job["c"].doubts[1] == "it ran this: THIS is (no SQL"
-    assert by_job["d"].doubts == ("it is not known how it was started",)
+    assert by_job["c"].doubts[1] == "its statement is: THIS is (no SQL"
+    assert by_job["d"].doubts == ("it is unknown how it was started",)
 
 
 @pytest.mark.parametrize(
@@ -944,7 +941,7 @@ def test_a_statement_on_which_the_parser_itself_fails_is_shown(filled: Fill, que
 
     (doubts,) = [step.doubts for step in found.steps if step.again and step.again[0].job == "b"]
     assert doubts[0].startswith(f"its statement can't be parsed to pin what it reads ({reason}")
-    assert doubts[1].startswith("it ran this: INSERT INTO ice.db.b SELECT")
+    assert doubts[1].startswith("its statement is: INSERT INTO ice.db.b SELECT")
 
 
 @pytest.mark.slow
@@ -982,7 +979,7 @@ def test_a_command_with_secrets_is_shown_and_not_run(filled: Fill) -> None:
     )
     assert step.doubts == (
         "parts of its command are left out because they are secret: put them in",
-        "it writes db.x too, which need no recovery: keep it from that",
+        "it also writes db.x, which need no recovery: prevent that",
     )
 
 
@@ -1359,10 +1356,11 @@ def test_an_application_that_reads_what_was_written_since_is_not_sure(filled: Fi
     ]
     found = filled(*events).recover("db.raw", version="11").result
 
-    older = "read version 1: let its code read ice.db.rates VERSION AS OF 1"
-    since = older if lake == "iceberg" else "that was written since"
+    older = "let its code read ice.db.rates VERSION AS OF 1"
+    older = f"it read version 1 of db.rates, and now reads what is current then: {older}"
+    since = older if lake == "iceberg" else "db.rates was written since: it reads what is current then"
     assert found.steps[-1].code == ("python app.py",)
-    assert found.steps[-1].doubts == (f"it reads what db.rates holds then, and {since}",)
+    assert found.steps[-1].doubts == (since,)
 
 
 def test_the_name_of_a_restored_table_may_have_spaces(filled: Fill) -> None:
@@ -1411,7 +1409,7 @@ def test_an_application_that_read_data_before_those_that_are_clean_is_not_sure(f
 
     older = "let its code read ice.db.raw VERSION AS OF 1"
     assert [(step.title, step.doubts) for step in found.steps if step.action in ("correct", "run")] == [
-        ("Run app1 again.", (f"it reads what db.raw holds then, and read version 1: {older}",)),
+        ("Run app1 again.", (f"it read version 1 of db.raw, and now reads what is current then: {older}",)),
         ("Run app2 again.", ()),
         ("Put the correct data of version 3 into db.raw.", ()),
         ("Run app3 again.", ()),
@@ -1517,7 +1515,7 @@ def test_a_version_of_somebody_unknown_to_which_a_table_goes_back_is_looked_at_i
     began = datetime(2026, 1, 1, 0, 3, tzinfo=timezone.utc).timestamp() * 1_000_000
     checks = [(each.version, each.since, each.known, each.time) for each in step.before if each.check == "clean"]
     assert checks == ([(goes_back_to, "6", known, began)] if known else [])
-    assert [note.partition(" who made")[0] for note in step.notes] == ["Nobody knows"] * len(checks)
+    assert [note.partition(" which run made")[0] for note in step.notes] == ["No event states"] * len(checks)
 
 
 def view(name: str) -> dict[str, Any]:
@@ -1548,7 +1546,7 @@ def test_a_statement_that_reads_other_rows_through_a_view_than_then_is_not_sure(
     step = filled(*events).recover("db.raw", version="11").result.steps[-1]
 
     assert step.code == (THROUGH_A_VIEW,)
-    doubt = "it reads db.rates through a view, so what that holds then, and read version 1"
+    doubt = "it read version 1 of db.rates, and through a view it now reads what is current then"
     assert step.doubts == ((doubt,) if later else ())
 
 
@@ -1598,7 +1596,9 @@ def test_a_view_whose_query_is_known_is_read_as_it_was(filled: Fill, query: str,
     assert step.code == ((opened if read else THROUGH_A_VIEW),)
     assert bool(step.doubts) is not bool(read)
     assert step.notes == (
-        ("The query of the view db.rates_now is in its place, to read what it read.",) if read else ()
+        ("The query of the view db.rates_now replaces it, so that it reads the same versions as before.",)
+        if read
+        else ()
     )
 
 
@@ -1624,7 +1624,7 @@ def test_a_view_that_may_mean_something_else_is_not_read_by_its_query(filled: Fi
     step = filled(*events).recover("db.raw", version="11").result.steps[-1]
 
     assert step.code == (THROUGH_A_VIEW,)
-    assert step.doubts == ("it reads db.rates through a view, so what that holds then, and read version 1",)
+    assert step.doubts == ("it read version 1 of db.rates, and through a view it now reads what is current then",)
 
 
 def test_side_by_side_the_query_of_a_view_reads_the_copy(filled: Fill) -> None:
@@ -1691,7 +1691,7 @@ def test_side_by_side_a_view_of_what_is_copied_is_not_sure(filled: Fill) -> None
     found = filled(*events).recover("db.raw", version="11", mode="side-by-side").result
 
     (step,) = (step for step in found.steps if step.action == "run")
-    assert step.doubts == ("it reads db.raw through a view, and so not its copy",)
+    assert step.doubts == ("it reads db.raw through a view, and so not the copy",)
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_what_an_application_writes_beside_and_stays_or_is_read_needs_care(fille
     found = filled(*facts).recover("db.a", version="2").result
 
     (first,) = [step for step in found.steps if step.title == "Run app-1 again."]
-    assert "it writes db.x too, which need no recovery: keep it from that" in first.doubts
+    assert "it also writes db.x, which need no recovery: prevent that" in first.doubts
 
 
 @pytest.mark.parametrize(
@@ -213,6 +213,16 @@ def test_a_table_of_delta_that_was_restored_is_clean(filled: Fill, *, sql: str, 
     assert code_of(found) == ["(correct)"]
 
 
+def test_what_a_merge_found_after_a_roll_back_is_the_version_before_its_own(filled: Fill) -> None:
+    """A roll back of Iceberg makes no version, so the one that was made last is no longer there."""
+    merge = "MERGE INTO ice.db.b USING ice.db.c ON b.k = c.k WHEN NOT MATCHED THEN INSERT *"
+    merged = statement("m", 3, merge, (table("c", "7"), table("b")), table("b", "12", parent="10"))
+    found = filled(*ROOT, *BAD_B, *merged).recover("db.a").result
+
+    assert [(each.bad, each.is_clean) for each in found.datasets][1:] == [(("11",), True)]
+    assert code_of(found) == ["(correct)"]
+
+
 def test_what_was_written_to_a_branch_last_does_not_hide_what_is_bad_in_the_main_one(filled: Fill) -> None:
     branch = table("b", "12", parent="10")
     branch["facets"]["pyspark_snapshot"]["branch"] = "audit"
@@ -222,8 +232,8 @@ def test_what_was_written_to_a_branch_last_does_not_hide_what_is_bad_in_the_main
     found = store.recover("db.b", version="12").result
     assert found.steps == ()
     assert " ".join(found.doubts) == (
-        "The version was written to the branch audit. This plan is about the main branch: it holds the version only if "
-        "the branch was published."
+        "The version was written to the branch audit. This plan is about the main branch, which contains "
+        "the version only if the branch was published."
     )
 
 
@@ -355,7 +365,7 @@ def test_a_table_without_versions_that_was_replaced_since_is_named(filled: Fill)
 
     assert found.steps[1].doubts == (
         "db.a can't be rolled back: remove the bad data by hand",
-        "db.a holds it no more since a-4: put that back when the steps below are done",
+        "db.a no longer contains it since a-4: restore that version when the steps below are done",
     )
 
 
@@ -405,9 +415,11 @@ def test_an_application_that_read_an_older_version_is_named(filled: Fill) -> Non
         .result
     )
 
-    assert doubts_of(found) == [
-        "it read version 1 of db.a when a later one was there: if its code names it, let it read what is there then"
-    ]
+    doubt = (
+        "it read version 1 of db.a although a later one existed: if its code names this version, remove that, so that "
+        "it reads the corrected data"
+    )
+    assert doubts_of(found) == [doubt]
 
 
 def test_the_source_of_a_merge_is_pinned_within_a_query(filled: Fill) -> None:
@@ -561,7 +573,7 @@ def test_a_version_that_went_with_the_drop_of_its_table_is_named(filled: Fill) -
         .result
     )
 
-    assert doubts_of(found) == ["version 70 of db.r went with its drop: it reads what is there now"]
+    assert doubts_of(found) == ["version 70 of db.r was lost with its drop: it reads the current data"]
 
 
 def test_files_that_a_stream_wrote_are_emptied_with_its_list_of_them(filled: Fill) -> None:
@@ -648,8 +660,8 @@ def test_an_overwrite_that_may_be_of_some_partitions_is_named(filled: Fill) -> N
 
     assert found.datasets[1].is_clean
     assert " ".join(found.doubts) == (
-        "db.b: b-3 overwrote the bad data. With spark.sql.sources.partitionOverwriteMode=dynamic, and in a table of "
-        "Hive's with partitions, it left those of other partitions."
+        "db.b: b-3 overwrote the bad data. With spark.sql.sources.partitionOverwriteMode=dynamic, and in a Hive "
+        "table with partitions, it only overwrote the partitions that it wrote."
     )
 
 
@@ -667,7 +679,7 @@ def test_a_text_that_does_not_write_what_its_run_wrote_is_run_by_a_person(filled
 
     assert (found.steps[-1].language, found.steps[-1].code) == ("", ())
     assert found.steps[-1].doubts[0].startswith(doubt)
-    assert found.steps[-1].doubts[1] == f"it ran this: {sql}"
+    assert found.steps[-1].doubts[1] == f"its statement is: {sql}"
 
 
 def test_a_statement_of_another_database_is_not_run_by_spark(filled: Fill) -> None:
@@ -786,4 +798,4 @@ def test_an_application_is_told_of_the_new_name_of_what_it_writes(filled: Fill) 
     )
 
     assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.c', 10)", "(correct)", "python app.py"]
-    assert doubts_of(found) == ["ice.db.b is called ice.db.c now: change that in its code"]
+    assert doubts_of(found) == ["ice.db.b was renamed to ice.db.c: change the name in its code"]

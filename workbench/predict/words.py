@@ -1,0 +1,73 @@
+"""Reads the words of statements where Spark's parsed plans do not hold them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.predict.declared import Parts
+
+_DECLARING = frozenset({"DECLARE", "OR", "REPLACE", "VARIABLE", "VAR"})
+_REFRESHED = re.compile(r"CREATE(\s+OR\s+REFRESH)\b", re.IGNORECASE)
+
+
+def names_in(text: str) -> Parts:
+    """Return the parts of a dotted name, in which each may stand in backticks."""
+    return dotted(text)
+
+
+def names_after(text: str, word: str) -> Parts:
+    """Return the parts of the dotted name after the first occurrence of a keyword; none without one."""
+    at = 0
+    for token in tokens(text):
+        at += len(token.text)
+        if token.kind is TokenKind.WORD and token.text.upper() == word:
+            return dotted(text, at)
+    return ()
+
+
+def first_word(text: str) -> str:
+    """Return the word with which a statement begins, in capitals."""
+    return next((token.text.upper() for token in tokens(text)), "")
+
+
+def declared_name(text: str) -> str:
+    """Return the name of the variable that a DECLARE declares, in lower case."""
+    at = 0
+    for token in tokens(text):
+        if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT) and token.text.upper() not in _DECLARING:
+            break
+        at += len(token.text)
+    return "".join(dotted(text, at)[-1:]).lower()
+
+
+def before_default(text: str) -> str:
+    """Return a DECLARE up to its default value."""
+    at = 0
+    for token in tokens(text):
+        if token.text == "=" or (token.kind is TokenKind.WORD and token.text.upper() == "DEFAULT"):
+            return text[:at].rstrip()
+        at += len(token.text)
+    return text
+
+
+def insert_of_flow(text: str) -> str:
+    """Return the INSERT that a flow of a pipeline is."""
+    at = 0
+    for token in tokens(text):
+        if token.kind is TokenKind.WORD and token.text.upper() == "INSERT":
+            return text[at:]
+        at += len(token.text)
+    return text
+
+
+def without_refresh(text: str) -> str:
+    """Return a statement without the OR REFRESH of Databricks, which Spark's pipelines do not have, at its places."""
+    found = _REFRESHED.match(text)
+    if found is None:
+        return text
+    begin, end = found.span(1)
+    return text[:begin] + re.sub(r"\S", " ", text[begin:end]) + text[end:]
