@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -92,7 +94,7 @@ class RowReader:
             raise StoreError(f"a condition has from 1 to {_LONGEST_CONDITION:,} characters, such as id = 1")
         if text.count("(") > _MOST_BRACKETS:
             raise StoreError(f"the condition {_shown(text)} has more than {_MOST_BRACKETS} opening parentheses")
-        with told(f"Spark can't parse the condition {_shown(text)}"):
+        with _refused(f"Spark can't parse the condition {_shown(text)}"):
             # No function of PySpark parses a text alone.
             tree: Any = self._session._jsparkSession.sessionState().sqlParser().parseExpression(text)
             columns = tuple(dict.fromkeys(_columns_of(tree, text)))
@@ -127,12 +129,8 @@ class RowReader:
         """
         data = self._rows_with_numbers()
         shown = self._columns(data.columns, condition, key)
-        try:
-            with told(f"Spark can't apply the condition {_shown(condition.text)}"):
-                kept = data.where(condition.text)
-        except StoreError as problem:
-            # What follows is Spark's plan.
-            raise StoreError(str(problem).split(";\n")[0]) from None
+        with _refused(f"Spark can't apply the condition {_shown(condition.text)}"):
+            kept = data.where(condition.text)
         with told(f"Spark can't read {self._name}"):
             values = [_expression(name, kept.schema[name].dataType.simpleString()) for name in shown]
             found = answered_rows(kept.selectExpr(*values, _ROW_ID[self._format], _NUMBER[self._format]).limit(limit))
@@ -154,11 +152,8 @@ class RowReader:
         )
 
     def _described(self) -> dict[str, str]:
-        try:
-            with told(self._missing):
-                rows = self._session.sql(f"DESCRIBE TABLE EXTENDED {self._name}").collect()
-        except StoreError as problem:
-            raise StoreError(str(problem).split(";\n")[0]) from None
+        with _refused(self._missing):
+            rows = self._session.sql(f"DESCRIBE TABLE EXTENDED {self._name}").collect()
         return {str(row["col_name"]): str(row["data_type"]) for row in rows}
 
     def _properties(self) -> dict[str, str]:
@@ -199,6 +194,21 @@ class RowReader:
                     found.setdefault(number, set()).add(str(snapshot))
         # Tables of the first format version number nothing: all of their snapshots have 0.
         return {number: min(each) for number, each in found.items() if len(each) == 1 and number}
+
+
+@contextmanager
+def _refused(what: str) -> Iterator[None]:
+    """
+    Turn what Spark raises into a StoreError without its plan, and without the text once more.
+
+    Raises:
+        StoreError: Spark raised something.
+    """
+    try:
+        with told(what):
+            yield
+    except StoreError as problem:
+        raise StoreError(re.split(r";\n|\n\n== SQL", str(problem))[0].rstrip()) from None
 
 
 def _shown(text: str) -> str:
