@@ -124,7 +124,7 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
     """
     states = lineage_state_of(before.found), lineage_state_of(after.found)
     plan = rebuild_plan(before.steps, after.steps) if options.plan else None
-    paths = [options.store] if options.store is not None else options.catalog
+    paths = [Path(options.store)] if options.store is not None else options.catalog
     problems: list[str] = []
 
     def judged(store: Store | None) -> JudgedChange:

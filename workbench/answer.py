@@ -97,7 +97,7 @@ def _fields(row: Any) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a cell has it: several values stand in one text."""
+    """Return a value as a cell has it: several values are in one text."""
     plain = document_of(value)
     if isinstance(plain, dict):
         return ", ".join(f"{key} {each}" for key, each in plain.items() if each not in ("", None, False))

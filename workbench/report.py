@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HEADINGS = ("column", "from", "how")
 """The columns in which lineage is shown, by `lineage()` and on the command line."""
 EVERY_ROW = "(every row)"
-"""The entry that stands in for a column, for sources that influence all rows."""
+"""The entry that replaces a column, for sources that influence all rows."""
 NO_SOURCE = "no source column"
 """The text for a column that comes from no other one."""
 QUERY = "(query)"
@@ -115,7 +115,7 @@ class WalkedPlan:
         return operators_of_plan(self.plan)
 
     def passages(self) -> list[dict[str, Passages]]:
-        """Return the columns of CTEs, views and subqueries through which edges come, as `PartColumns` tells them."""
+        """Return the columns of CTEs, views and subqueries through which edges come, as `PartColumns` reports them."""
         return self._parts.passages()
 
     @functools.cached_property
@@ -354,7 +354,7 @@ def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, st
     """
     Yield the rows of the table of an output: a column, where it comes from, and how.
 
-    What comes in the same way stands in one row; a repeated column is left out.
+    What comes in the same way is in one row; a repeated column is left out.
 
     Args:
         lineage: the output's lineage.
@@ -379,7 +379,7 @@ def grouped_rows(column: str, sources: Mapping[str, Iterable[tuple[str, str]]]) 
     Yield the rows of a column: one for each way in which it comes from others, with all that it comes from so.
 
     Args:
-        column: the column, which stands in the first row alone.
+        column: the column, which is in the first row alone.
         sources: how it comes -> the tables and columns from which it does.
     """
     for place, (text, columns) in enumerate(sources.items()):

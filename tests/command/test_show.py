@@ -219,7 +219,7 @@ def test_the_output_filter_takes_a_table_a_path_or_the_last_part_of_either_and_l
     shown_alone = run("show", file)[1].split("\n\n")[1]
     assert "flights      landing/flights.id   AGGREGATION" in shown_alone
     for name in ("default.daily", "daily", "warehouse/daily", "/d/warehouse/daily", "file//d/warehouse/daily", "*ily"):
-        code, shown, errors = run("show", file, "--output", name)
+        code, shown, errors = run("show", file, "--dataset", name)
         assert (code, errors) == (0, "")
         assert shown.split("\n\n")[1:] == [
             shown_alone,
@@ -250,9 +250,9 @@ def test_a_filter_that_fits_nothing_names_what_there_is(written, run):
     file = written(*JOB)
 
     for arguments, answer in (
-        (("--output", "dialy"), "no output dialy; outputs with column lineage: default.daily"),
+        (("--dataset", "dialy"), "no output dialy; outputs with column lineage: default.daily"),
         (("--column", "dya"), "no column dya; columns: day, flights, source"),
-        (("--output", "daily", "--column", "x"), "no column x; columns: day, flights, source"),
+        (("--dataset", "daily", "--column", "x"), "no column x; columns: day, flights, source"),
     ):
         assert run("show", file, *arguments) == (1, "", f"openlineage-pyspark: {answer}\n")
 

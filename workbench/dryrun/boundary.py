@@ -232,11 +232,11 @@ class TableWriter(_Given):
         return self._write_table(self._name, "create")
 
     def replace(self) -> Any:
-        """Tell a table in the place of another one."""
+        """Report a table instead of another one."""
         return self._write_table(self._name, "create")
 
     def createOrReplace(self) -> Any:  # noqa: N802 (Spark's name)
-        """Tell a table, perhaps in the place of another one."""
+        """Report a table, perhaps instead of another one."""
         return self._write_table(self._name, "create")
 
     def append(self) -> Any:
@@ -244,9 +244,9 @@ class TableWriter(_Given):
         return self._write_table(self._name, "append")
 
     def overwrite(self, _: Any = None) -> Any:
-        """Tell rows in the place of others."""
+        """Report rows instead of others."""
         return self._write_table(self._name, "append")
 
     def overwritePartitions(self) -> Any:  # noqa: N802 (Spark's name)
-        """Tell partitions in the place of others."""
+        """Report partitions instead of others."""
         return self._write_table(self._name, "append")

@@ -86,7 +86,7 @@ class DynamicFrame:
         frame = self._frame
         for name, action in specs or ():
             if not action.startswith(("cast:", "project:")):
-                said = f"whether {name} has values of several types, which {action} tells apart, only data know"
+                said = f"whether {name} has values of several types, which {action} distinguishes, only data know"
                 self.stage.problem("PATTERN", said)
             elif Unknown.of(frame) is None:
                 frame = frame.withColumn(name, F.col(name).cast(action.partition(":")[2]))

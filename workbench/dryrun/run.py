@@ -32,7 +32,7 @@ _KIND = "k"
 _KILL = 9
 
 Told = tuple[dict[str, Any], ...]
-"""What a script has told: lines in their order, with what kind each is under `k`."""
+"""What a script has reported: lines in their order, with what kind each is under `k`."""
 
 
 class ScriptRunner:

@@ -174,7 +174,7 @@ class RunNode:
         job: the id of its job.
         state: the type of its last event: COMPLETE, FAIL or ABORT, else it has not ended.
         started: when it began, ISO 8601; empty if it is not known.
-        ended: when it ended; empty if no event tells.
+        ended: when it ended; empty if no event states it.
         parent: the id of the run that started it; empty without one.
         error: the error message; empty without one.
         call_site: the line of the user's Python that ran it, such as `jobs/daily.py:12`; empty if it is not known.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 
 HowFar: TypeAlias = Literal["exact", "text", "nothing"]
-"""How much is known of a statement: what Spark's analyzer tells, what its text tells, or nothing."""
+"""How much is known of a statement: what Spark's analyzer reports, what its text reports, or nothing."""
 Reason: TypeAlias = Literal[
     "unknown-table", "unknown-column", "unknown-function", "no-value", "syntax", "unsupported", "error"
 ]

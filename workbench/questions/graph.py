@@ -112,7 +112,7 @@ def whole_graph(tables: QueriedTables, limits: Limits) -> Graph:
 
 
 def with_diagnostics(answer: Answer[Graph]) -> Graph:
-    """Return the graph of an answer with what its envelope tells, as pages show it."""
+    """Return the graph of an answer with what its envelope states, as pages show it."""
     return attrs.evolve(answer.result, diagnostics=answer.diagnostics)
 
 
@@ -356,7 +356,7 @@ def _diagnostics(
 
 
 def _telling(runs: Iterable[RunNode]) -> Iterator[str]:
-    """Yield the runs that tell what each job does: the last complete one with those beside it; else the last one."""
+    """Yield the runs that state what each job does: the last complete one with those beside it; else the last one."""
     of_job: dict[str, list[RunNode]] = {}
     for run in runs:
         of_job.setdefault(run.job, []).append(run)

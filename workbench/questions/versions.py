@@ -73,8 +73,8 @@ class DatasetVersion:
         parts: the runs and micro-batches that say they made it; the one that knows most is the first. None if no event
             says who did.
         job_id: the job of the first of them; None if it is not known.
-        parent: the version before it, which the storage or the order tells; empty if there is none that is known.
-        parent_inferred: whether the order tells it, and not the storage.
+        parent: the version before it, which the storage or the order states; empty if there is none that is known.
+        parent_inferred: whether the order states it, and not the storage.
         storage_parent: the version before it as the storage says, also if the store knows nothing else of that one;
             empty if the storage does not say.
         keeps: whether it keeps rows of the version before.
@@ -251,7 +251,7 @@ class _Sink(NamedTuple):
 
     @property
     def version(self) -> str:
-        """The id of the version that the row tells."""
+        """The id of the version that the row states."""
         return str(self.snapshot or (f"{self.run_id}/{self.batch_id}" if self.batch_id >= 0 else self.run_id))
 
 
@@ -282,8 +282,9 @@ class StoredVersions:
 
     Args:
         tables: the store.
-        overwrites_replace: whether an OVERWRITE replaces all rows. Events do not tell an overwrite of some partitions
-            from one of the whole table: with False, an overwritten version is taken to keep rows of the one before.
+        overwrites_replace: whether an OVERWRITE replaces all rows. Events do not distinguish an overwrite of some
+            partitions from one of the whole table: with False, an overwritten version is assumed to keep rows of the
+            one before.
     """
 
     def __init__(self, tables: QueriedTables, *, overwrites_replace: bool = True) -> None:
@@ -360,7 +361,7 @@ class StoredVersions:
 
     def streamed(self) -> list[StreamedRead]:
         """
-        Return which versions micro-batches read, of all whose offsets are told.
+        Return which versions micro-batches read, of all whose offsets are stated.
 
         Returns:
             The run, the micro-batch, the dataset, the version, which is empty where nothing was read, and whether it is
@@ -482,7 +483,7 @@ class StoredVersions:
         """
         Leave out rows without a version of runs within which another run wrote the dataset.
 
-        An orchestrator's task tells what the statements in it wrote: that is one version, and not two.
+        An orchestrator's task states what the statements in it wrote: that is one version, and not two.
         """
         writers: dict[int, set[str]] = {}
         for row in rows:
@@ -707,7 +708,7 @@ def _of_life(id_: str, ends: Sequence[int], time: int) -> str:
     """
     Return the id of a version with its life: one of an earlier life has its number, as in `3~1`, and others have none.
 
-    Storages that number the versions of a table, as Delta Lake does, begin anew when it is dropped and made again.
+    Storages that number the versions of a table, as Delta Lake does, begin again when it is dropped and made again.
 
     Args:
         id_: the id that the storage gives it.
@@ -737,7 +738,7 @@ def _history(
 
     Args:
         dataset_id: the dataset.
-        rows: the id of each version -> the rows that tell it.
+        rows: the id of each version -> the rows that state it.
         replacing: the changes that keep no rows.
         ends: when it was dropped.
     """
@@ -783,8 +784,8 @@ def _in_order(found: dict[str, DatasetVersion]) -> list[DatasetVersion]:
     """
     Return versions in order: each after its parent, and otherwise by time.
 
-    A run tells its version when it ends. Where a later version was told before, the earlier one was there by then too:
-    its time is brought forward.
+    A run states its version when it ends. Where a later version was stated before, the earlier one was there by then
+    too: its time is brought forward.
     """
     children: dict[str, list[str]] = {}
     for version in found.values():

@@ -118,7 +118,7 @@ class CheckpointMove:
 
     Args:
         path: its folder.
-        back_to: the last remaining micro-batch; None if the query begins anew.
+        back_to: the last remaining micro-batch; None if the query begins again.
         restored: folders of tables that the query reads and that go back, each with the version to which it goes; empty
             for a table that is emptied.
         last: the last micro-batch that the store knows. If it is the one that stays, nothing of the query goes back: it

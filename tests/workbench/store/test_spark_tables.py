@@ -293,7 +293,7 @@ def test_what_is_neither_a_file_nor_a_schema_is_named(
 
     assert capsys.readouterr().err == (
         "openlineage-pyspark: spark_catalog.nowhere is not an existing file, nor a store in Spark's tables: there is "
-        "no store at spark_catalog.nowhere. `openlineage-pyspark ingest --spark --into spark_catalog.nowhere --from "
+        "no store at spark_catalog.nowhere. `openlineage-pyspark ingest --spark --store spark_catalog.nowhere --from "
         "DIR` makes one\n"
     )
 
@@ -400,7 +400,7 @@ def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(
 ) -> None:
     chance = random.Random(5)  # noqa: S311 (a test's choice)
     settings = [f"--conf={key}={value}" for key, value in conf.items()]
-    place = ["--into", "ice.killed", "--from", str(folder / "events")]
+    place = ["--store", "ice.killed", "--from", str(folder / "events")]
     command = [sys.executable, "-m", "openlineage_pyspark", "ingest", "--spark", *place, *settings]
     warehouse = folder / "ice" / "killed"
     for _ in range(KILLS):
@@ -585,7 +585,7 @@ def test_the_command_runs_on_the_interpreter_that_started_it(
     other.chmod(0o755)
     env = {**clean_environment(), "PATH": f"{other.parent}:{os.environ['PATH']}"}
     del env["PYSPARK_PYTHON"]
-    place = ["--into", "lineage", "--from", str(folder / "events" / "first.ndjson")]
+    place = ["--store", "lineage", "--from", str(folder / "events" / "first.ndjson")]
     settings = {**conf, "spark.sql.warehouse.dir": str(tmp_path / "warehouse")}
     command = [sys.executable, "-m", "openlineage_pyspark", "ingest", "--spark", *place]
     command += [f"--conf={key}={value}" for key, value in settings.items()]

@@ -1141,14 +1141,16 @@ def test_a_file_without_a_plan_is_refused(tmp_path: Path, capsys: pytest.Capture
     file.write_text(text, "utf-8")
 
     assert main(["recover", "apply", str(file)]) == 2
-    assert capsys.readouterr().err.startswith(f"openlineage-pyspark: {file} is not a plan written by `recover --out`: ")
+    assert capsys.readouterr().err.startswith(
+        f"openlineage-pyspark: {file} is not a plan written by `recover --output`: "
+    )
 
 
 def test_a_plan_that_was_changed_by_hand_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     taken(tmp_path / "s.db", streams())
     file = tmp_path / "plan.json"
-    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 0
-    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 2
+    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--output", str(file)]) == 0
+    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--output", str(file)]) == 2
     assert f"{file} already exists" in capsys.readouterr().err
     text = file.read_text("utf-8")
     added = json.loads(text)
@@ -1166,7 +1168,7 @@ def test_a_step_that_a_plan_does_not_have_is_refused(
 ) -> None:
     taken(tmp_path / "s.db", streams())
     file = tmp_path / "plan.json"
-    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 0
+    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--output", str(file)]) == 0
     steps = len(json.loads(file.read_text("utf-8"))["result"]["steps"])
 
     assert main(["recover", "apply", str(file), option, str(steps + 1)]) == 2
