@@ -17,6 +17,7 @@ from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.part_columns import PartColumns, Passages
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.workbench.from_plan import graph_of_plan, operators_of_plan
+from openlineage_pyspark.workbench.model.document import document_of, document_of_fields
 from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode, Step
 from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
@@ -85,14 +86,7 @@ class LineageEdge:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the edge as plain dicts and lists, ready for JSON."""
-        return {
-            **attrs.asdict(self, recurse=False),
-            "operators": list(self.operators),
-            "steps": [
-                {"operator": step.operator, "expression": step.expression, "certainty": step.certainty}
-                for step in self.steps
-            ],
-        }
+        return document_of_fields(self)
 
 
 class WalkedPlan:
@@ -170,11 +164,11 @@ class Lineage:
     def to_dict(self) -> dict[str, Any]:
         """Return the lineage as plain dicts and lists, ready for JSON."""
         return {
-            "inputs": [attrs.asdict(dataset.identifier) for dataset in self.inputs],
-            "outputs": [attrs.asdict(d.identifier) for d, _ in self.outputs if d is not None],
+            "inputs": [document_of(dataset.identifier) for dataset in self.inputs],
+            "outputs": [document_of(dataset.identifier) for dataset, _ in self.outputs if dataset is not None],
             "columns": [[column.name for column in lineage.columns] for _, lineage in self.outputs],
-            "edges": [edge.to_dict() for edge in self.edges],
-            "gaps": [attrs.asdict(remark) for remark in self.gaps],
+            "edges": document_of(self.edges),
+            "gaps": document_of(self.gaps),
         }
 
     def graph(self, *, unfold: bool = False) -> Graph:

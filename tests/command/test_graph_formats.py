@@ -140,10 +140,10 @@ def test_each_format_of_an_answer_says_that_an_edge_is_uncertain(store, run, for
         assert doubt in run(*question, "--store", store, "--format", format_)[1], question
 
 
-def test_an_answer_of_tables_has_the_jobs_between_them(store, run):
+def test_the_edges_of_an_answer_of_tables_name_their_jobs(store, run):
     document = json.loads(run("downstream", "daily", "--depth", "1", "--store", store, "--format", "json")[1])
 
-    assert {(edge["source"], edge["target"]) for edge in document["result"]["edges"] if "|jobs|" in edge["target"]} == {
+    assert {(edge["source"], edge["job"]) for edge in document["result"]["edges"]} == {
         ("dataset|lake|daily", f"job|jobs|shop.{name}") for name in ("guess", "late", "new", "report")
     }
     assert [edge for edge in document["result"]["edges"] if "paths" in edge] == []
@@ -173,7 +173,7 @@ def test_what_changed_is_drawn(tmp_path, events, run):
         *['"- IDENTITY"'] * 2,
         '"~ AGGREGATION sum(net)"',
     ]
-    assert run("diff", events, str(after), "--format", "html")[1].count(' id="before">{"schema":"2-0-0"') == 1
+    assert run("diff", events, str(after), "--format", "html")[1].count(' id="before">{"schema":"3-0-0"') == 1
     assert run("diff", events, str(after), "--format", "dot")[1].count(" -> ") == shown.count(">|")
     drawn = run("diff", events, str(after), "--format", "svg")[1]
     assert [f">{change}</text>" in drawn for change in ("added", "removed", "changed")] == [True] * 3

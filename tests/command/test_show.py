@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.lineage_events import dataset, lineage, run_event
+from support.valid_answers import valid_answer
 
 DIRECT = {"type": "DIRECT", "masking": False}
 INDIRECT = {"type": "INDIRECT", "masking": False}
@@ -439,7 +440,7 @@ def test_programs_get_json(written, run):
     code, shown, errors = run("show", written(*JOB), "--format", "json", "--column", "flights")
 
     assert (code, errors) == (0, "")
-    document = json.loads(shown)
+    document = valid_answer(shown)
     assert (document["question"], document["complete"]) == ("show", True)
     assert document["result"] == {
         "type": "events",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 from openlineage_pyspark.command.delivery.spool import age
 from openlineage_pyspark.transport.spool.place import DATABASE, UNREADABLE, directories
 from openlineage_pyspark.transport.spool.store import Spool
+from support.valid_answers import valid_answer
 
 
 def test_what_each_application_has_in_the_spool_is_listed(root, run, leave, run_of):
@@ -53,7 +53,7 @@ def test_programs_get_json(root, run, leave, run_of):
     code, shown, _ = run("spool", "ls", "--spool", str(root), "--format", "json", "--dead")
 
     assert code == 0
-    found = json.loads(shown)["result"]
+    found = valid_answer(shown)["result"]
     [listed] = found["applications"]
     assert isinstance(listed.pop("oldest"), float)
     assert "pa55word@host" not in listed.pop("application")

@@ -14,6 +14,7 @@ from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, St
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
 from openlineage_pyspark.workbench.model.change import difference
+from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
@@ -97,7 +98,7 @@ class Diff:
         """Return the difference as plain values, for JSON."""
         return {
             "type": "diff",
-            "changes": [attrs.asdict(change) for change in self.changes],
+            "changes": document_of(self.changes),
             "downstream": [{"name": name, "depth": depth} for name, depth in self.downstream],
         }
 

@@ -18,17 +18,17 @@ from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 import attrs
-from openlineage_pyspark.workbench.answer import Answer, Writer, camel_case
+from openlineage_pyspark.workbench.answer import Answer, Writer
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
+from openlineage_pyspark.workbench.model.document import camel_case
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
-from openlineage_pyspark.workbench.model.times import known_time, time_of_micros
+from openlineage_pyspark.workbench.model.times import iso_text
 from openlineage_pyspark.workbench.questions import QUESTIONS
 from openlineage_pyspark.workbench.questions.oddities import oddities
 from openlineage_pyspark.workbench.store.names import QueriedTables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from datetime import datetime
 
     from openlineage_pyspark.workbench.answer import Result
 
@@ -221,19 +221,13 @@ def answered(result: R, diagnostics: Iterable[Diagnostic] = (), *, as_of: int | 
         diagnostics: what somebody should know of it.
         as_of: the time for which it holds, microseconds since 1970; None for now.
     """
-    time = "" if as_of is None else _iso(time_of_micros(as_of))
-    return Answer("", {}, result, time, "", tuple(dict.fromkeys(diagnostics)))
+    return Answer("", {}, result, iso_text(as_of), "", tuple(dict.fromkeys(diagnostics)))
 
 
 def last_seen(tables: QueriedTables) -> str:
     """Return the newest time that a store knows of, ISO 8601; empty if it is empty."""
     [(newest,)] = tables.query("SELECT max(last_time) FROM job")
-    time = known_time(newest)
-    return "" if time is None else _iso(time)
-
-
-def _iso(time: datetime) -> str:
-    return time.isoformat().replace("+00:00", "Z")
+    return iso_text(newest)
 
 
 def _rejected(tables: QueriedTables) -> list[Diagnostic]:
