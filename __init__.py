@@ -109,6 +109,10 @@ if TYPE_CHECKING:
         Values,
         Writer,
     )
+    from openlineage_pyspark.workbench.blame.made import (
+        BlamedRow,
+        BlameRow,
+    )
     from openlineage_pyspark.workbench.finished_run import (
         FinishedRun,
         last_run,
@@ -150,9 +154,6 @@ if TYPE_CHECKING:
     )
     from openlineage_pyspark.workbench.predict.query import (
         lineage,
-    )
-    from openlineage_pyspark.workbench.questions.blame import (
-        BlameRow,
     )
     from openlineage_pyspark.workbench.questions.datasets import (
         DatasetRow,
@@ -204,6 +205,7 @@ __all__ = [
     "BatchSink",
     "BatchSource",
     "BlameRow",
+    "BlamedRow",
     "CallSite",
     "Catalog",
     "Certainty",
@@ -355,7 +357,7 @@ _NAMES = {
     "workbench.questions.diff": "ChangeRow Diff",
     "workbench.pictures.outline": "Tree",
     "workbench.pictures.table": "TableColumn TextTable",
-    "workbench.questions.blame": "BlameRow",
+    "workbench.blame.made": "BlamedRow BlameRow",
     "workbench.questions.datasets": "DatasetRow",
     "workbench.questions.history": "History InputVersion VersionRow",
     "workbench.questions.jobs": "JobRow",

@@ -80,8 +80,10 @@ class Part(NamedTuple):
 KILLS = "The check kills one ingest, and asks one question of 200."
 STORE = "tests/workbench/store"
 PREDICTED = "tests/workbench/predict"
-LAKES = f"{STORE}/test_live_recovery.py"
-TRUTH = "tests/workbench/recovery/test_truth.py"
+RECOVERY = "tests/workbench/recovery"
+LAKES = f"{RECOVERY}/test_live_recovery.py"
+TRUTH = f"{RECOVERY}/test_truth.py"
+ROWS = "tests/workbench/blame/test_live_rows.py"
 PARTS = (
     Part("whole", "test-4.3", "--all", "Long tests, and all the examples of Hypothesis."),
     Part("whole-3.5", "test-3.5", "--all", "The same on the oldest Spark."),
@@ -96,7 +98,9 @@ PARTS = (
     Part(
         "lakes-3.5", "test-3.5", f"{LAKES} {TRUTH}", "The check recovers on one Spark.", "RECOVERY_LAKES=iceberg,delta"
     ),
-    Part("lakes-4.0", "test-4.0", LAKES, "The same on a Spark between.", "RECOVERY_LAKES=iceberg,delta"),
+    Part(
+        "lakes-4.0", "test-4.0", f"{LAKES} {ROWS} --all", "The same on another Spark.", "RECOVERY_LAKES=iceberg,delta"
+    ),
     Part("hive", "test-4.3", LAKES, "Hive's metastore takes a minute.", "RECOVERY_LAKES=hive"),
 )
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["REGOLD", "assert_golden_lineage", "assert_lineage"]
 
 REGOLD = "OPENLINEAGE_PYSPARK_REGOLD"
-"""The environment variable that makes `assert_golden_lineage` write its files anew, unless it is empty or 0."""
+"""The environment variable that makes `assert_golden_lineage` write its files again, unless it is empty or 0."""
 
 _DIRECT = "DIRECT"
 _PLACE = "paths are relative to "

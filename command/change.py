@@ -18,6 +18,7 @@ from openlineage_pyspark.command.statement_formats import (
 from openlineage_pyspark.command.view import opened_from
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.dryrun.files import is_python_script
+from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, readers_of
@@ -123,7 +124,7 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
     """
     states = lineage_state_of(before.found), lineage_state_of(after.found)
     plan = rebuild_plan(before.steps, after.steps) if options.plan else None
-    paths = [options.store] if options.store is not None else options.catalog
+    paths = [Path(options.store)] if options.store is not None else options.catalog
     problems: list[str] = []
 
     def judged(store: Store | None) -> JudgedChange:
@@ -166,8 +167,8 @@ def _elsewhere(plan: RebuildPlan, store: Store) -> tuple[str, ...]:
 
 def json_of_change(change: JudgedChange, after: FileState, options: argparse.Namespace) -> dict[str, Any]:
     """Return a change as a document of JSON."""
-    problems = [attrs.asdict(each.problem) for each in after.found if each.problem is not None]
-    findings = [{**attrs.asdict(each), "level": each.level} for each in change.findings]
+    problems = [each.problem for each in after.found if each.problem is not None]
+    findings = [{**document_of(each), "level": each.level} for each in change.findings]
     values = {
         **change.diff.to_dict(),
         "findings": findings,

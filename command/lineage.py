@@ -25,9 +25,11 @@ from openlineage_pyspark.command.change import (
     sarif_of_change,
     text_of_change,
 )
+from openlineage_pyspark.command.conf_option import add_conf
+from openlineage_pyspark.command.consent import add_yes, may_overwrite
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.statement_formats import WRITERS
-from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_spark_stores
+from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_spark_stores, whole_number
 from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError
 from openlineage_pyspark.facets.model.dataset import Identifier
@@ -86,7 +88,7 @@ _BRANCHES = "also run scripts with the other outcome of each decision on data, s
 _TIMEOUT = "the longest time that a script may run; default: 120"
 _DDL = "an SQL file or a folder of them that declares tables; repeatable"
 _CATALOG = "a store's file, event files or a folder of them, which give the tables with the columns of their last run"
-_STORE = "with --diff: the store or event files to search for what is downstream; default: those of --catalog"
+_STORE = "with --diff: the store's file, or event files, to search for what is downstream; default: those of --catalog"
 _CACHE = """cache Spark's results in this folder, so that only statements that a change affects are analyzed again; and
 the classes of Spark, so that it starts faster"""
 _PLAN = "with --diff: also show which tables must be rebuilt, and which are proven unchanged"
@@ -114,10 +116,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--env", action="append", default=[], metavar="NAME[=VALUE]", help=_ENV)
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=_PARAM)
     parser.add_argument("--branches", action="store_true", help=_BRANCHES)
-    parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help=_TIMEOUT)
+    parser.add_argument("--timeout", type=whole_number(1), default=120, metavar="SECONDS", help=_TIMEOUT)
     parser.add_argument("--diff", metavar="BASE", help="show what changed since a git revision, such as origin/main")
     parser.add_argument("--plan", action="store_true", help=_PLAN)
-    parser.add_argument("--store", type=Path, metavar="STORE|EVENTS", help=_STORE)
+    parser.add_argument("--store", metavar="STORE", help=_STORE)
     parser.add_argument("--cache", type=Path, metavar="DIR", help=_CACHE)
     parser.add_argument("--manifest", type=Path, metavar="manifest.json", help=_MANIFEST)
     parser.add_argument("--functions", action="append", default=[], metavar="NAME", help=_FUNCTIONS)
@@ -127,13 +129,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--check", action="store_true", help=_CHECK)
     parser.add_argument("--format", choices=(*WRITERS, *_PICTURES, _COMMENT), default="text", help="default: text")
     add_unfold(parser)
-    parser.add_argument(
-        "--conf",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a Spark property, such as a SQL setting; repeatable",
-    )
+    add_yes(parser)
+    add_conf(parser)
     parser.set_defaults(run=run)
 
 
@@ -153,10 +150,12 @@ def run(options: argparse.Namespace) -> int:
         complain(refusal)
         return _WRONG
     try:
-        refuse_spark_stores([*options.catalog, *([options.store] if options.store is not None else [])])
+        refuse_spark_stores([*options.catalog, *([Path(options.store)] if options.store is not None else [])])
         project = None if options.manifest is None else read_project(options.manifest)
         known = _known(options)
         if options.write_schemas is not None:
+            if not may_overwrite(options.write_schemas, known.to_text(), (), options):
+                return _PROBLEM
             options.write_schemas.write_text(known.to_text(), encoding="utf-8")
             if not options.files:
                 return 0
@@ -230,7 +229,7 @@ def _state(
             _variables(options.env),
             tuple(options.allow),
             options.timeout,
-            pairs(options.conf),
+            dict(options.conf),
             pairs(options.param),
             options.branches,
             options.classes,
@@ -326,9 +325,9 @@ def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
 def _answers(
     scripts: Sequence[Script], tables: Sequence[DeclaredTable], options: argparse.Namespace
 ) -> tuple[StatementAnswer, ...]:
-    """Return what Spark tells of scripts, from the cache as far as it is there."""
+    """Return what Spark states of scripts, from the cache as far as it is there."""
     functions = tuple(name.strip() for names in options.functions for name in names.split(","))
-    given = Given(tuple(tables), functions, pairs(options.conf), options.dialect, options.plan)
+    given = Given(tuple(tables), functions, dict(options.conf), options.dialect, options.plan)
     return answers_of(scripts, given, _Progress(), options.cache, partial(session_of, classes=options.classes))
 
 

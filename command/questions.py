@@ -41,7 +41,7 @@ def add_question(commands: argparse._SubParsersAction[argparse.ArgumentParser], 
         parser.add_argument("--table", dest="format", action="store_const", const=_TABLE, help="each edge on a line")
         parser.add_argument(ALL, action="store_true", help="in a tree, show what decides about rows too")
     add_store(parser)
-    ask = asking(partial(_ask, asked))
+    ask = asking(partial(_ask, asked), lambda options: asked.reads_rows(vars(options)))
     parser.set_defaults(run=ask if asked.of_files is None else partial(_ask_files, asked, asked.of_files, ask))
 
 

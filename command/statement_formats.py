@@ -10,9 +10,16 @@ import attrs
 from openlineage_pyspark.command.screen import printable
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.answer import Answer, Values
+from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.predict.compare import name_of
-from openlineage_pyspark.workbench.predict.outcome import Summary, reason_for, severity_of, summary_of, told_of
+from openlineage_pyspark.workbench.predict.outcome import (
+    Summary,
+    certainty_of_statement,
+    reason_for,
+    severity_of,
+    summary_of,
+)
 from openlineage_pyspark.workbench.predict.text import TEXT, is_of_types
 
 if TYPE_CHECKING:
@@ -42,7 +49,7 @@ def _text_parts(found: Iterable[StatementLineage]) -> Iterator[str]:
     for each in found:
         if each.lineage is not None:
             statement = each.statement
-            mark = "(from the text) " if told_of(each) == "text" else ""
+            mark = "(from the text) " if certainty_of_statement(each) == "text" else ""
             head = f"{statement.file}:{statement.line}: {mark}{_beginning(statement.text)}"
             lines = [head, *str(_without_reason(each.lineage)).splitlines()]
             yield "".join(f"{'  ' if at else ''}{printable(line)}\n" for at, line in enumerate(lines))
@@ -79,7 +86,7 @@ def _statement(found: StatementLineage) -> dict[str, Any]:
         "line": found.statement.line,
         "column": found.statement.column,
         "sql": found.statement.text,
-        "told": told_of(found),
+        "certainty": certainty_of_statement(found),
         "problem": _problem(found),
         "lineage": None if found.lineage is None else found.lineage.to_dict(),
     }
@@ -88,7 +95,7 @@ def _statement(found: StatementLineage) -> dict[str, Any]:
 def _problem(found: StatementLineage) -> dict[str, Any] | None:
     if found.problem is None:
         return None
-    return {**attrs.asdict(found.problem), "reason": reason_for(found.problem), "severity": severity_of(found)}
+    return {**document_of(found.problem), "reason": reason_for(found.problem), "severity": severity_of(found)}
 
 
 def _markdown(found: Sequence[StatementLineage]) -> str:
@@ -98,7 +105,7 @@ def _markdown(found: Sequence[StatementLineage]) -> str:
     for each in found:
         if each.lineage is None:
             continue
-        mark = " (from the text)" if told_of(each) == "text" else ""
+        mark = " (from the text)" if certainty_of_statement(each) == "text" else ""
         place = f"{each.statement.file}:{each.statement.line}"
         for dataset, lineage in each.lineage.outputs:
             title = "query" if dataset is None else name_of(dataset)

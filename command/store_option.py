@@ -10,10 +10,11 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.command.conf_option import add_conf
 from openlineage_pyspark.command.screen import complain, printable
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file
-from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
+from openlineage_pyspark.workbench.store.spark.session import active_or_new_session, configured
 from openlineage_pyspark.workbench.store.spark.tables import is_in_session_catalog, is_schema_name
 from openlineage_pyspark.workbench.store_api import Store
 
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 VARIABLE = "OPENLINEAGE_PYSPARK_STORE"
-"""The environment variable that stands in for `--store`."""
+"""The environment variable that replaces `--store`."""
+
+STORE = "the store: its file, or its CATALOG.SCHEMA in Spark"
+"""What `--store` names."""
 
 WRONG = 2
 """The exit code of a command that can't be carried out."""
@@ -29,30 +33,28 @@ WRONG = 2
 
 def add_store(parser: argparse.ArgumentParser) -> None:
     """Add the options for the store: its file, or its schema in a catalog of Spark's."""
-    parser.add_argument(
-        "--store",
-        metavar="PATH|CATALOG.SCHEMA",
-        default=os.environ.get(VARIABLE),
-        help=f"the store's file, or its schema in Spark; by default ${VARIABLE}",
-    )
+    usual = os.environ.get(VARIABLE)
+    parser.add_argument("--store", metavar="STORE", default=usual, help=f"{STORE}; by default ${VARIABLE}")
     add_spark(parser)
 
 
 def add_spark(parser: argparse.ArgumentParser) -> None:
     """Add the options for a store in Spark's tables."""
     parser.add_argument("--spark", action="store_true", help="the store is in Spark's tables, not in a file")
-    parser.add_argument(
-        "--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark property, as spark-submit takes it"
-    )
+    add_conf(parser)
     parser.add_argument("--packages", default="", metavar="PACKAGES", help="Maven packages, as spark-submit takes them")
 
 
-def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+def asking(
+    answer: Callable[[Store, argparse.Namespace], int],
+    reads_rows: Callable[[argparse.Namespace], bool] = lambda _: False,
+) -> Callable[[argparse.Namespace], int]:
     """
     Make a command of a function that asks a store.
 
     Args:
         answer: prints the answer, and returns the exit code.
+        reads_rows: says whether it needs a Spark session for the rows of tables, also if the store is a file.
 
     Returns:
         The command: it opens the store that the options name. If a question can't be answered, it says why and ends
@@ -62,7 +64,7 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
     @wraps(answer)
     def run(options: argparse.Namespace) -> int:
         try:
-            with opened(options) as store:
+            with configured(_conf_of(options)), opened(options, reads_rows=reads_rows(options)) as store:
                 return answer(store, options)
         except AmbiguousNameError as problem:
             # What it may mean stands below, each on a line.
@@ -101,9 +103,13 @@ def count_of_one_or_more(text: str) -> int:
     return whole_number(1)(text)
 
 
-def opened(options: argparse.Namespace) -> Store:
+def opened(options: argparse.Namespace, *, reads_rows: bool = False) -> Store:
     """
     Open the store that the options name, to be read.
+
+    Args:
+        options: those of `add_store`.
+        reads_rows: whether the Spark session that they describe may be needed also for a store in a file.
 
     Raises:
         StoreError: they name none, or it can't be read.
@@ -111,7 +117,8 @@ def opened(options: argparse.Namespace) -> Store:
     path = path_of(options)
     if is_in_spark(options):
         return Store.open_spark(session_for(path, options), path)
-    refuse_spark_options(options, path)
+    if not reads_rows:
+        refuse_spark_options(options, path)
     return Store.open(path)
 
 
@@ -152,9 +159,9 @@ def schema_of(options: argparse.Namespace, what: str) -> str:
         what: names it.
 
     Raises:
-        StoreError: the store is a file.
+        StoreError: the options name no store, or one that is a file.
     """
-    name = str(options.store)
+    name = path_of(options)
     if Path(name).exists() or not (options.spark or is_schema_name(name)):
         raise StoreError(f"`{what}` only works on a store in Spark's tables, not on a file such as {name}")
     return name
@@ -210,10 +217,15 @@ def session_for(name: str, options: argparse.Namespace) -> SparkSession:
     Raises:
         StoreError: a property is no KEY=VALUE, or no session starts.
     """
-    conf = pairs(options.conf)
+    return active_or_new_session(_conf_of(options), is_session_catalog=is_in_session_catalog(name))
+
+
+def _conf_of(options: argparse.Namespace) -> dict[str, str]:
+    """Return the Spark properties of the options of `add_spark`."""
+    conf = dict(options.conf)
     if options.packages:
         conf["spark.jars.packages"] = options.packages
-    return active_or_new_session(conf, is_session_catalog=is_in_session_catalog(name))
+    return conf
 
 
 def pairs(texts: Iterable[str]) -> dict[str, str]:

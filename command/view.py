@@ -14,8 +14,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.command.consent import add_yes, may_overwrite
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import (
+    STORE,
     VARIABLE,
     add_spark,
     file_reason_of,
@@ -23,6 +25,7 @@ from openlineage_pyspark.command.store_option import (
     opened,
     refuse_spark_options,
     refuse_stores,
+    whole_number,
 )
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
@@ -54,38 +57,43 @@ _PATHS = (
     f"Spark; by default ${VARIABLE}"
 )
 _OUTPUT = "default: lineage.html, or with another format lineage.json and so on; - for standard output"
+_AROUND = "only what is upstream and downstream of a DATASET or a DATASET.COLUMN; the end of a name is enough"
 _COMPARE = "show what was added, removed and changed since a time, or compared with other files or another store"
 _UNFOLD = f"show CTEs, views and subqueries, as far as they are known: with --format {', '.join(UNFOLDED_FORMATS)}"
 _WRONG = 2
 _STANDARD = "-"
 _ENDINGS = {"html": "html", "json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
 """The formats, and the ending of the file that each of them is written to."""
+_BEGINNINGS = (
+    """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-""",
+    '{"schema":',
+    "flowchart LR",
+    "digraph lineage {",
+    '<svg xmlns="http://www.w3.org/2000/svg" class="openlineage-graph"',
+)
+"""How the files of these formats begin: one that is there and begins otherwise is somebody else's."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("view", description=_DESCRIPTION)
     parser.add_argument("paths", nargs="*", type=Path, metavar="EVENTS|STORE", help=_PATHS)
-    parser.add_argument("--store", type=Path, metavar="STORE", help="the same as STORE, as other commands take it")
+    parser.add_argument("--store", metavar="STORE", help=f"{STORE}; the same as STORE without the option")
     add_spark(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help=_OUTPUT)
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
-    parser.add_argument(
-        "--column",
-        "--table",
-        dest="around",
-        default="",
-        metavar="NAME",
-        help="only what is upstream and downstream of a DATASET.COLUMN or a DATASET; the end of a name is enough",
-    )
-    parser.add_argument(
-        "--depth", type=int, metavar="N", help="with --column or --table: follow at most N jobs in each direction"
-    )
+    parser.add_argument("--around", default="", metavar="REF", help=_AROUND)
+    parser.add_argument("--depth", type=whole_number(1), metavar="N", help="with --around: follow at most N jobs")
     parser.add_argument("--as-of", default="", metavar="TIME", help="the lineage at a time, such as 2026-01-31 or 2d")
     parser.add_argument("--compare", default="", metavar="TIME|EVENTS|STORE", help=_COMPARE)
     parser.add_argument("--ever", action="store_true", help="include edges that jobs no longer make")
     parser.add_argument("--format", choices=tuple(_ENDINGS), help="default: by the ending of --output, else html")
     add_unfold(parser)
+    add_yes(parser)
     parser.set_defaults(run=run)
 
 
@@ -102,25 +110,15 @@ def run(options: argparse.Namespace) -> int:
         options: those of the command line.
 
     Returns:
-        The exit code: 1 if a line was no event, 2 if there is nothing to read, or no place to write. What is at the
-        place stays then.
+        The exit code: 1 if a line was no event, or if a file that we did not write is to stay as it is; 2 if there is
+        nothing to read, or no place to write. What is at the place stays then.
     """
     options.format = options.format or _format_of(options.output or "")
-    if options.depth is not None and (options.depth < 1 or not options.around):
-        complain("--depth needs a number of at least 1, and --column or --table")
-        return _WRONG
-    if options.compare and options.format != "html":
-        complain("--compare needs --format html")
-        return _WRONG
-    refusal = unfold_refusal(options)
-    if refusal:
+    if refusal := _refusal(options):
         complain(refusal)
         return _WRONG
     if options.store is not None:
-        if options.paths:
-            complain("--store names what is shown: leave out the other files")
-            return _WRONG
-        options.paths = [options.store]
+        options.paths = [Path(options.store)]
     options.paths = options.paths or [Path(each) for each in (os.environ.get(VARIABLE),) if each]
     problems: list[str] = []
     output = options.output or f"lineage.{_ENDINGS[options.format]}"
@@ -132,18 +130,19 @@ def run(options: argparse.Namespace) -> int:
             beside = _beside(store, graph, options)
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
-        text = (
-            page_of(graph, before=before, around=options.around, unfold=options.unfold, **beside)
-            if options.format == "html"
-            else f"{answer.to_json()}\n"
-            if options.format == "json"
-            else text_of_graph(graph, options.format, unfold=options.unfold)
-        )
+        if options.format == "html":
+            text = page_of(graph, before=before, around=options.around, unfold=options.unfold, **beside)
+        elif options.format == "json":
+            text = f"{answer.to_json()}\n"
+        else:
+            text = text_of_graph(graph, options.format, unfold=options.unfold)
+        if output != _STANDARD and not may_overwrite(Path(output), text, _BEGINNINGS, options):
+            return 1
         _write(text, graph, output, opens=options.open)
     except NameNotFoundError as problem:
         # What it may mean stands below, each on a line.
         first, *candidates = str(problem).split("\n")
-        complain(f"{first}; without --table and --column, everything is shown")
+        complain(f"{first}; without --around, everything is shown")
         sys.stderr.writelines(f"{printable(line)}\n" for line in candidates)
         return _WRONG
     except (StoreError, OSError) as problem:
@@ -159,6 +158,17 @@ def _format_of(output: str) -> str:
     """Return the format that a file's ending says."""
     ending = Path(output).suffix.lower().lstrip(".")
     return next((format_ for format_, known in _ENDINGS.items() if known == ending), "html")
+
+
+def _refusal(options: argparse.Namespace) -> str:
+    """Return why options mean nothing together; empty if they do mean something."""
+    if options.depth is not None and not options.around:
+        return "--depth needs --around: it counts the jobs from there"
+    if options.compare and options.format != "html":
+        return "--compare needs --format html"
+    if options.store is not None and options.paths:
+        return "--store names what is shown: leave out the other files"
+    return unfold_refusal(options)
 
 
 def unfold_refusal(options: argparse.Namespace) -> str:

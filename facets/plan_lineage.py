@@ -296,7 +296,7 @@ class _Leaves:
             self.datasets[dataset.identifier] = known.joined(dataset)
 
     def remark(self, operator: Operator, message: str) -> None:
-        """Add a remark about an operator to the event."""
+        """Add a diagnostic about an operator to the event."""
         self.remarks[Gap(operator.class_name, message)] = None
 
     def source_name(self, origin: Origin) -> str:
@@ -451,7 +451,7 @@ class _Analysis:
         return tops
 
     def _remark_missing(self) -> None:
-        """Add a remark if a part of the plan was cut, and for each that could not be read."""
+        """Add a diagnostic if a part of the plan was cut, and for each that could not be read."""
         if self.plan.cut:
             self.leaves.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
         for broken in self.plan.broken:
@@ -722,7 +722,7 @@ class _Analysis:
             there.append(way)
 
     def _remark_left_out(self) -> None:
-        """Add a remark for each dataset with columns of which paths are left out."""
+        """Add a diagnostic for each dataset with columns of which paths are left out."""
         columns: dict[Identifier, list[str]] = {}
         for dataset, name in self._left_out:
             columns.setdefault(dataset, []).append(name)

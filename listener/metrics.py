@@ -17,9 +17,9 @@ class Metrics:
         events: events made, those of the application's own run too.
         runs: runs inside the application that have ended.
         edges: edges of `columnLineage` in the terminal events of these runs.
-        edges_in_doubt: how many of the edges pass code that can't be read, or belong to a run with a remark; the others
-            are exact.
-        remarks: remarks in `extractionError` of these terminal events.
+        edges_in_doubt: how many of the edges pass code that can't be read, or belong to a run with a diagnostic; the
+            others are exact.
+        remarks: diagnostics in `extractionError` of these terminal events.
         opaque_code: kind of code that can't be read -> how often the plans of these runs have it.
         faults: exceptions that the listener caught.
         lost_records: records that the probe dropped because the listener did not take them in time; known at the end.

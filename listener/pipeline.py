@@ -50,8 +50,8 @@ class Pipeline:
         dropped: how many events Spark dropped because the listener's queue was full.
         runs: how many runs inside the application have ended.
         edges: how many edges between columns their terminal events have.
-        edges_in_doubt: how many of these edges are not certain, or belong to a run with a remark.
-        remarks: how many remarks those events have.
+        edges_in_doubt: how many of these edges are not certain, or belong to a run with a diagnostic.
+        remarks: how many diagnostics those events have.
         code: kind of code that can't be read -> how often the plans of those runs have it.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
         ended: when the context ended (timezone-aware); None while it runs.

@@ -172,7 +172,7 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
     sources = {path.as_posix() for path in inside if "__pycache__" not in path.parts}
     assert (package | around | sources) - held == set()
 
-    links = re.findall(r"\]\(([^)]*)\)", metadata.get_payload())
+    links = re.findall(r"\]\(([^)]*)\)", str(metadata.get_payload()))
     addresses = {link for link in links if link.startswith("https://")}
     released = f"https://github.com/openlineage-pyspark/openlineage-pyspark/{{}}/v{metadata['Version']}/{{}}"
     assert set(links) - addresses == set()

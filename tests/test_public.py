@@ -20,6 +20,7 @@ NAMES = [
     "BatchSink",
     "BatchSource",
     "BlameRow",
+    "BlamedRow",
     "CallSite",
     "Catalog",
     "Certainty",
@@ -197,7 +198,7 @@ def test_the_functions_take_these_arguments() -> None:
 _REACH = "depth=None, by=None, direct=False, as_of='', ever=False, since=''"
 QUESTIONS = {
     "between": "source, target, *, direct=False, as_of='', ever=False, since=''",
-    "blame": "table, *, where=''",
+    "blame": "table, *, where=None, key=(), limit=100",
     "datasets": "containing=''",
     "diff": "before, after",
     "downstream": f"ref, *, {_REACH}",
@@ -206,8 +207,8 @@ QUESTIONS = {
     "jobs": "containing='', *, failed=False, late=False, as_of=''",
     "recover": "dataset, *, version='', run='', batch=None, time='', mode='incremental', column='', expired=(), "
     "correction=()",
-    "runs": "job='', *, state=(), failed=False, open=False, late=False, since='', limit=50, as_of=''",
-    "sql": "query, *, dialect='spark', seconds=60",
+    "runs": "job='', *, state=(), failed=False, unfinished=False, late=False, since='', limit=50, as_of=''",
+    "sql": "query, *, dialect='spark', timeout=60",
     "unused": "containing='', *, by='column', since='', ever=False",
     "upstream": f"ref, *, {_REACH}",
 }

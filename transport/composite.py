@@ -1,5 +1,5 @@
 """
-Several transports in the place of one: all of them get each event, or the first that works.
+Several transports instead of one: all of them get each event, or the first that works.
 
 Where each gets each event, whatever the others do, each has a delivery of its own, with its own queue, spool and
 retries: `independent_parts` gives the transports, and `FanOut` hands the events to their deliveries. Otherwise what one

@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Mapping
-from datetime import datetime
 from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.model.document import document_of, named_fields
 from openlineage_pyspark.workbench.model.graph import Graph
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.reach import Reach
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.pictures.outline import Tree
 
 
-ANSWER_VERSION = "2-0-0"
+ANSWER_VERSION = "3-0-0"
 """The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
 _SCHEMA = "lineage-answer.schema.json"
 _NOUNS = {"unused": "unused name", "blame": "change"}
@@ -78,7 +78,7 @@ class Rows(Generic[T]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rows as plain values."""
-        return {"type": "rows", "of": self.of, "rows": [_plain(row) for row in self.rows]}
+        return {"type": "rows", "of": self.of, "rows": [document_of(row) for row in self.rows]}
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Return the rows as a table of plain values: the names of the columns, and the rows."""
@@ -93,25 +93,12 @@ class Rows(Generic[T]):
 
 
 def _fields(row: Any) -> dict[str, Any]:
-    if isinstance(row, Mapping):
-        return dict(row)
-    return {field.name: getattr(row, field.name) for field in attrs.fields(type(row))}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: the names of fields in camel case, and times as texts."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if attrs.has(type(value)):
-        return {camel_case(name): _plain(each) for name, each in _fields(value).items()}
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+    return dict(row) if isinstance(row, Mapping) else named_fields(row)
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a cell has it: several values stand in one text."""
-    plain = _plain(value)
+    """Return a value as a cell has it: several values are in one text."""
+    plain = document_of(value)
     if isinstance(plain, dict):
         return ", ".join(f"{key} {each}" for key, each in plain.items() if each not in ("", None, False))
     return "; ".join(str(_cell(each)) for each in plain) if isinstance(plain, list) else plain
@@ -124,7 +111,7 @@ class Values:
 
     Args:
         type: `diff`, `plan`, `statements`, `events`, `findings`, `checks`, `spool` or `expiry`.
-        values: the result as plain values.
+        values: the result: plain and frozen values.
     """
 
     type: str
@@ -132,7 +119,7 @@ class Values:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values."""
-        return {"type": self.type, **self.values}
+        return {"type": self.type, **document_of(self.values)}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Values:
@@ -367,9 +354,3 @@ def schema() -> dict[str, Any]:
     text = resources.files(f"{__package__}.model").joinpath(_SCHEMA).read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
-
-
-def camel_case(name: str) -> str:
-    """Return a name such as `run_id` as it is in JSON, `runId`."""
-    first, *others = name.split("_")
-    return first + "".join(each.capitalize() for each in others)

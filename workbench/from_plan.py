@@ -241,7 +241,7 @@ def _segments(path: Path, key: PassingEdge, dataset: Identifier, passed: Passage
     """
     Return the parts of a path; empty if it passes nothing.
 
-    They are those from where the path begins; where the trace does not tell that apart, from all places where the plan
+    They are those from where the path begins; where the trace does not distinguish that, from all places where the plan
     reads its source.
 
     Args:

@@ -17,6 +17,7 @@ from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.part_columns import PartColumns, Passages
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.workbench.from_plan import graph_of_plan, operators_of_plan
+from openlineage_pyspark.workbench.model.document import document_of, document_of_fields
 from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode, Step
 from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 HEADINGS = ("column", "from", "how")
 """The columns in which lineage is shown, by `lineage()` and on the command line."""
 EVERY_ROW = "(every row)"
-"""The entry that stands in for a column, for sources that influence all rows."""
+"""The entry that replaces a column, for sources that influence all rows."""
 NO_SOURCE = "no source column"
 """The text for a column that comes from no other one."""
 QUERY = "(query)"
@@ -85,14 +86,7 @@ class LineageEdge:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the edge as plain dicts and lists, ready for JSON."""
-        return {
-            **attrs.asdict(self, recurse=False),
-            "operators": list(self.operators),
-            "steps": [
-                {"operator": step.operator, "expression": step.expression, "certainty": step.certainty}
-                for step in self.steps
-            ],
-        }
+        return document_of_fields(self)
 
 
 class WalkedPlan:
@@ -121,7 +115,7 @@ class WalkedPlan:
         return operators_of_plan(self.plan)
 
     def passages(self) -> list[dict[str, Passages]]:
-        """Return the columns of CTEs, views and subqueries through which edges come, as `PartColumns` tells them."""
+        """Return the columns of CTEs, views and subqueries through which edges come, as `PartColumns` reports them."""
         return self._parts.passages()
 
     @functools.cached_property
@@ -170,11 +164,11 @@ class Lineage:
     def to_dict(self) -> dict[str, Any]:
         """Return the lineage as plain dicts and lists, ready for JSON."""
         return {
-            "inputs": [attrs.asdict(dataset.identifier) for dataset in self.inputs],
-            "outputs": [attrs.asdict(d.identifier) for d, _ in self.outputs if d is not None],
+            "inputs": [document_of(dataset.identifier) for dataset in self.inputs],
+            "outputs": [document_of(dataset.identifier) for dataset, _ in self.outputs if dataset is not None],
             "columns": [[column.name for column in lineage.columns] for _, lineage in self.outputs],
-            "edges": [edge.to_dict() for edge in self.edges],
-            "gaps": [attrs.asdict(remark) for remark in self.gaps],
+            "edges": document_of(self.edges),
+            "gaps": document_of(self.gaps),
         }
 
     def graph(self, *, unfold: bool = False) -> Graph:
@@ -360,7 +354,7 @@ def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, st
     """
     Yield the rows of the table of an output: a column, where it comes from, and how.
 
-    What comes in the same way stands in one row; a repeated column is left out.
+    What comes in the same way is in one row; a repeated column is left out.
 
     Args:
         lineage: the output's lineage.
@@ -385,7 +379,7 @@ def grouped_rows(column: str, sources: Mapping[str, Iterable[tuple[str, str]]]) 
     Yield the rows of a column: one for each way in which it comes from others, with all that it comes from so.
 
     Args:
-        column: the column, which stands in the first row alone.
+        column: the column, which is in the first row alone.
         sources: how it comes -> the tables and columns from which it does.
     """
     for place, (text, columns) in enumerate(sources.items()):

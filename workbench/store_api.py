@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.blame.blame import blame
 from openlineage_pyspark.workbench.extras import WORKBENCH, require
-from openlineage_pyspark.workbench.questions.blame import blame
 from openlineage_pyspark.workbench.questions.datasets import known_datasets
 from openlineage_pyspark.workbench.questions.diff import diff
 from openlineage_pyspark.workbench.questions.graph import graph

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
+from openlineage_pyspark.command.conf_option import add_conf
 from openlineage_pyspark.command.delivery.spark_conf import SparkConf, SparkPlace, find_spark, read_conf
-from openlineage_pyspark.listener.settings.catalog import find_key
-from openlineage_pyspark.listener.settings.given import PREFIX
 from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
 from openlineage_pyspark.transport.base import Transport
 from openlineage_pyspark.transport.composite import CompositeTransport
@@ -41,15 +40,7 @@ class Configured:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for what would be passed to spark-submit."""
-    parser.add_argument(
-        "--conf",
-        "-c",
-        action="append",
-        default=[],
-        type=_pair,
-        metavar="KEY=VALUE",
-        help="a Spark property, as for spark-submit; can be repeated",
-    )
+    add_conf(parser)
     parser.add_argument("--properties-file", type=Path, metavar="FILE", help="in place of Spark's spark-defaults.conf")
 
 
@@ -99,12 +90,3 @@ class _HadoopClient:
 
     def close(self) -> None:
         """Do nothing."""
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip().startswith("spark."):
-        # The argument itself is not shown, because it may contain a secret; a name of one of our keys does not.
-        hint = f"; did you mean {PREFIX}{key.strip()}?" if equals and find_key(key.strip()) else ""
-        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, with a key that begins with spark.{hint}")
-    return key.strip(), value

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.command.consent import add_consent, is_agreed
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.delivery.senders import configured_senders, is_of_another_sender, of_another_sender
 from openlineage_pyspark.command.screen import Screen, complain
@@ -38,8 +39,9 @@ _LS = """\
 Lists the applications that have events in the spool: how many events wait to be sent, how many the receiver refused for
 good, their size, the age of the oldest, whether the application is running, and where the events go."""
 _RM = """\
-Deletes the events of applications that have ended; they are never sent. Without --yes it only lists what it would
-delete. An application that is running keeps its events."""
+Deletes the events of applications that have ended; they are never sent. It lists them first, and asks. An
+application that is running keeps its events."""
+_RUNNING = "{} is kept: the application is running"
 _SIZES = ("kB", "MB", "GB", "TB")
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 
@@ -56,7 +58,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     ls.set_defaults(run=run)
     rm = below.add_parser("rm", help="delete them", description=_RM)
     rm.add_argument("ids", nargs="+", metavar="ID", help="the id of an application, as `spool ls` prints it")
-    rm.add_argument("--yes", action="store_true", help="delete, instead of only listing what would be deleted")
+    add_consent(rm)
     add_spool_option(rm)
     add_options(rm)
     rm.set_defaults(run=run_removal)
@@ -119,7 +121,7 @@ def run_removal(options: argparse.Namespace) -> int:
     Delete the events of some applications.
 
     Args:
-        options: `ids`, `yes`, `spool` and the options that `configured.add_options` adds.
+        options: `ids`, `dry_run`, `yes`, `spool` and the options that `configured.add_options` adds.
 
     Returns:
         The exit code: 1 if something was not deleted, 2 if there can be no spool.
@@ -132,28 +134,33 @@ def run_removal(options: argparse.Namespace) -> int:
         return 2
     held = {each.directory.name: each for each in contents(root)}
     damaged = unreadable(root)
-    done, would = True, False
-    for name in options.ids:
-        if name in damaged:
-            would = True
-            if options.yes:
-                remove(root / name)
-            screen.line(f"{'deleted' if options.yes else 'would delete'} the damaged {name}")
-        elif name not in held:
+    meant = []
+    for name in dict.fromkeys(options.ids):
+        if name not in damaged and name not in held:
             complain(f"{root} holds no application {name}: openlineage-pyspark spool ls lists the ids")
-            done = False
-        elif held[name].in_use or (options.yes and not _delete(held[name].directory)):
-            complain(f"{name} is kept: the application is running")
-            done = False
+        elif name in held and held[name].in_use:
+            complain(_RUNNING.format(name))
         else:
-            would = True
-            each = held[name]
-            events = f"{counted(each.waiting, 'waiting event')} and {counted(each.dead, 'refused event')}"
-            what = "what can't be read" if each.problem else events
-            screen.line(f"{'deleted' if options.yes else 'would delete'} {what} of {name}")
-    if would and not options.yes:
-        screen.line("nothing was deleted: add --yes to delete")
-    return int(not done)
+            meant.append(name)
+            screen.line(f"{_content_of(held.get(name))} of {name}")
+    if not meant or not is_agreed("Delete them?", options):
+        return int(not (meant and options.dry_run) or len(meant) < len(set(options.ids)))
+    for name in meant:
+        if name in damaged:
+            remove(root / name)
+        elif not _delete(held[name].directory):
+            complain(_RUNNING.format(name))
+            meant = [each for each in meant if each != name]
+            continue
+        screen.line(f"deleted {name}")
+    return int(len(meant) < len(set(options.ids)))
+
+
+def _content_of(held: Content | None) -> str:
+    """Return what an application has in the spool; None stands for one whose database was damaged."""
+    if held is None or held.problem:
+        return "what can't be read"
+    return f"{counted(held.waiting, 'waiting event')} and {counted(held.dead, 'refused event')}"
 
 
 def root_for(settings: Settings, named: Path | None) -> Path:

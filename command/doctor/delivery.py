@@ -78,7 +78,7 @@ class OpenedTransport:
     Args:
         transport: the transport; None if none is configured, or its options can't be used.
         problem: why they can't be used; None if they can.
-        warnings: further remarks about the options.
+        warnings: further diagnostics about the options.
     """
 
     transport: Transport | None = None

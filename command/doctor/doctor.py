@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import attrs
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.doctor import delivery as doctor_delivery
 from openlineage_pyspark.command.doctor import runtime as doctor_runtime
@@ -54,8 +53,7 @@ def run(options: argparse.Namespace) -> int:
         found = examine(configured, os.environ, opened)
     keys = doctor_delivery.set_keys(configured, os.environ, opened)
     if options.format == "json":
-        values = {"found": [attrs.asdict(each) for each in found], "keys": [attrs.asdict(key) for key in keys]}
-        Screen().json(Answer("doctor", {}, Values("checks", values)).to_dict())
+        Screen().json(Answer("doctor", {}, Values("checks", {"found": found, "keys": keys})).to_dict())
     else:
         _print(keys, found)
     return int(any(each.level == PROBLEM for each in found))

@@ -157,7 +157,7 @@ def runs_of(states: Iterable[ReportedState]) -> list[RunEvents]:
 
 def current_outputs(runs: Iterable[RunEvents]) -> list[tuple[RunEvents, ReportedDataset]]:
     """
-    Return the outputs with column lineage that tell how each dataset came to be as it is.
+    Return the outputs with column lineage that show how each dataset came to be as it is.
 
     These are the completed runs that have written it since it was last replaced; of several with the same columns and
     edges, the last one. A dataset that no run has completed has its last run.

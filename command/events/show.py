@@ -45,7 +45,7 @@ _MOST_PROBLEMS = 3
 
 _GRAPHS = ("mermaid", "dot", "html", "svg")
 _FORMAT = (
-    f"default: text; json has the same tables; {', '.join(_GRAPHS)} draw the graph, with --output the lineage around it"
+    f"default: text; json has the same tables; {', '.join(_GRAPHS)} draw the graph, with --dataset what is around that"
 )
 
 
@@ -54,7 +54,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = commands.add_parser("show", description=_DESCRIPTION)
     parser.add_argument("files", nargs="+", metavar="FILE", help="files of events, also gzipped; - is standard input")
     parser.add_argument(
-        "--output",
+        "--dataset",
         metavar="NAME",
         help="only this output: its table, its path, or the last part of either; * matches any text",
     )
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     Show the lineage of some files.
 
     Args:
-        options: `files`, `output`, `column`, `format` and `unfold`.
+        options: `files`, `dataset`, `column`, `format` and `unfold`.
 
     Returns:
         The exit code: 1 if a line is not an event or there is nothing to show, 2 if a file can't be read.
@@ -91,14 +91,14 @@ def run(options: argparse.Namespace) -> int:
         return 1
     names = names_of(runs)
     outputs = current_outputs(runs)
-    if options.output is not None or options.column is not None:
+    if options.dataset is not None or options.column is not None:
         found = [(each, output) for each, output in outputs if _is_meant(output, names, options)]
         if not found:
             complain(_nothing_found(outputs, names, options))
             return 1
         outputs, runs = found, [each for each in runs if any(each is writer for writer, _ in found)]
     if options.format == "json":
-        given = {"files": options.files, "output": options.output, "column": options.column}
+        given = {"files": options.files, "dataset": options.dataset, "column": options.column}
         arguments = {name: value for name, value in given.items() if value is not None}
         values = Values("events", _document(outputs, runs, options.column))
         skipped = tuple(Diagnostic("rejected", problem, missing=True) for problem in problems)
@@ -133,7 +133,7 @@ def _draw(options: argparse.Namespace) -> int:
         complain(refusal)
         return 2
     problems: list[str] = []
-    around = ".".join(filter(None, (options.output, options.column)))
+    around = ".".join(filter(None, (options.dataset, options.column)))
     try:
         with opened_from([Path(file) for file in options.files], problems) as store:
             graph = with_diagnostics(store.graph(around))
@@ -151,12 +151,12 @@ def _draw(options: argparse.Namespace) -> int:
 
 def _refusal(options: argparse.Namespace) -> str:
     """Return why a graph can't be printed as the options say, and what to give instead; empty if it can."""
-    if options.column is not None and options.output is None:
+    if options.column is not None and options.dataset is None:
         return (
             f"--format {options.format} prints the lineage around one column of one output: "
-            f"name the output too, as in --output orders --column {options.column}"
+            f"name its dataset too, as in --dataset orders --column {options.column}"
         )
-    if "*" in f"{options.output}{options.column}":
+    if "*" in f"{options.dataset}{options.column}":
         return f"--format {options.format} prints the lineage around one output: give its whole name, without *"
     return ""
 
@@ -187,7 +187,7 @@ def _states(files: Sequence[str], problems: list[str], left_out: list[str]) -> I
 
 
 def _is_meant(output: ReportedDataset, names: ShortNames, options: argparse.Namespace) -> bool:
-    return _is_named(output, names, options.output) and _has_column(output, options.column)
+    return _is_named(output, names, options.dataset) and _has_column(output, options.column)
 
 
 def _is_named(output: ReportedDataset, names: ShortNames, wanted: str | None) -> bool:
@@ -207,12 +207,12 @@ def _has_column(output: ReportedDataset, wanted: str | None) -> bool:
 def _nothing_found(
     outputs: Sequence[tuple[RunEvents, ReportedDataset]], names: ShortNames, options: argparse.Namespace
 ) -> str:
-    named = [output for _, output in outputs if _is_named(output, names, options.output)]
+    named = [output for _, output in outputs if _is_named(output, names, options.dataset)]
     if named and options.column is not None:
         columns = (column for output in named for column, _ in output.columns or () if column != EVERY_ROW)
         return f"no column {options.column}; columns: {', '.join(dict.fromkeys(columns)) or 'none'}"
     known = ", ".join(names.of(output.dataset) for _, output in outputs) or "none"
-    return f"no output {options.output}; outputs with column lineage: {known}"
+    return f"no output {options.dataset}; outputs with column lineage: {known}"
 
 
 def _show(

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.store_option import whole_number
 from openlineage_pyspark.errors import CheckpointError
 from openlineage_pyspark.workbench.recovery.checkpoint import kept_place, set_back
 
@@ -22,7 +23,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the command to the command line."""
     parser = commands.add_parser("checkpoint", description=_DESCRIPTION)
     parser.add_argument("path", type=Path, metavar="PATH", help="the checkpoint's folder, on this machine")
-    parser.add_argument("--back-to", type=int, required=True, metavar="N", help="the last micro-batch to keep")
+    parser.add_argument(
+        "--back-to", type=whole_number(0), required=True, metavar="N", help="the last micro-batch to keep"
+    )
     parser.add_argument(
         "--restored",
         type=Path,

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.command.consent import add_consent, is_agreed, is_answered_yes
 from openlineage_pyspark.command.questions import show
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, pairs
+from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, whole_number
 from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """Plans what must be done again after a dataset got a wrong version: which versions of which datasets
 hold its data, what is rolled back, which jobs run again, in which order, and on what. Nothing is done. `recover apply
-PLAN` does what a plan says that --out has written: it checks all of it first, asks, and keeps a journal.
+PLAN` does what a plan says that --output has written: it checks all of it first, asks, and keeps a journal.
 `recover forget-copies PLAN` drops the copies that were made of tables before they were emptied."""
 
 _APPLY, _FORGET = "apply", "forget-copies"
@@ -58,7 +59,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     which = parser.add_argument_group("the wrong version, if DATASET does not name it")
     which.add_argument("--run", default="", dest="made_by", metavar="ID", help="the one that this run made")
-    which.add_argument("--batch", type=int, metavar="N", help="the one that this micro-batch made")
+    which.add_argument("--batch", type=whole_number(0), metavar="N", help="the one that this micro-batch made")
     which.add_argument("--time", default="", metavar="TIME", help="the one that was current then, such as 2d")
     planning = parser.add_argument_group("the plan")
     modes = [mode.value for mode in Mode]
@@ -71,10 +72,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--correct-with", type=Path, metavar="FILE", help="SQL that writes the right data; otherwise a person does it"
     )
     planning.add_argument("--format", choices=("text", "json", *list(PLAN_FORMATS)[1:]), help="default: text")
-    planning.add_argument("--out", type=Path, metavar="FILE", help="write the plan there, for `recover apply`")
+    planning.add_argument("-o", "--output", metavar="FILE", help="write the plan there, for `recover apply`")
     applying = parser.add_argument_group("apply")
     applying.add_argument("--resume", action="store_true", help="continue with a plan that was started")
-    applying.add_argument("--yes", action="store_true", help="do not ask, and stop where a person must act")
+    add_consent(applying)
     applying.add_argument(
         "--accept-newer",
         action="append",
@@ -133,11 +134,11 @@ def _plan(store: Store, options: argparse.Namespace) -> int:
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     plan = attrs.evolve(asked.result, store=str(path.resolve()) if path.is_file() else options.store, made=now)
     answer = attrs.evolve(asked, result=plan)
-    if options.out is not None:
-        _write(options.out, answer.to_dict())
+    if options.output is not None:
+        _write(Path(options.output), answer.to_dict())
     show(answer, options.format or "text")
-    if options.out is not None and options.format in (None, "text"):
-        Screen().line(f"The plan is in {options.out}. `openlineage-pyspark recover apply {options.out}` does it.")
+    if options.output is not None and options.format in (None, "text"):
+        Screen().line(f"The plan is in {options.output}. `openlineage-pyspark recover apply {options.output}` does it.")
     return 0
 
 
@@ -169,10 +170,12 @@ def _apply(options: argparse.Namespace) -> int:
         if not options.resume:
             sys.stdout.write(as_text(plan))
             Screen().line()
+        if options.dry_run:
+            return 0
         consent = Consent(options.accept_newer, options.accept_doubt, options.done)
         recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
         with _session(options, is_recorded=recorder is not None) as session:
-            ask = None if options.yes else _agreed
+            ask = None if options.yes else is_answered_yes
             outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
     if outcome == "failed":
         complain(f"continue with: recover apply {options.plan} --resume")
@@ -191,8 +194,8 @@ def _forget(options: argparse.Namespace) -> int:
         Screen().line("The plan has made no copies.")
         return 0
     Screen().line(f"It drops {', '.join(copies)}.")
-    if not options.yes and not _agreed("Drop them? [y/N] "):
-        return 1
+    if not is_agreed("Drop them?", options):
+        return int(not options.dry_run)
     with _session(options, is_recorded=True) as session:
         for copy in copies:
             session.run(f"DROP TABLE IF EXISTS {copy}")
@@ -207,11 +210,11 @@ def _session(options: argparse.Namespace, *, is_recorded: bool) -> Iterator[Live
 
     Args:
         options: the options.
-        is_recorded: whether the store learns otherwise of what is done, so that no listener tells it a second time.
+        is_recorded: whether the store learns otherwise of what is done, so that no listener reports it a second time.
     """
     spark = sys.modules.get("pyspark.sql")
     is_running = spark is not None and spark.SparkSession.getActiveSession() is not None
-    conf = {"spark.app.name": _NAME, _LISTENER_IS_OFF: "false", **pairs(options.conf)}
+    conf = {"spark.app.name": _NAME, _LISTENER_IS_OFF: "false", **dict(options.conf)}
     if is_recorded:
         conf[_LISTENER_IS_OFF] = "true"
     if options.packages:
@@ -224,13 +227,6 @@ def _session(options: argparse.Namespace, *, is_recorded: bool) -> Iterator[Live
             session.stop()
 
 
-def _agreed(question: str) -> bool:
-    try:
-        return input(question).strip().lower() in {"y", "yes"}
-    except EOFError:
-        return False
-
-
 def _plan_of(file: Path) -> RecoveryPlan:
     """Return the plan in a file."""
     try:
@@ -238,7 +234,7 @@ def _plan_of(file: Path) -> RecoveryPlan:
     except OSError as problem:
         raise StoreError(f"{file} can't be read: {problem.strerror}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
-        raise RecoveryError(f"{file} is not a plan written by `recover --out`: {problem}") from None
+        raise RecoveryError(f"{file} is not a plan written by `recover --output`: {problem}") from None
 
 
 def _refuse(options: argparse.Namespace) -> None:
@@ -249,17 +245,21 @@ def _refuse(options: argparse.Namespace) -> None:
         StoreError: some do.
     """
     applying = (
-        *(("--resume", options.resume), ("--yes", options.yes), ("--accept-newer", options.accept_newer)),
+        *(
+            ("--resume", options.resume),
+            ("--yes", options.yes),
+            ("--dry-run", options.dry_run),
+            ("--accept-newer", options.accept_newer),
+        ),
         *(("--accept-doubt", options.accept_doubt), ("--done", options.done)),
     )
     if unused := [name for name, value in applying if value]:
-        raise StoreError(f"{' and '.join(unused)} can't be used here: only `recover apply PLAN` takes it")
+        takes = "`recover apply PLAN` and `recover forget-copies PLAN` take it"
+        raise StoreError(f"{' and '.join(unused)} can't be used here: only {takes}")
     ways = (
         *(("@VERSION", "@" in options.ref), ("--run", options.made_by)),
         *(("--batch", options.batch is not None), ("--time", options.time)),
     )
-    if options.batch is not None and options.batch < 0:
-        raise StoreError(f"there is no micro-batch {options.batch}: they are numbered from 0")
     given = [name for name, value in ways if value]
     # A run may have made a version in each of its micro-batches.
     if len(given) > 1 and given != ["--run", "--batch"]:
@@ -277,7 +277,7 @@ def _refuse_planning(options: argparse.Namespace) -> None:
         *(("--run", options.made_by), ("--batch", options.batch is not None), ("--time", options.time)),
         *(("--mode", options.mode != Mode.INCREMENTAL.value), ("--column", options.column)),
         *(("--expired", options.expired), ("--correct-with", options.correct_with)),
-        *(("--format", options.format), ("--out", options.out)),
+        *(("--format", options.format), ("--output", options.output)),
     )
     if options.ref not in (_APPLY, _FORGET):
         raise StoreError(f"{options.plan} can't be used: only `recover apply` and `recover forget-copies` take a plan")

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.store_option import add_spark, pairs, schema_of, session_for
+from openlineage_pyspark.command.store_option import add_store, pairs, schema_of, session_for
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.spark.functions import FUNCTIONS
 from openlineage_pyspark.workbench.store.spark.ingest import EventOrigin, take_once, take_stream
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.events.ingest import Ingested
 
 _WRONG = 2
-_INTO = "with --spark: the schema that holds the store, such as lake.lineage"
 _FROM = (
     "with --spark: a folder or a file of events of any file system that Spark reads, kafka://HOST:PORT/TOPIC, or "
     "store:CATALOG.SCHEMA for the events of another store"
@@ -36,10 +35,9 @@ _VIEWS = (
 
 def add_ingest_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `ingest --spark`."""
-    parser.add_argument("--into", metavar="CATALOG.SCHEMA", help=_INTO)
     parser.add_argument("--from", dest="origins", action="append", default=[], metavar="PATH", help=_FROM)
     parser.add_argument("--source-option", action="append", default=[], metavar="KEY=VALUE", help=_OPTION)
-    parser.add_argument("--format", dest="table_format", choices=[each.value for each in Format], help=_FORMAT)
+    parser.add_argument("--using", choices=[each.value for each in Format], help=_FORMAT)
     parser.add_argument("--stream", action="store_true", help=_STREAM)
     parser.add_argument("--every", default="", metavar="INTERVAL", help=_EVERY)
     parser.add_argument("--checkpoint", default="", metavar="DIR", help=_CHECKPOINT)
@@ -56,8 +54,8 @@ def refuse_ingest_options(options: argparse.Namespace) -> None:
         StoreError: one of them is given.
     """
     values = (
-        *(("--into", options.into), ("--from", options.origins), ("--source-option", options.source_option)),
-        *(("--format", options.table_format), ("--stream", options.stream), ("--every", options.every)),
+        *(("--from", options.origins), ("--source-option", options.source_option)),
+        *(("--using", options.using), ("--stream", options.stream), ("--every", options.every)),
         ("--checkpoint", options.checkpoint),
     )
     given = [name for name, value in values if value]
@@ -73,8 +71,7 @@ def add_below(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         ("views", "make views and table functions in Spark's tables", _VIEWS, run_views),
     ):
         parser = parts.add_parser(name, help=help_, description=description)
-        parser.add_argument("--store", required=True, metavar="CATALOG.SCHEMA", help="the store's schema")
-        add_spark(parser)
+        add_store(parser)
         parser.set_defaults(run=run)
 
 
@@ -90,7 +87,7 @@ def run_ingest(options: argparse.Namespace) -> int:
     """
     try:
         name, origins = _asked(options)
-        format_ = Format(options.table_format) if options.table_format else None
+        format_ = Format(options.using) if options.using else None
         tables = SparkTables.make(session_for(name, options), name, format_)
         found = [_take(tables, origin, options) for origin in origins]
     except StoreError as problem:
@@ -146,13 +143,12 @@ def _asked(options: argparse.Namespace) -> tuple[str, list[EventOrigin]]:
     Raises:
         StoreError: one of both is missing.
     """
-    name = options.into or options.store
     addresses = [*options.origins, *map(str, options.paths)]
-    if not name or not addresses:
-        raise StoreError("name the schema and the events: --into CATALOG.SCHEMA --from PATH")
+    if not options.store or not addresses:
+        raise StoreError("name the store and the events: --store CATALOG.SCHEMA --from PATH")
     if len(addresses) > 1 and (options.stream or options.every):
         raise StoreError("a stream reads from one place: give --from only once")
-    return name, [EventOrigin(address, pairs(options.source_option)) for address in addresses]
+    return options.store, [EventOrigin(address, pairs(options.source_option)) for address in addresses]
 
 
 def _take(tables: SparkTables, origin: EventOrigin, options: argparse.Namespace) -> Ingested:

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.command.consent import add_consent, is_agreed
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store import spark_ingest
 from openlineage_pyspark.command.store_option import (
@@ -37,8 +38,8 @@ Rebuilds all tables of a store from the events in it. This also makes a store of
 Other processes may read a store in a file meanwhile, and those that write wait for up to a minute. For one in Spark's
 tables, no ingest may run meanwhile."""
 _EXPIRE = """\
-Drops the runs that are older, with their events and versions. What is current stays: the newest version of each
-dataset, what each job does now, and all that newer versions were made from."""
+Drops the runs that are older, with their events and versions. It says first how many, and asks. What is current stays:
+the newest version of each dataset, what each job does now, and all that newer versions were made from."""
 _FORGET = """\
 Drops all events of the runs that read or wrote a dataset, or of the runs of a job: such as one that is gone. It lists
 first what goes with them, and asks for confirmation."""
@@ -55,13 +56,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     rebuild.set_defaults(run=run_rebuild)
     old = below.add_parser("expire", help="drop old runs", description=_EXPIRE)
     old.add_argument("--older-than", required=True, metavar="TIME", help=_OLDER)
-    old.add_argument("--dry-run", action="store_true", help="only list what would be dropped")
+    add_consent(old)
     old.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_store(old)
     old.set_defaults(run=run_expiry)
     gone = below.add_parser("forget", help="drop the events of a dataset or a job", description=_FORGET)
     gone.add_argument("ref", metavar="DATASET|job:NAME", help="the dataset or job to forget")
-    gone.add_argument("--yes", action="store_true", help="ask nobody")
+    add_consent(gone)
     add_store(gone)
     gone.set_defaults(run=run_forget)
     spark_ingest.add_below(below)
@@ -110,31 +111,41 @@ def run_expiry(options: argparse.Namespace) -> int:
     Drop what is old.
 
     Args:
-        options: `older_than`, `dry_run`, `format` and `store`.
+        options: `older_than`, `dry_run`, `yes`, `format` and `store`.
 
     Returns:
-        The exit code: 2 if there is no such store, or the time can't be read.
+        The exit code: 1 if a person does not want it, 2 if there is no such store, or the time can't be read.
     """
     try:
         path = path_of(options)
         time = time_of(options.older_than, datetime.now(timezone.utc))
         if is_in_spark(options):
-            found = expire(SparkTables(session_for(path, options), path), time, dry_run=options.dry_run)
-        else:
-            refuse_spark_options(options, path)
-            # A store that is missing is not made for this.
-            Database(Path(path), read_only=True).close()
-            with Database(Path(path)) as database:
-                found = expire(database, time, dry_run=options.dry_run)
+            return _expire(SparkTables(session_for(path, options), path), time, path, options)
+        refuse_spark_options(options, path)
+        # A store that is missing is not made for this.
+        Database(Path(path), read_only=True).close()
+        with Database(Path(path)) as database:
+            return _expire(database, time, path, options)
     except StoreError as problem:
         complain(str(problem))
         return 2
-    screen = Screen()
-    if options.format == "json":
-        arguments = {"olderThan": options.older_than, **({"dryRun": True} if options.dry_run else {})}
-        screen.json(Answer("expire", arguments, Values("expiry", _document(found, dry_run=options.dry_run))).to_dict())
+
+
+def _expire(tables: ExpirableTables, time: int, path: str, options: argparse.Namespace) -> int:
+    screen, is_text = Screen(), options.format == "text"
+    found, dropped = expire(tables, time, dry_run=True), False
+    if found.events and not options.dry_run:
+        if is_text:
+            _show(screen, path, found, dropped=False)
+        if not is_agreed(f"Drop {counted(found.events, 'event')} from {path}?", options):
+            return 1
+        found, dropped = expire(tables, time), True
+    if is_text:
+        _show(screen, path, found, dropped=dropped)
     else:
-        _show(screen, path, found, dry_run=options.dry_run)
+        arguments = {"olderThan": options.older_than, **({"dryRun": True} if options.dry_run else {})}
+        document = _document(found, dry_run=options.dry_run)
+        screen.json(Answer("expire", arguments, Values("expiry", document)).to_dict())
     return 0
 
 
@@ -143,7 +154,7 @@ def run_forget(options: argparse.Namespace) -> int:
     Forget a dataset or a job.
 
     Args:
-        options: `ref`, `yes` and `store`.
+        options: `ref`, `dry_run`, `yes` and `store`.
 
     Returns:
         The exit code: 1 if a person does not want it, 2 if there is no such store or no such thing.
@@ -166,12 +177,8 @@ def _forget(tables: ExpirableTables, path: str, options: argparse.Namespace) -> 
     screen.line(f"{found.label}: {counted(len(found.events), 'event')} of {counted(found.runs, 'run')} in {path}")
     screen.line(f"jobs that lose runs: {first_of(found.jobs, _SHOWN) or 'none'}", indent=2)
     screen.line(f"other datasets in the events of these runs: {first_of(found.datasets, _SHOWN) or 'none'}", indent=2)
-    if not options.yes:
-        sys.stdout.write("Forget it? [y/N] ")
-        sys.stdout.flush()
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            complain("nothing was forgotten: confirm with y, or add --yes")
-            return 1
+    if not is_agreed(f"Forget {found.label}?", options):
+        return int(not options.dry_run)
     count = _drop(tables, options.ref)
     tables.shrink()
     screen.line(f"{counted(count, 'event')} dropped from {path}")
@@ -189,13 +196,13 @@ def _drop(tables: ExpirableTables, ref: str) -> int:
     return tables.forget(events, lambda: found[-1].lost)
 
 
-def _show(screen: Screen, path: str, found: Expired, *, dry_run: bool) -> None:
+def _show(screen: Screen, path: str, found: Expired, *, dropped: bool) -> None:
     if not found.events:
         screen.line(f"{path} has no runs that are that old and no longer needed")
         return
-    verb = "would be" if dry_run else "were"
+    verb = "were" if dropped else "would be"
     screen.line(f"{found.runs:,} runs with {found.events:,} events in all {verb} dropped from {path}")
-    if dry_run:
+    if not dropped:
         return
     rows = [(name, f"{found.before[name]:,}", f"{found.after[name]:,}") for name in found.before]
     screen.table([TableColumn("table"), TableColumn("rows before", right=True), TableColumn("now", right=True)], rows)

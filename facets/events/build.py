@@ -98,7 +98,7 @@ class CutStep:
     One kind of content that is cut.
 
     Args:
-        what: its name in the event's remark.
+        what: its name in the event's diagnostic.
         edits: yields the edits of an event; each must be applied before the next one is requested.
         gradual: whether to stop as soon as the event is small enough.
     """
@@ -345,7 +345,7 @@ STEPS = (
     CutStep("documentation and comments", _documentation),
     CutStep("properties, owners, tags and the source's location", _configuration),
     CutStep("facets of custom providers", _of_custom_providers),
-    CutStep(f"remarks beyond the first {_MOST_REMARKS}", _remarks_of_cuts),
+    CutStep(f"diagnostics beyond the first {_MOST_REMARKS}", _remarks_of_cuts),
     CutStep("details of datasets: " + ", ".join(sorted(_DETAILS)), _dataset_details),
     CutStep("schema fields without an edge", _unused_fields),
     CutStep("INDIRECT edges", _indirect_edges),
@@ -364,7 +364,7 @@ STEPS = (
 # --- the event as a whole -------------------------------------------------------------------------------------
 
 MAX_BYTES_KEY = "event.maxBytes"
-"""The configuration key of the limit; the remarks name it."""
+"""The configuration key of the limit; the diagnostics name it."""
 
 _FACET = "extractionError"
 # Bytes for commas, and for the digits by which the facet's counts may grow.
@@ -464,7 +464,7 @@ class _Oversized:
             self._room += len(serialise(self._remarks[-1])) + 1
 
     def _remarked(self, facet: dict[str, Any]) -> dict[str, Any]:
-        """Return the event's facet, or a new one if it is empty, with the remarks appended."""
+        """Return the event's facet, or a new one if it is empty, with the diagnostics appended."""
         made = extraction_error_run.ExtractionErrorRunFacet(
             totalTasks=facet.get("totalTasks", 0), failedTasks=0, errors=[], producer=PRODUCER
         )

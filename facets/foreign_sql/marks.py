@@ -33,7 +33,7 @@ class RowMarks:
         return GENERATED, str(len(self._sources) - 1)
 
     def resolved(self, found: SourceRows) -> SourceRows:
-        """Return what a query gives, with sources in the place of marks."""
+        """Return what a query gives, with sources instead of marks."""
         made = [_marks(each.kinds or {}, direct=True) for each in found.items]
         whole = set.intersection(*made) if made else set()
         items = [
@@ -45,7 +45,7 @@ class RowMarks:
 
     def _unmarked(self, kinds: SourceKinds, whole: Collection[SourceColumn]) -> SourceKinds:
         """
-        Return sources with what decides how many rows there are in the place of marks.
+        Return sources with what decides how many rows there are instead of marks.
 
         Args:
             kinds: the sources.

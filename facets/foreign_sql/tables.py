@@ -3,7 +3,7 @@ The tables that a text in any SQL names after FROM and JOIN, found without a par
 
 It serves a query that can't be parsed, and any query where sqlglot is not installed. It needs one pass, linear in the
 length of the text. A name in doubt is left out: a table too few is a gap that the event names, a table too many is a
-false input. So a name is no table if it is a function's, a common table expression's or an alias's, or stands in a
+false input. So a name is no table if it is a function's, a common table expression's or an alias's, or is in a
 string, in a comment or in a function such as EXTRACT(YEAR FROM day).
 """
 

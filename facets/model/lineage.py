@@ -19,7 +19,7 @@ from openlineage_pyspark.facets.model.plan import Value
 _MOST_TEXTS = 10_000
 """The most texts that are kept of what earlier plans say; a loop may read its own rows again and again."""
 
-MOST_PATHS = 8
+MOST_PATHS = 16
 """The most paths of one kind that are kept from a source column to a target."""
 
 

@@ -55,7 +55,7 @@ class CallSite:
             script: the URI of the user's script.
 
         Returns:
-            The script's URI with this line, if the file (as `relative` names it) is the script, or lies in its folder
+            The script's URI with this line, if the file (as `relative` names it) is the script, or is in its folder
             or below; None for any other.
         """
         folder = _folder(script)

@@ -61,7 +61,7 @@ class Redaction:
     row_values: bool = False
 
     def text(self, text: str) -> str:
-        """Redact free text: a comment, a property's value, a remark."""
+        """Redact free text: a comment, a property's value, a diagnostic."""
         return redact_text(text, self.known)
 
     def sql(self, text: str, named: Named = Named.NOTHING, hidden: frozenset[str] = frozenset()) -> SqlText:

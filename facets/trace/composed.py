@@ -112,7 +112,7 @@ class _Draft:
         return self._open.popleft() if self._open else None
 
     def fill(self, place: tuple[list[object], int, _Hole], parts: _Parts) -> None:
-        """Put parts in the place of an attribute if the text does not become too long; otherwise `...`."""
+        """Put parts instead of an attribute if the text does not become too long; otherwise `...`."""
         at, index, _ = place
         more = sum([len(part) if isinstance(part, str) else len(CUT) for part in parts])
         if self.length - len(CUT) + more > LONGEST:
@@ -124,7 +124,7 @@ class _Draft:
         self._put(inner, parts)
 
     def cut(self, place: tuple[list[object], int, _Hole]) -> None:
-        """Put `...` in the place of an attribute."""
+        """Put `...` instead of an attribute."""
         at, index, _ = place
         at[index] = CUT
 

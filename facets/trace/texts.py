@@ -206,6 +206,6 @@ def without_ids(text: str) -> str:
 
 
 def without_literals(text: str) -> str:
-    """Return an expression's text with `'***'` in the place of each string and number."""
+    """Return an expression's text with `'***'` instead of each string and number."""
     kinds = (TokenKind.STRING, TokenKind.NUMBER)
     return "".join(string_literal(REDACTED) if token.kind in kinds else token.text for token in tokens(text))

@@ -56,7 +56,7 @@ _OWN = {key.name: key for key in WORKING}
 
 def why_without_effect(name: str, spelled_as: Callable[[str], str] = str) -> str | None:
     """
-    Return the remark about a key of another OpenLineage integration; None if it is no such key.
+    Return the diagnostic about a key of another OpenLineage integration; None if it is no such key.
 
     Args:
         name: its dotted name, without prefix.

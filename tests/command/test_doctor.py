@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from importlib import metadata
 
 import pytest
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM
+from support.valid_answers import valid_answer
 
 pytestmark = [pytest.mark.spark, pytest.mark.any_spark, pytest.mark.usefixtures("wide")]
 
@@ -47,7 +47,7 @@ def test_programs_get_json(run, machine):
     code, shown, errors = run("doctor", "--format", "json", "-c", FILE[0], "-c", FILE[1])
 
     assert (code, errors) == (0, "")
-    told = json.loads(shown)["result"]
+    told = valid_answer(shown)["result"]
     assert {"level": "ok", "subject": "receiver", "found": f"file {machine}/lineage.ndjson can be written",
             "remedy": ""} in told["found"]  # fmt: skip
     assert {"name": "transport.type", "value": "file", "source": "--conf"} in told["keys"]

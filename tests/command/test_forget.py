@@ -65,15 +65,34 @@ def test_what_others_lack_by_a_dataset_that_is_forgotten_is_said(store: Path, ru
         assert {each.name for each in opened.tables.dropped()} == {"copy"}
 
 
+class Terminal(io.StringIO):
+    """What somebody types at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.mark.parametrize(("answer", "status"), [("", 1), ("n\n", 1), ("y\n", 0)])
 def test_nothing_is_forgotten_without_a_yes(
     store: Path, run: Run, monkeypatch: pytest.MonkeyPatch, answer: str, status: int
 ) -> None:
     before = _names(store)
-    monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    found, _, errors = run("store", "forget", "job:other", "--store", str(store))
+    assert (found, errors.startswith("Forget job:other? [y/N] ")) == (status, True)
+    assert ("nothing was done" in errors, _names(store) == before) == (bool(status), bool(status))
+
+
+@pytest.mark.parametrize("piped", [None, io.StringIO("y\n")])
+def test_without_a_terminal_nobody_is_asked_and_nothing_is_forgotten(
+    store: Path, run: Run, monkeypatch: pytest.MonkeyPatch, piped: io.StringIO | None
+) -> None:
+    before = _names(store)
+    monkeypatch.setattr(sys, "stdin", piped)
     found, said, errors = run("store", "forget", "job:other", "--store", str(store))
-    assert (found, "Forget it? [y/N]" in said) == (status, True)
-    assert ("nothing was forgotten" in errors, _names(store) == before) == (bool(status), bool(status))
+    assert (found, "Nobody can be asked without a terminal: add --yes" in errors, _names(store)) == (1, True, before)
+    assert run("store", "forget", "job:other", "--dry-run", "--store", str(store)) == (0, said, "")
+    assert _names(store) == before
 
 
 @pytest.mark.parametrize(

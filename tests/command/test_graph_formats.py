@@ -45,7 +45,7 @@ def test_each_command_prints_the_graph_in_each_format(events, store, run, format
     for command in (
         ("view", events, "-o", "-"),
         ("show", events),
-        ("show", events, "--output", "daily", "--column", "total"),
+        ("show", events, "--dataset", "daily", "--column", "total"),
         ("upstream", "daily.total", "--store", store),
         ("downstream", "clean", "--store", store),
         ("between", "clean", "guessed", "--store", store),
@@ -64,14 +64,14 @@ def test_a_question_that_a_graph_can_not_answer_is_refused_with_what_to_ask(even
     answers = {
         ("--column", "total"): (
             2,
-            f"{around} column of one output: name the output too, as in --output orders --column total",
+            f"{around} column of one output: name its dataset too, as in --dataset orders --column total",
         ),
-        ("--output", "d*"): (2, f"{around} output: give its whole name, without *"),
-        ("--output", "nothing"): (
+        ("--dataset", "d*"): (2, f"{around} output: give its whole name, without *"),
+        ("--dataset", "nothing"): (
             1,
             f"nothing is called 'nothing'; `show {events}` lists the outputs and their columns",
         ),
-        ("--output", "daily", "--column", "none"): (1, f"; `show {events}` lists the outputs and their columns"),
+        ("--dataset", "daily", "--column", "none"): (1, f"; `show {events}` lists the outputs and their columns"),
     }
     for arguments, (code, said) in answers.items():
         found = run("show", events, *arguments, "--format", "mermaid")
@@ -140,10 +140,10 @@ def test_each_format_of_an_answer_says_that_an_edge_is_uncertain(store, run, for
         assert doubt in run(*question, "--store", store, "--format", format_)[1], question
 
 
-def test_an_answer_of_tables_has_the_jobs_between_them(store, run):
+def test_the_edges_of_an_answer_of_tables_name_their_jobs(store, run):
     document = json.loads(run("downstream", "daily", "--depth", "1", "--store", store, "--format", "json")[1])
 
-    assert {(edge["source"], edge["target"]) for edge in document["result"]["edges"] if "|jobs|" in edge["target"]} == {
+    assert {(edge["source"], edge["job"]) for edge in document["result"]["edges"]} == {
         ("dataset|lake|daily", f"job|jobs|shop.{name}") for name in ("guess", "late", "new", "report")
     }
     assert [edge for edge in document["result"]["edges"] if "paths" in edge] == []
@@ -173,7 +173,7 @@ def test_what_changed_is_drawn(tmp_path, events, run):
         *['"- IDENTITY"'] * 2,
         '"~ AGGREGATION sum(net)"',
     ]
-    assert run("diff", events, str(after), "--format", "html")[1].count(' id="before">{"schema":"2-0-0"') == 1
+    assert run("diff", events, str(after), "--format", "html")[1].count(' id="before">{"schema":"3-0-0"') == 1
     assert run("diff", events, str(after), "--format", "dot")[1].count(" -> ") == shown.count(">|")
     drawn = run("diff", events, str(after), "--format", "svg")[1]
     assert [f">{change}</text>" in drawn for change in ("added", "removed", "changed")] == [True] * 3
@@ -185,5 +185,5 @@ def test_what_can_not_be_drawn_is_said(events, store, run):
         "openlineage-pyspark: two runs can be compared as text, json, markdown\n",
     )
     assert run("show", events, "--format", "dot", "--column", "total")[0] == 2
-    assert run("show", events, "--format", "dot", "--output", "nowhere")[0] == 1
+    assert run("show", events, "--format", "dot", "--dataset", "nowhere")[0] == 1
     assert run("view", events, "--format", "dot", "--compare", "2d")[0] == 2

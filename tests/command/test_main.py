@@ -89,6 +89,7 @@ def test_a_command_imports_no_other_command(imported) -> None:
     modules = imported("upstream", "x", "--store", os.devnull, others=("requests", "yaml", "sqlglot", "openlineage"))
 
     assert [name for name in modules if name.startswith("openlineage_pyspark.command.")] == [
+        "openlineage_pyspark.command.conf_option",
         "openlineage_pyspark.command.main",
         "openlineage_pyspark.command.progress",
         "openlineage_pyspark.command.questions",

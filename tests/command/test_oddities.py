@@ -101,7 +101,7 @@ def test_what_holds_until_a_time_that_lies_ahead_is_not_dropped_as_old(tmp_path:
     path = tmp_path / "s.db"
     old = (_copy("j", "older", "b", 0, run="r-0"), _copy("j", "old", "b", 1, run="r-1"))
     taken(path, [*old, _timed(_copy("j", "other", "b", 2, run="r-2"), "2099-01-01T00:00:00Z")])
-    assert run("store", "expire", "--older-than", "1d", "--store", str(path))[0] == 0
+    assert run("store", "expire", "--older-than", "1d", "--yes", "--store", str(path))[0] == 0
     with Store.open(path) as store:
         assert {row.run_id for row in store.runs().result} == {"r-1", "r-2"}
         assert [*nodes_of(store.upstream("b"))] == ["old"]

@@ -29,25 +29,24 @@ def store(tmp_path, events, run):
         ("ingest {events} --store {store} --from s3a://b/x", "--from needs --spark, for a store in Spark's tables"),
         ("ingest {events} --store {store} --stream", "--stream needs --spark, for a store in Spark's tables"),
         (
-            "ingest {events} --store {store} --format delta --every 5s --checkpoint c --source-option a=b",
-            "--source-option, --format, --every, --checkpoint need --spark, for a store in Spark's tables",
+            "ingest {events} --store {store} --using delta --every 5s --checkpoint c --source-option a=b",
+            "--source-option, --using, --every, --checkpoint need --spark, for a store in Spark's tables",
         ),
-        ("ingest {events} --into a.b", "--into needs --spark, for a store in Spark's tables"),
         ("ingest {events} --store {store} --packages a:b:1", f"--packages {IS_FILE}"),
         (
             "ingest {store} --store other.db",
             "{store} is a store, not an event file: it can't be read together with event files",
         ),
-        ("upstream daily --store {store} --conf a=b --packages a:b:1", f"--conf and --packages {IS_FILE}"),
-        ("diff 2d now --store {store} --conf foo", f"--conf {IS_FILE}"),
-        ("view {store} --conf foo", f"--conf {IS_FILE}"),
+        ("upstream daily --store {store} --conf spark.a=b --packages a:b:1", f"--conf and --packages {IS_FILE}"),
+        ("diff 2d now --store {store} --conf spark.a=b", f"--conf {IS_FILE}"),
+        ("view {store} --conf spark.a=b", f"--conf {IS_FILE}"),
         ("view {store} --compare 2d --packages a:b:1", f"--packages {IS_FILE}"),
         (
             "view {events} {events} --spark",
             "--spark can't be used: it takes one CATALOG.SCHEMA, not several files",
         ),
-        ("store rebuild --store {store} --conf foo", f"--conf {IS_FILE}"),
-        ("store expire --older-than 90d --store {store} --conf foo", f"--conf {IS_FILE}"),
+        ("store rebuild --store {store} --conf spark.a=b", f"--conf {IS_FILE}"),
+        ("store expire --older-than 90d --store {store} --conf spark.a=b", f"--conf {IS_FILE}"),
         (
             "store compact --store {store}",
             "`store compact` only works on a store in Spark's tables, not on a file such as {store}",
@@ -56,7 +55,10 @@ def store(tmp_path, events, run):
             "store views --store none.db",
             "`store views` only works on a store in Spark's tables, not on a file such as none.db",
         ),
-        ("recover daily --store {store} --yes", "--yes can't be used here: only `recover apply PLAN` takes it"),
+        (
+            "recover daily --store {store} --yes",
+            "--yes can't be used here: only `recover apply PLAN` and `recover forget-copies PLAN` take it",
+        ),
         ("recover daily p.json", "p.json can't be used: only `recover apply` and `recover forget-copies` take a plan"),
         ("recover apply p.json --run r", "--run can't be used with a plan: the plan states what is done"),
         ("recover daily@1 --store {store} --run r", "@VERSION and --run each name the version: give one of them"),
@@ -94,13 +96,18 @@ def test_ingest_of_a_missing_file_makes_no_store(tmp_path, run):
     ("arguments", "usage", "said"),
     [
         (("upstream", "daily", "--dep", "1"), "upstream", "unrecognized arguments: --dep 1; did you mean --depth?"),
-        (("view", "--colunm=a"), "view", "unrecognized arguments: --colunm=a; did you mean --column?"),
+        (("view", "--aruond=a"), "view", "unrecognized arguments: --aruond=a; did you mean --around?"),
         (
             ("store", "expire", "--older-than", "1d", "--dry"),
             "store expire",
             "unrecognized arguments: --dry; did you mean --dry-run?",
         ),
         (("datasets", "a", "b"), "datasets", "unrecognized arguments: b"),
+        (
+            ("recover", "daily", "--batch", "-1"),
+            "recover",
+            "argument --batch: '-1' is not a whole number of at least 0",
+        ),
     ],
 )
 def test_an_unknown_option_shows_the_usage_of_its_command(capsys, run, arguments, usage, said):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.lineage_events import dataset, lineage, run_event
+from support.valid_answers import valid_answer
 
 DIRECT = {"type": "DIRECT", "masking": False}
 INDIRECT = {"type": "INDIRECT", "masking": False}
@@ -218,7 +219,7 @@ def test_the_output_filter_takes_a_table_a_path_or_the_last_part_of_either_and_l
     shown_alone = run("show", file)[1].split("\n\n")[1]
     assert "flights      landing/flights.id   AGGREGATION" in shown_alone
     for name in ("default.daily", "daily", "warehouse/daily", "/d/warehouse/daily", "file//d/warehouse/daily", "*ily"):
-        code, shown, errors = run("show", file, "--output", name)
+        code, shown, errors = run("show", file, "--dataset", name)
         assert (code, errors) == (0, "")
         assert shown.split("\n\n")[1:] == [
             shown_alone,
@@ -249,9 +250,9 @@ def test_a_filter_that_fits_nothing_names_what_there_is(written, run):
     file = written(*JOB)
 
     for arguments, answer in (
-        (("--output", "dialy"), "no output dialy; outputs with column lineage: default.daily"),
+        (("--dataset", "dialy"), "no output dialy; outputs with column lineage: default.daily"),
         (("--column", "dya"), "no column dya; columns: day, flights, source"),
-        (("--output", "daily", "--column", "x"), "no column x; columns: day, flights, source"),
+        (("--dataset", "daily", "--column", "x"), "no column x; columns: day, flights, source"),
     ):
         assert run("show", file, *arguments) == (1, "", f"openlineage-pyspark: {answer}\n")
 
@@ -439,7 +440,7 @@ def test_programs_get_json(written, run):
     code, shown, errors = run("show", written(*JOB), "--format", "json", "--column", "flights")
 
     assert (code, errors) == (0, "")
-    document = json.loads(shown)
+    document = valid_answer(shown)
     assert (document["question"], document["complete"]) == ("show", True)
     assert document["result"] == {
         "type": "events",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 from openlineage_pyspark.command.delivery.spool import age
 from openlineage_pyspark.transport.spool.place import DATABASE, UNREADABLE, directories
 from openlineage_pyspark.transport.spool.store import Spool
+from support.valid_answers import valid_answer
+
+NOBODY = (
+    "openlineage-pyspark: Delete them? Nobody can be asked without a terminal: add --yes\n"
+    "openlineage-pyspark: nothing was done\n"
+)
 
 
 def test_what_each_application_has_in_the_spool_is_listed(root, run, leave, run_of):
@@ -53,7 +58,7 @@ def test_programs_get_json(root, run, leave, run_of):
     code, shown, _ = run("spool", "ls", "--spool", str(root), "--format", "json", "--dead")
 
     assert code == 0
-    found = json.loads(shown)["result"]
+    found = valid_answer(shown)["result"]
     [listed] = found["applications"]
     assert isinstance(listed.pop("oldest"), float)
     assert "pa55word@host" not in listed.pop("application")
@@ -66,20 +71,16 @@ def test_programs_get_json(root, run, leave, run_of):
     }  # fmt: skip
 
 
-def test_rm_says_what_it_would_delete_and_deletes_with_yes(root, run, leave, run_of):
+def test_rm_says_what_it_would_delete_and_deletes_only_with_a_yes(root, run, leave, run_of):
     spool = leave(root, "x", *run_of("START", "COMPLETE"))
     other = leave(root, "x", *run_of("START"))
     name = spool.directory.name
 
-    assert run("spool", "rm", name, "--spool", str(root)) == (
-        0,
-        f"would delete 2 waiting events and 0 refused events of {name}\nnothing was deleted: add --yes to delete\n",
-        "",
-    )
+    content = f"2 waiting events and 0 refused events of {name}\n"
+    assert run("spool", "rm", name, "--dry-run", "--spool", str(root)) == (0, content, "")
+    assert run("spool", "rm", name, "--spool", str(root)) == (1, content, NOBODY)
     assert len(directories(root)) == 2
-    assert run("spool", "rm", name, "--yes", "--spool", str(root)) == (
-        0, f"deleted 2 waiting events and 0 refused events of {name}\n", "",
-    )  # fmt: skip
+    assert run("spool", "rm", name, "--yes", "--spool", str(root)) == (0, f"{content}deleted {name}\n", "")
     assert directories(root) == [other.directory]
     assert [path.name for path in root.iterdir()] == [other.directory.name]
 
@@ -88,11 +89,10 @@ def test_rm_deletes_what_was_damaged(root, run, leave, run_of):
     directory = leave(root, "x", *run_of("START")).directory
     aside = directory.rename(directory.with_name(directory.name + UNREADABLE))
 
-    assert run("spool", "rm", aside.name, "--spool", str(root))[1].startswith(f"would delete the damaged {aside.name}")
+    content = f"what can't be read of {aside.name}\n"
+    assert run("spool", "rm", aside.name, "--dry-run", "--spool", str(root)) == (0, content, "")
     assert aside.exists()
-    assert run("spool", "rm", aside.name, "--yes", "--spool", str(root)) == (
-        0, f"deleted the damaged {aside.name}\n", "",
-    )  # fmt: skip
+    assert run("spool", "rm", aside.name, "--yes", "--spool", str(root)) == (0, f"{content}deleted {aside.name}\n", "")
     assert [*root.iterdir()] == []
 
 

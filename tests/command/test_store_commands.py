@@ -321,7 +321,7 @@ def test_a_store_is_rebuilt_from_its_events(tmp_path, store, run):
 
 
 def test_failed_open_and_late_runs_are_listed(tmp_path, store, run):
-    assert [line.split()[-1] for line in run("runs", "--open", "--store", store)[1].splitlines()[:-1]] == [
+    assert [line.split()[-1] for line in run("runs", "--unfinished", "--store", store)[1].splitlines()[:-1]] == [
         "job",
         "late",
     ]
@@ -339,9 +339,12 @@ def test_expire_says_what_it_drops_and_drops_it(tmp_path, run):
     planned = f"364 runs with 364 events in all would be dropped from {path}\n"
     assert run(*asked, "--dry-run") == (0, planned, "")
     code, shown, complaints = run(*asked)
+    assert (code, shown, "Nobody can be asked without a terminal: add --yes" in complaints) == (1, planned, True)
+    code, shown, complaints = run(*asked, "--yes")
     assert (code, complaints) == (0, "")
-    lines = [line.split() for line in shown.splitlines()]
-    assert shown.startswith(f"364 runs with 364 events in all were dropped from {path}\n")
+    done = shown.removeprefix(planned)
+    lines = [line.split() for line in done.splitlines()]
+    assert done.startswith(f"364 runs with 364 events in all were dropped from {path}\n")
     assert lines[2:4] == [["event", "400", "36"], ["run", "400", "36"]]
     assert lines[-1][:3] == ["the", "file", "had"]
     nothing = f"{path} has no runs that are that old and no longer needed\n"

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.valid_answers import valid_answer
 
 RUN = "0190a000-0000-7000-8000-000000000002"
 JOB = "nightly.insert_into_hadoop_fs_relation_command.data_totals"
@@ -244,7 +245,7 @@ def test_programs_get_json(events, written, run):
     code, shown, errors = run("validate", file, "--format", "json")
 
     assert (code, errors) == (1, "")
-    found = json.loads(shown)["result"]
+    found = valid_answer(shown)["result"]
     assert found["findings"] == [
         {"file": file, "line": 1, "rule": "completeness", "problem": "0 terminal events", "run": RUN, "job": JOB}
     ]

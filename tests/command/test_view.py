@@ -48,8 +48,24 @@ def test_the_ending_of_the_file_says_the_format(machine, events, run, name, begi
     assert (machine / name).read_text().startswith("digraph")
 
 
+def test_a_file_that_we_did_not_write_stays_without_a_yes(machine, events, run):
+    foreign = '<!doctype html>\n<html lang="en">\n<p>my own page</p>\n'
+    (machine / "mine.html").write_text(foreign)
+
+    code, shown, errors = run("view", events, "-o", "mine.html")
+
+    assert (code, shown) == (1, "")
+    assert errors == (
+        "openlineage-pyspark: mine.html is there, and would be overwritten. Overwrite it? "
+        "Nobody can be asked without a terminal: add --yes\nopenlineage-pyspark: mine.html is unchanged\n"
+    )
+    assert (machine / "mine.html").read_text() == foreign
+    assert run("view", events, "-o", "mine.html", "--yes")[0] == 0
+    assert (machine / "mine.html").read_text() != foreign
+
+
 def test_the_graph_as_json_goes_to_standard_output(events, run):
-    code, shown, errors = run("view", events, "--format", "json", "-o", "-", "--table", "guessed", "--depth", "1")
+    code, shown, errors = run("view", events, "--format", "json", "-o", "-", "--around", "guessed", "--depth", "1")
 
     assert (code, errors) == (0, "")
     assert [node["label"] for node in json.loads(shown)["result"]["nodes"] if node["type"] == "dataset"] == [
@@ -61,7 +77,7 @@ def test_the_graph_as_json_goes_to_standard_output(events, run):
 def test_the_store_may_be_named_by_the_environment(machine, store, run, monkeypatch):
     monkeypatch.setenv("OPENLINEAGE_PYSPARK_STORE", store)
 
-    assert run("view", "--column", "daily.total")[0] == 0
+    assert run("view", "--around", "daily.total")[0] == 0
     assert (
         '<script type="application/json" id="around">"daily.total"</script>' in (machine / "lineage.html").read_text()
     )
@@ -122,8 +138,8 @@ def test_a_gzipped_file_without_its_end_is_named_and_what_was_before_is_shown(ma
     ("arguments", "said"),
     [
         ((), "name event files or a store, or set the environment variable OPENLINEAGE_PYSPARK_STORE"),
-        (("{events}", "--table", "nowhere"), "nothing is called 'nowhere'; without --table and --column, everything"),
-        (("{events}", "--depth", "2"), "--depth needs a number of at least 1, and --column or --table"),
+        (("{events}", "--around", "nowhere"), "nothing is called 'nowhere'; without --around, everything"),
+        (("{events}", "--depth", "2"), "--depth needs --around: it counts the jobs from there"),
         (("{events}", "--as-of", "soon"), "'soon' is not a time"),
         (
             ("{events}", "--as-of", "2001-01-01"),

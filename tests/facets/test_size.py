@@ -35,7 +35,7 @@ ORDER = [
     "documentation and comments",
     "properties, owners, tags and the source's location",
     "facets of custom providers",
-    "remarks beyond the first 20",
+    "diagnostics beyond the first 20",
     (
         "details of datasets: catalog, dataSource, datasetType, pyspark_lineage_steps, pyspark_name, storage, subset,"
         " symlinks"

@@ -91,7 +91,8 @@ def test_a_topic_is_written_by_a_batch(runs, broker):
 
 
 def test_what_rows_name_as_their_topic_is_not_known_and_said(runs):
-    assert [e["errorMessage"] for e in runs["command"]["run"]["facets"]["extractionError"]["errors"]] == [
+    (event,) = [event for name, event in runs.items() if name.startswith("command")]
+    assert [e["errorMessage"] for e in event["run"]["facets"]["extractionError"]["errors"]] == [
         "Kafka topics named in the rows: what it writes is not known"
     ]
 

@@ -294,7 +294,7 @@ def test_it_is_plain_lists_and_dicts_on_demand(session):
     found = lineage(session, "INSERT INTO report SELECT id, name, salary FROM emp WHERE bonus > 1").to_dict()
     assert json.loads(json.dumps(found)) == found
     assert found["columns"] == [["id", "name", "total"]]
-    assert [(e["column"], e["source_column"], e["type"], e["subtype"]) for e in found["edges"]] == [
+    assert [(e["column"], e["sourceColumn"], e["type"], e["subtype"]) for e in found["edges"]] == [
         ("id", "id", "DIRECT", "IDENTITY"),
         ("name", "name", "DIRECT", "IDENTITY"),
         ("total", "salary", "DIRECT", "IDENTITY"),

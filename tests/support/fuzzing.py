@@ -79,7 +79,7 @@ _QUERIES = (
     "WITH a AS (SELECT 1 AS b) SELECT count(*) FROM a, a AS c",
 )
 # What would act outside of the folder, or wait for a person, a network, or a Spark.
-_NEVER = frozenset({"--open", "--help", "-h", "--spark", "--packages", "--version", "--timeout", "--seconds"})
+_NEVER = frozenset({"--open", "--help", "-h", "--spark", "--packages", "--version", "--timeout", "--where"})
 # Nobody listens at the first two.
 _RECEIVERS = (
     "http://127.0.0.1:9/x",
@@ -148,7 +148,7 @@ _PIECES = (
     "é",
     "%sql",
 )
-_WRITTEN = frozenset({"output", "out", "keep"})
+_WRITTEN = frozenset({"output", "keep"})
 _SEEDS = 8
 
 
@@ -350,7 +350,7 @@ class Fuzzer:
             return ("view", "s.db", "--format", chance.choice(("html", "json", "svg", "mermaid", "dot")), "-o", "out")
         words = (name, *more[name])
         if name == "store":
-            words = (*words, *{"expire": ("--older-than", "1d"), "forget": (word, "--yes")}.get(words[1], ()))
+            words = (*words, *{"expire": ("--older-than", "1d", "--yes"), "forget": (word, "--yes")}.get(words[1], ()))
         if name in ("show", "validate", "doctor", "send", "replay"):
             return words
         if name == "view":

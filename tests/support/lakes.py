@@ -16,6 +16,9 @@ LAKE_JARS = {
 }
 """Spark's version -> the jars of both. With other versions, tests of lakes are skipped."""
 
+ROW_JARS = {spark: (*jars[:2], f"{jars[2].rpartition(':')[0]}:1.10.1") for spark, jars in LAKE_JARS.items()}
+"""The same with an Iceberg that reads the versions of rows; its extension refuses to update tables of Delta Lake."""
+
 LAKE_CONF = {
     "spark.sql.extensions": (
         "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.delta.sql.DeltaSparkSessionExtension"

@@ -40,6 +40,12 @@ def start_of(answer: Answer[Reach]) -> str:
     return answer.result.label(start)
 
 
+def columns_of(answer: Answer[Reach]) -> dict[tuple[str, str], int]:
+    """Return the labels of the datasets that are reached, each with the column, and their distances."""
+    found = answer.result
+    return {(found.dataset_name(node), found.column(node)): found.depths[node] for node in ids_of(answer)}
+
+
 def places_of(answer: Answer[Reach]) -> dict[tuple[str, str], int]:
     """Return the own names of the datasets that are reached, each with the column, and their distances."""
     found = answer.result

@@ -172,7 +172,7 @@ def test_a_file_of_the_queries_has_the_lineage_of_the_run(runs: dict[str, Any], 
     found: dict[str, set[tuple[str, ...]]] = {}
     for statement in json.loads(done.stdout)["result"]["statements"]:
         for edge in statement["lineage"]["edges"]:
-            source = (edge["source"].rpartition(".")[2], edge["source_column"])
+            source = (edge["source"].rpartition(".")[2], edge["sourceColumn"])
             how = (edge["type"], edge["subtype"], str(edge["masking"]))
             query = edge["output"].rpartition(".out_")[2]
             found.setdefault(query, set()).add((edge["column"] or "", *source, *how))

@@ -340,7 +340,7 @@ class _Trial:
         version = self._world.reached(self._pipeline.bad, 0)
         column = [f"--column={self._column}"] if self._column else []
         ref = f"{self._label(0)}@{version}"
-        return ["recover", ref, "--store", str(self._store), "--mode", self._mode, *column, "--out", str(plan)]
+        return ["recover", ref, "--store", str(self._store), "--mode", self._mode, *column, "--output", str(plan)]
 
     def _taken_in(self) -> None:
         self._events.write_text("".join(f"{line}\n" for line in self._recorded.lines), "utf-8")

@@ -243,7 +243,7 @@ class LocalFile:
 
     On a local file system the kernel keeps the writes of O_APPEND descriptors whole and apart; on others a lock does.
     If a full disk takes only the beginning of a line, the next writer begins a new line first: one line is broken, and
-    two are never glued together. The file is opened anew for each line, so it may be renamed or removed while the job
+    two are never glued together. The file is opened again for each line, so it may be renamed or removed while the job
     runs. Rotation renames the file under the lock; a process that waited for the lock then opens the new file.
 
     Args:

@@ -245,7 +245,7 @@ class _InTime(io.RawIOBase):
     """
     A response as a stream, with the socket's timeout as the limit on the whole of it.
 
-    By itself the timeout starts anew with each byte, so that a server which drips bytes would never be cut off.
+    By itself the timeout starts again with each byte, so that a server which drips bytes would never be cut off.
     """
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:

@@ -1,9 +1,9 @@
 """
-What stands in the places of Spark's readers and writers in the JVM.
+The replacements of Spark's readers and writers in the JVM.
 
 PySpark's own classes stay as they are: they collect formats, options and paths, and hand them to an object of the JVM.
 Here that object is one of Python, which remembers what it was given. Only its last call does something: it asks for the
-columns at a place, or tells what would be written.
+columns at a place, or records what would be written.
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ class Writer(_Given):
     Args:
         format_: Spark's default format.
         folder: the folder in which the script runs.
-        write_place: tells a write to a place: `write_place(place, writer)`.
-        write_table: tells a write to a table: `write_table(name, writer, mode)`.
+        write_place: records a write to a place: `write_place(place, writer)`.
+        write_table: records a write to a table: `write_table(name, writer, mode)`.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class TableWriter(_Given):
         name: the table.
         format_: Spark's default format.
         folder: the folder in which the script runs.
-        write_table: tells a write to the table: `write_table(name, mode)`.
+        write_table: records a write to the table: `write_table(name, mode)`.
     """
 
     def __init__(self, name: str, format_: str, folder: str, write_table: Callable[[str, str], Any]) -> None:
@@ -232,11 +232,11 @@ class TableWriter(_Given):
         return self._write_table(self._name, "create")
 
     def replace(self) -> Any:
-        """Tell a table in the place of another one."""
+        """Report a table instead of another one."""
         return self._write_table(self._name, "create")
 
     def createOrReplace(self) -> Any:  # noqa: N802 (Spark's name)
-        """Tell a table, perhaps in the place of another one."""
+        """Report a table, perhaps instead of another one."""
         return self._write_table(self._name, "create")
 
     def append(self) -> Any:
@@ -244,9 +244,9 @@ class TableWriter(_Given):
         return self._write_table(self._name, "append")
 
     def overwrite(self, _: Any = None) -> Any:
-        """Tell rows in the place of others."""
+        """Report rows instead of others."""
         return self._write_table(self._name, "append")
 
     def overwritePartitions(self) -> Any:  # noqa: N802 (Spark's name)
-        """Tell partitions in the place of others."""
+        """Report partitions instead of others."""
         return self._write_table(self._name, "append")

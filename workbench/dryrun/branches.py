@@ -26,12 +26,12 @@ def other_sides(
     runner: ScriptRunner, request: ScriptRequest, first: Told, tables: Sequence[DeclaredTable]
 ) -> tuple[tuple[StatementLineage, ...], Told]:
     """
-    Return what a script writes on the other sides of its decisions and not on the first one, and what it tells there.
+    Return what a script writes on the other sides of its decisions and not on the first one, and the diagnostics there.
 
     Args:
         runner: runs scripts.
         request: the script.
-        first: what it has told on the first sides.
+        first: the records of the first sides.
         tables: the tables that were known before.
     """
     known = {_key(each) for each in lineage_of_script(first, tables)}
@@ -74,7 +74,7 @@ def _key(found: StatementLineage) -> tuple[object, ...]:
 
 
 def _marked(found: StatementLineage, flipped: Sequence[str]) -> Iterator[StatementLineage]:
-    """Yield a statement after a note that says which decision leads to it."""
+    """Yield a statement after a note that names the decision that leads to it."""
     at = found.statement
     said = f"only written if the decision at {' and at '.join(flipped)} goes the other way"
     yield StatementLineage(at, problem=Problem(at.file, at.line, at.column, "BRANCH", said))

@@ -33,7 +33,7 @@ class ScriptCatalog:
 
     Args:
         tables: the tables that are known.
-        stage: is told of each answer that a run may give in another way.
+        stage: records each answer that may differ in a real run.
         world: gives the world of a session.
     """
 

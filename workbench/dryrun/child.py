@@ -1,8 +1,8 @@
 """
 The process of one script: it makes a session without data, has PySpark use the stage, and runs the script.
 
-Whoever starts it gives the name of a file with the request, and the descriptor of a file that gets what is told. It may
-end at any time, by itself or by a signal: what it has told until then is complete.
+Whoever starts it gives the name of a file with the request, and the descriptor of a file that gets the records. It may
+end at any time, by itself or by a signal: its records until then are complete.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SCRIPT_ENDED = 0
 
 
 def main() -> None:
-    """Run the script of a request: the arguments are the file of the request, and the descriptor for what is told."""
+    """Run the script of a request: the arguments are the file of the request, and the descriptor for the records."""
     out = int(sys.argv[2])
     request = ScriptRequest.of_text(Path(sys.argv[1]).read_text(encoding="utf-8"))
     stage = Stage(request, out)
@@ -126,7 +126,7 @@ def _taken() -> int:
 
 
 def _watch(stage: Stage, main_thread: int | None) -> None:
-    """End the process when its time is over, and tell at which line it was."""
+    """End the process when its time is over, and record at which line it was."""
     over = threading.Event()
     over.wait(stage.request.seconds)
     frame = sys._current_frames().get(main_thread or 0)
@@ -175,7 +175,7 @@ def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> No
 
 
 def _perform(stage: Stage, run: Callable[[], None]) -> None:
-    """Run something of the script, and tell how it fails if it does."""
+    """Run something of the script, and record how it fails if it does."""
     try:
         run()
     except SystemExit as end:
@@ -188,7 +188,7 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
         spot = stage.spot_of(str(problem.filename), problem.lineno or 1)
         stage.problem("SCRIPT_FAILED", f"the script is not valid Python: {problem.msg}", spot)
     except RefusedError:
-        # The guard has told it.
+        # The guard has recorded it.
         return
     except BaseException as problem:  # noqa: BLE001 (whatever a script raises)
         spot = stage.spot_of_error(problem)

@@ -30,7 +30,7 @@ class Widgets:
     The parameters of a notebook or a job.
 
     Args:
-        stage: knows the values that were given, and is told of one that has none.
+        stage: knows the given values, and records a parameter without one.
     """
 
     def __init__(self, stage: Stage) -> None:

@@ -1,7 +1,7 @@
 """
 What a script does beside Spark: files that it writes, folders that it removes, programs that it starts.
 
-Each is told and not done, so that the script goes on. What it writes into a file goes into the scratch folder, where it
+Each is only recorded, so that the script goes on. What it writes into a file goes into the scratch folder, where it
 finds it again.
 """
 
@@ -34,7 +34,7 @@ class Effects:
     Stand-ins for functions of Python that change something.
 
     Args:
-        stage: is told of each.
+        stage: records each.
         sparks_folder: the folder in which PySpark hands values to the JVM.
     """
 
@@ -87,7 +87,7 @@ class Effects:
         return changed
 
     def _opened(self, file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:
-        """Open a file, or the one that stands for it in the scratch folder."""
+        """Open a file, or its copy in the scratch folder."""
         # With an opener, a name may be that of a folder: Python's temporary files are opened in this way.
         if isinstance(file, int) or named.get("opener") is not None:
             return self._open(file, mode, *arguments, **named)

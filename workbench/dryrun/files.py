@@ -76,7 +76,7 @@ def is_python_script(path: Path) -> bool:
     try:
         return not _is_of_sql(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError):
-        # Whether it was one in another revision, its text there tells.
+        # Whether it was one in another revision, its text there shows.
         return True
 
 
@@ -101,7 +101,7 @@ def lineage_of_files(
         known: what is known of tables and places.
         settings: how scripts are run.
         of_sql: gives the lineage of files of SQL.
-        folder: where the files are as they were in another revision; by default they are where their names say.
+        folder: where the files are as they were in another revision; by default they are at their own paths.
 
     Raises:
         LineageError: no Spark starts.

@@ -86,7 +86,7 @@ class DynamicFrame:
         frame = self._frame
         for name, action in specs or ():
             if not action.startswith(("cast:", "project:")):
-                said = f"whether {name} has values of several types, which {action} tells apart, only data know"
+                said = f"whether {name} has values of several types, which {action} distinguishes, only data know"
                 self.stage.problem("PATTERN", said)
             elif Unknown.of(frame) is None:
                 frame = frame.withColumn(name, F.col(name).cast(action.partition(":")[2]))
@@ -132,7 +132,7 @@ class DynamicFrameCollection(dict[str, Any]):
 
     Args:
         frames: the frames.
-        other: the frame that stands under every other name.
+        other: the frame under every other name.
     """
 
     def __init__(self, frames: Mapping[str, Any], other: Any = None) -> None:
@@ -346,7 +346,7 @@ def install_glue(stage: Stage, without_columns: Callable[[Any], Any]) -> None:
     Have a script find these classes where it looks for Glue's.
 
     Args:
-        stage: is told of what is not known.
+        stage: records what is unknown.
         without_columns: makes a DataFrame without known columns of another one.
     """
     DynamicFrame.stage, DynamicFrame.without_columns = stage, staticmethod(without_columns)

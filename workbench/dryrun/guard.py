@@ -1,5 +1,5 @@
 """
-Keeps a script from doing harm: an audit hook refuses what reaches out of the process, and says which line wanted it.
+Keeps a script from doing harm: an audit hook refuses what reaches out of the process, and reports its line.
 
 Python is no sandbox: code that means harm can find a way around a hook. It holds against scripts that do what they do
 in production, such as to delete a folder, to call a service or to read a key, and makes each of that visible.

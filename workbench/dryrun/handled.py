@@ -1,7 +1,7 @@
 """
 Errors that a script handles itself: a handler for whatever goes wrong also takes what goes wrong here alone.
 
-The code of the user is compiled with a call at the beginning of each such handler, which tells the error and its place.
+The code of the user is compiled with a call at the beginning of each such handler, which records the error and where.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def _takes_everything(caught: ast.expr | None) -> bool:
 
 
 def install_handlers(stage: Stage) -> None:
-    """Have the modules of the user tell the errors that they handle, as scripts do that `compiled_code` compiles."""
+    """Have the modules of the user record the errors that they handle, as scripts do that `compiled_code` compiles."""
 
     def handled() -> None:
         problem = sys.exc_info()[1]
-        # What is refused has been told, and an absent module is one that the script can do without.
+        # What is refused is recorded, and an absent module is one that the script can do without.
         if isinstance(problem, Exception) and not isinstance(problem, RefusedError | ImportError):
             told = f"the script handles an error, which may not occur in a real run: {text_of_error(problem)}"
             stage.problem("HANDLED", told, stage.spot_of_error(problem))

@@ -122,7 +122,7 @@ class MergeBuilder:
         return self._added("NOT MATCHED BY SOURCE", condition, "DELETE")
 
     def withSchemaEvolution(self) -> Any:  # noqa: N802
-        """Return the same: which columns it adds, the statement says."""
+        """Return the same: the statement shows which columns it adds."""
         return self
 
     def execute(self) -> Any:
@@ -136,7 +136,7 @@ class MergeIntoBuilder:
 
     Args:
         merge: the statement.
-        when: the rows that are at hand, as SQL says it; empty before the first.
+        when: the rows that are at hand, as SQL; empty before the first.
         condition: the condition on them.
     """
 
@@ -183,7 +183,7 @@ class MergeIntoBuilder:
         return self
 
     def withSchemaEvolution(self) -> Any:  # noqa: N802
-        """Return the same: which columns it adds, the statement says."""
+        """Return the same: the statement shows which columns it adds."""
         return self
 
     def merge(self) -> None:

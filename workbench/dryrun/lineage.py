@@ -1,4 +1,4 @@
-"""The lineage of what a script has told, in the form that files of SQL have."""
+"""The lineage of a script's records, in the form that SQL files have."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def lineage_of_script(told: Told, tables: Sequence[DeclaredTable]) -> tuple[Stat
     Return the lineage of each write of a script, and its problems, in their order.
 
     Args:
-        told: what the script has told.
+        told: the records of the script.
         tables: the tables that were known before.
     """
     known = DeclaredTables(tables)

@@ -2,7 +2,7 @@
 The files of this machine that a script looks for: those that are there, and those of which the columns are known.
 
 Scripts ask whether a file of data is there, and list the files of a folder. Here the data are somewhere else: what the
-user has given columns for is taken to be there, and each other answer is told.
+user has given columns for is assumed to exist, and each other answer is recorded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LocalFiles:
     Answers what a script asks of files.
 
     Args:
-        stage: knows the files of data, and is told of each answer that a run may give in another way.
+        stage: knows the files of data, and records each answer that may differ in a real run.
     """
 
     def __init__(self, stage: Stage) -> None:

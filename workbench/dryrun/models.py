@@ -1,7 +1,7 @@
 """
 Models of `pyspark.ml`: nothing is trained, and what a model adds to a DataFrame is known.
 
-Spark itself says which columns an estimator adds (`transformSchema`). A model that stands for a fitted one makes each
+Spark reports which columns an estimator adds (`transformSchema`). A model that represents a fitted one makes each
 of them of the columns that its parameters name. What a model has learned is not known, and each use of it is named.
 """
 
@@ -77,10 +77,10 @@ class _AfterImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 class Fitted:
     """
-    What a model that stands for a fitted one does, whatever class it is of.
+    What a model that represents a fitted one does, whatever class it is of.
 
     Args:
-        stage: is told of each use of what it has learned.
+        stage: records each use of what it has learned.
         maker: the estimator; None for a model that is read from a file.
         added: the columns that it adds; None if they are not known.
     """
@@ -164,7 +164,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
     Have estimators train nothing, for the rest of the process.
 
     Args:
-        stage: is told of what is not done.
+        stage: records what is not done.
         unknown: makes a DataFrame without known columns of another one.
     """
     base, wrapper, util = (importlib.import_module(f"{_MODELS}.{each}") for each in ("base", "wrapper", "util"))
@@ -181,7 +181,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
         try:
             return real(transformer, dataset)
         except (Py4JError, *spark_errors()):
-            # It asks the first row for what the schema does not say, such as the lengths of vectors.
+            # It asks the first row for what the schema does not state, such as the lengths of vectors.
             return Fitted(stage, transformer, _added(transformer, dataset)).transform(dataset, unknown)
 
     def read(_: type) -> Any:
@@ -236,7 +236,7 @@ def _added(maker: Any, dataset: Any) -> list[StructField]:
 
 
 def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Return what makes models that stand for fitted ones."""
+    """Return what makes models that represent fitted ones."""
 
     class FittedModel(model):  # type: ignore[misc]
         """A model that nobody has trained."""
@@ -253,7 +253,7 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
             return self
 
         def write(self) -> Any:
-            """Return what tells that it would be written."""
+            """Return what records that it would be written."""
             return _Writer(stage)
 
         def save(self, path: str) -> None:

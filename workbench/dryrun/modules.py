@@ -1,7 +1,7 @@
 """
 Stand-ins for modules that reach other systems, and for those that are not installed here.
 
-Whatever a script asks of a stand-in gives another one: nothing is sent, and each use is told once.
+Whatever a script asks of a stand-in gives another one: nothing is sent, and each use is recorded once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class StandIn:
     Takes every use, and gives itself again.
 
     Args:
-        name: what it stands for.
+        name: what it represents.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -142,7 +142,7 @@ class Decorated(StandIn):
     A function of a script that a stand-in was given: it does its work, whoever calls it.
 
     Args:
-        name: what the stand-in stands for.
+        name: what the stand-in represents.
         function: the function.
     """
 
@@ -192,7 +192,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     Finds stand-ins: before all others those of clients, after all others those of modules that are not there.
 
     Args:
-        stage: is told of each.
+        stage: records each.
         allowed: the modules that are loaded as they are.
         guarded: the modules whose absence the script itself takes care of.
     """

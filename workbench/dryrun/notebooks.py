@@ -50,7 +50,7 @@ def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
 
 
 def cell_and_line(begins: tuple[int, ...], line: int) -> tuple[int, int]:
-    """Return the number of the cell that a line of the script stands in, from 1, and the line in that cell."""
+    """Return the number of the cell that a line of the script is in, from 1, and the line in that cell."""
     cell = max((at for at, begin in enumerate(begins) if begin <= line), default=0)
     return cell + 1, line - begins[cell] + 1
 

@@ -395,7 +395,7 @@ class ScriptConf:
     Args:
         conf: those that Spark has.
         given: what the script has set, of which Spark gets what concerns its SQL.
-        stage: is told of properties that only the real application has.
+        stage: records properties that only the real application has.
     """
 
     def __init__(self, conf: Any, given: dict[str, str], stage: Stage) -> None:
@@ -433,7 +433,7 @@ class _DoorToJava:
     Args:
         name: its name.
         shared: what the class has.
-        stage: is told of each use by the script.
+        stage: records each use by the script.
     """
 
     def __init__(self, name: str, shared: Any, stage: Stage) -> None:
@@ -457,7 +457,7 @@ def _writer_to(frame: Any, name: str) -> Any:
 
 
 def text_of_column(column: Any) -> str:
-    """Return the SQL of a column, as it may stand in a statement."""
+    """Return the SQL of a column, as it may appear in a statement."""
     if not isinstance(column, Column):
         return str(column)
     java = column._jc

@@ -173,7 +173,7 @@ class ScriptPipeline:
         frame.createOrReplaceTempView(name)
 
     def _declare(self, name: str, *_: Any, **__: Any) -> None:
-        """Take a table that flows fill: they say its columns."""
+        """Take a table that flows fill: they define its columns."""
 
     def _sink(self, name: str, format: str, options: Mapping[str, Any] | None = None) -> None:  # noqa: A002
         self._sinks[name] = (format, dict(options or {}))

@@ -37,7 +37,7 @@ class DataPlace:
 
     Args:
         format: the format, in lower case.
-        options: the options that say where it is, by their names in lower case.
+        options: the options that state where it is, by their names in lower case.
         paths: the paths, absolute ones but for those of tables and of connectors.
         streamed: whether a stream reads it.
     """
@@ -129,7 +129,7 @@ def datasets_of(place: DataPlace, fields: tuple[Field, ...] = ()) -> tuple[Datas
 
 def with_whole_paths(text: str, folder: str) -> str:
     """
-    Return a statement in which paths that stand for tables are absolute, such as the one of ``parquet.`data/orders` ``.
+    Return a statement in which paths in place of tables are absolute, such as the one of ``parquet.`data/orders` ``.
 
     Args:
         text: the statement.

@@ -31,8 +31,8 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
     Have actions on RDDs give no rows, and paths be those of the script's folder.
 
     Args:
-        stage: is told of each action.
-        write: tells that an RDD would be written to a path.
+        stage: records each action.
+        write: records that an RDD would be written to a path.
     """
 
     def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:

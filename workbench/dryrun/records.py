@@ -1,7 +1,7 @@
 """
-What the process of a script tells: lines of JSON, each complete by itself, so that none is lost however it ends.
+The records of a script's process: lines of JSON, each complete by itself, so that none is lost however it ends.
 
-The process runs code that nobody knows. Whatever it tells is data: it is read, and nothing of it is run.
+The process runs code that nobody knows. Whatever it writes is data: it is read, and nothing of it is run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class WriteTold:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> WriteTold:
-        """Return the write that a line tells."""
+        """Return the write in a line."""
         lists = {name: tuple(map(str, document[name])) for name in ("plans", "table", "names", "places")}
         return cls(
             spot_of_document(document["spot"]), target=str(document["target"]), schema=str(document["schema"]), **lists
@@ -80,10 +80,10 @@ class ProblemTold:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> ProblemTold:
-        """Return the problem that a line tells."""
+        """Return the problem in a line."""
         return cls(spot_of_document(document["spot"]), str(document["code"]), str(document["message"]))
 
 
 def spot_of_document(document: Mapping[str, Any]) -> Spot:
-    """Return the line that a part of a line of JSON tells."""
+    """Return the line in a part of a line of JSON."""
     return Spot(str(document["file"]), int(document["line"]), str(document["text"]))

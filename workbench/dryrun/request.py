@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PORT, SECRET = "OPENLINEAGE_PYSPARK_GATEWAY_PORT", "OPENLINEAGE_PYSPARK_GATEWAY_SECRET"
-"""The variables of the environment that tell the process of a script where the JVM is."""
+"""The variables of the environment that show the process of a script where the JVM is."""
 
 Columns = tuple[tuple[str, str], ...]
 """The columns of a dataset in order: each with its type, as DDL has it."""

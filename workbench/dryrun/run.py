@@ -1,4 +1,4 @@
-"""Runs scripts, each in a process of its own and all in one JVM, and returns what they have told."""
+"""Runs scripts, each in a process of its own and all in one JVM, and returns their records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KIND = "k"
 _KILL = 9
 
 Told = tuple[dict[str, Any], ...]
-"""What a script has told: lines in their order, with what kind each is under `k`."""
+"""What a script has reported: lines in their order, with what kind each is under `k`."""
 
 
 class ScriptRunner:
@@ -65,7 +65,7 @@ class ScriptRunner:
 
     def run(self, request: ScriptRequest) -> Told:
         """
-        Run a script, and return what it has told until it ended.
+        Run a script, and return its records until it ended.
 
         Args:
             request: the script; its scratch folder is made here, and removed at the end.

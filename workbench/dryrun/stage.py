@@ -1,4 +1,4 @@
-"""The stage on which a script runs: what it has told, what it knows of paths, and which line of it is at work."""
+"""The stage on which a script runs: its records, what it knows of paths, and which line of it is at work."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_TOLD = 20_000
 
 class Stage:
     """
-    What one script tells while it runs.
+    The records of one script while it runs.
 
     Args:
         request: the script.
@@ -100,7 +100,7 @@ class Stage:
         return decision_of(at.file, at.line) in self.request.flipped
 
     def is_empty(self, what: str) -> bool:
-        """Return whether there are no rows, and tell that the script decides something by it."""
+        """Return whether there are no rows, and record that the script decides something by it."""
         return self.decides(what, taken="false")
 
     def spot(self) -> Spot:

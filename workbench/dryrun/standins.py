@@ -1,7 +1,7 @@
 """
-Typed stand-ins for what only data know: one row, whose values say of what they are.
+Typed stand-ins for what only data know: one row, whose values name what they represent.
 
-A number that stands for a count tells when the script decides something by it, since a run may decide otherwise.
+A number that represents a count records when the script decides something by it, since a run may decide otherwise.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
 
     Args:
         data_type: the type.
-        name: the column, which a text says.
+        name: the column, which a text names.
         make_row: makes a row of named values.
     """
     kind = str(data_type.typeName())
@@ -152,6 +152,6 @@ def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
 
 
 def row_of(schema: Any, make_row: Callable[..., Any]) -> Any:
-    """Return a row of a schema: its texts say the names of their columns."""
+    """Return a row of a schema: its texts are the names of their columns."""
     values = [value_of(field.dataType, field.name, make_row) for field in schema.fields]
     return make_row(*[field.name for field in schema.fields])(*values)

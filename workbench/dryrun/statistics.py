@@ -20,7 +20,7 @@ class StandInMetrics(dict[str, Any]):
     What an observation gives: each metric that the script asks for is a number that only data know.
 
     Args:
-        stage: is told of each decision by one.
+        stage: records each decision by one.
     """
 
     def __init__(self, stage: Stage) -> None:
@@ -37,7 +37,7 @@ def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any]
 
     Args:
         frame: PySpark's class of DataFrames.
-        stage: is told of each.
+        stage: records each.
         without_columns: makes a DataFrame without known columns of another one.
     """
 

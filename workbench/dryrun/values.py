@@ -48,7 +48,7 @@ def with_parameters(text: str, values: Mapping[str, str]) -> tuple[dict[str, str
     Return which parameters a statement of a notebook takes by `:name`, and the statement with the others' values.
 
     Args:
-        text: the statement; the value of a parameter may stand in it as `${name}`.
+        text: the statement; the value of a parameter may be in it as `${name}`.
         values: the parameters.
     """
     text = _IN_BRACES.sub(lambda found: values.get(found[1], found[0]), text)

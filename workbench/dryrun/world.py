@@ -1,4 +1,4 @@
-"""One session of Spark as a script meets it: what it loads has columns and no rows, what it writes is told."""
+"""One session of Spark as a script meets it: what it loads has columns and no rows, what it writes is reported."""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ class World:
         return str(self.spark.conf.get("spark.sql.sources.default", "parquet"))
 
     def reader(self, *, streamed: bool) -> Reader:
-        """Return what stands in the place of a reader of the JVM."""
+        """Return what replaces a reader of the JVM."""
         return Reader(self._format, self.stage.request.folder, self.load_place, self.load_table, streamed=streamed)
 
     def writer(self, frame: Any) -> Writer:
-        """Return what stands in the place of a writer of the JVM."""
+        """Return what replaces a writer of the JVM."""
 
         def to_place(place: DataPlace, writer: Writer) -> None:
             self.write_place(frame, place, writer.partitions)
@@ -114,7 +114,7 @@ class World:
         return Writer(self._format, self.stage.request.folder, to_place, to_table)
 
     def table_writer(self, frame: Any, name: str) -> TableWriter:
-        """Return what stands in the place of a writer of the second version."""
+        """Return what replaces a writer of the second version."""
 
         def to_table(name: str, mode: str) -> None:
             self.write_table(frame, name, mode, ())
@@ -278,7 +278,7 @@ class World:
         return tuple((str(each.name()), str(each.dataType().sql())) for each in fields)
 
     def _told(self, frame: Any) -> WriteTold:
-        """Return what a write tells of what it writes."""
+        """Return what a write reports of what it writes."""
         unknown = Unknown.of(frame)
         if unknown is not None:
             return self._told_unknown(unknown)

@@ -84,7 +84,7 @@ def event_texts(file: str, read: Callable[[int], None] = lambda _: None) -> Iter
 
     Args:
         file: a path, or `-` for standard input; gzip is recognised by its first bytes, not by the file's name.
-        read: is told now and then how many bytes of the file were read since it was last told; none of standard input.
+        read: learns now and then how many bytes of the file were read since it last learned it; none of standard input.
 
     Raises:
         OSError: it can't be opened or read.

@@ -517,7 +517,7 @@ class RunOfEvent:
 
     @once
     def session(self) -> SessionOfRun | None:
-        """The session of its statement; None if the event does not tell it."""
+        """The session of its statement; None if the event does not state it."""
         odd, own, facet = self._odd, self._facet("pyspark_session"), "pyspark_session"
         if not own:
             return None
@@ -849,7 +849,7 @@ class _EdgesOfFacet:
         """
         Return paths with their ways; one of which there are several stands for each of them.
 
-        A way says by its description to which path it belongs. In a facet without descriptions, the order tells it.
+        A way says by its description to which path it belongs. In a facet without descriptions, the order states it.
         """
         found: list[StatedPath] = []
         times: dict[PathKind, int] = {}
@@ -878,7 +878,7 @@ def _ways(odd: _Odd, facet: EventJson) -> dict[tuple[str, str, str, str, str, st
     Return the ways of edges: column, namespace, name and field of the source, type, subtype, masking -> ways.
 
     Each has the description of the path that it belongs to, which may be empty. A facet of another shape has none:
-    numbers stand in it for texts, and none of them can be trusted then.
+    numbers replace texts in it, and none of them can be trusted then.
     """
     try:
         found: dict[tuple[str, str, str, str, str, str, bool], list[tuple[str, _Way]]] = {}

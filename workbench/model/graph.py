@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.model.document import document_of_fields, from_document
 from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, NodeId, best, rank, worst
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class OperatorColumn:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {"name": self.name, **({"dataType": self.data_type} if self.data_type else {})}
+        return document_of_fields(self, ("name",))
 
 
 @attrs.frozen
@@ -63,15 +64,7 @@ class DatasetNode:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {
-            "id": self.id,
-            "type": "dataset",
-            "namespace": self.namespace,
-            "name": self.name,
-            "label": self.label,
-            **({"otherNames": list(self.other_names)} if self.other_names else {}),
-            **({"format": self.format} if self.format else {}),
-        }
+        return _document_of_node(self, "dataset", "namespace", "name", "label")
 
 
 @attrs.frozen
@@ -96,8 +89,7 @@ class ColumnNode:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        data_type = {"dataType": self.data_type} if self.data_type else {}
-        return {"id": self.id, "type": "column", "dataset": self.dataset, "name": self.name, **data_type}
+        return _document_of_node(self, "column", "dataset", "name")
 
 
 @attrs.frozen
@@ -138,15 +130,7 @@ class OperatorNode:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {"job": self.job, "role": self.role, "label": self.label}
-        return {
-            "id": self.id,
-            "type": "operator",
-            "index": self.index,
-            "name": self.name,
-            **{key: value for key, value in known.items() if value},
-            **({"columns": [column.to_dict() for column in self.columns]} if self.columns else {}),
-        }
+        return _document_of_node(self, "operator", "index", "name")
 
 
 @attrs.frozen
@@ -177,19 +161,7 @@ class JobNode:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {
-            "processing": self.processing,
-            "kind": self.kind,
-            "sql": self.sql,
-            "lastSeen": self.last_seen,
-        }
-        return {
-            "id": self.id,
-            "type": "job",
-            "namespace": self.namespace,
-            "name": self.name,
-            **{key: value for key, value in known.items() if value},
-        }
+        return _document_of_node(self, "job", "namespace", "name")
 
 
 @attrs.frozen
@@ -202,7 +174,7 @@ class RunNode:
         job: the id of its job.
         state: the type of its last event: COMPLETE, FAIL or ABORT, else it has not ended.
         started: when it began, ISO 8601; empty if it is not known.
-        ended: when it ended; empty if no event tells.
+        ended: when it ended; empty if no event states it.
         parent: the id of the run that started it; empty without one.
         error: the error message; empty without one.
         call_site: the line of the user's Python that ran it, such as `jobs/daily.py:12`; empty if it is not known.
@@ -224,21 +196,7 @@ class RunNode:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {
-            "started": self.started,
-            "ended": self.ended,
-            "parent": self.parent,
-            "error": self.error,
-            "callSite": self.call_site,
-        }
-        return {
-            "id": self.id,
-            "type": "run",
-            "runId": self.run_id,
-            "job": self.job,
-            "state": self.state,
-            **{key: value for key, value in known.items() if value},
-        }
+        return _document_of_node(self, "run", "run_id", "job", "state")
 
 
 @attrs.frozen
@@ -268,13 +226,7 @@ class VersionNode:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {"version": self.version, "made": self.made}
-        return {
-            "id": self.id,
-            "type": "version",
-            "dataset": self.dataset,
-            **{key: value for key, value in known.items() if value},
-        }
+        return _document_of_node(self, "version", "dataset")
 
 
 Node: TypeAlias = DatasetNode | ColumnNode | VersionNode | OperatorNode | JobNode | RunNode
@@ -455,30 +407,12 @@ class Edge:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {"job": self.job, "run": self.run}
-        return {
-            "source": self.source,
-            "target": self.target,
-            **{key: value for key, value in known.items() if value},
-            **({"batch": self.batch} if self.batch is not None else {}),
-            **({"kept": True} if self.kept else {}),
-            "certainty": self.certainty,
-            **({"paths": [path.to_dict() for path in self.paths]} if self.paths else {}),
-        }
+        return document_of_fields(self, ("source", "target", "certainty"))
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Edge:
         """Return the edge that `to_dict` wrote."""
-        return cls(
-            document["source"],
-            document["target"],
-            tuple(map(Path.from_dict, document.get("paths", ()))),
-            document.get("job", ""),
-            document.get("run", ""),
-            document.get("batch"),
-            document.get("kept", False),
-            document["certainty"],
-        )
+        return from_document(cls, {**document, "paths": [*map(Path.from_dict, document.get("paths", ()))]})
 
 
 def steps_of(operators: Iterable[str], steps: Iterable[Step]) -> tuple[Step, ...]:
@@ -584,27 +518,18 @@ _NODES: dict[str, type[Any]] = {
     "job": JobNode,
     "run": RunNode,
 }
-_TEXTS = {
-    "otherNames": "other_names",
-    "dataType": "data_type",
-    "runId": "run_id",
-    "callSite": "call_site",
-    "lastSeen": "last_seen",
-}
+
+
+def _document_of_node(node: Node, type_: str, *always: str) -> dict[str, Any]:
+    return {"id": node.id, "type": type_, **document_of_fields(node, always)}
 
 
 def node_of(document: dict[str, Any]) -> Node:
     """Return the node that its `to_dict` wrote."""
     class_ = _NODES[document["type"]]
-    values = {_TEXTS.get(key, key): value for key, value in document.items() if key not in ("id", "type")}
-    if class_ is DatasetNode:
-        values["other_names"] = tuple(values.get("other_names", ()))
-    elif class_ is OperatorNode:
-        columns = (OperatorColumn(each["name"], each.get("dataType", "")) for each in values.get("columns", ()))
-        values |= {"job": values.get("job", ""), "columns": tuple(columns)}
-    elif class_ is VersionNode:
-        values.setdefault("version", "")
-    made: Node = class_(**values)
+    values: dict[str, Any] = {"job": "", "version": "", **document}
+    values["columns"] = [from_document(OperatorColumn, each) for each in values.get("columns", ())]
+    made: Node = from_document(class_, values)
     return made
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
+from openlineage_pyspark.workbench.model.document import document_of_fields
 
 NodeId: TypeAlias = str
 """The id of a node, such as `column|NAMESPACE|NAME|COLUMN`."""
@@ -121,14 +122,7 @@ class Diagnostic:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {"node": self.node, "run": self.run, "operator": self.operator, "place": self.place}
-        return {
-            "code": self.code,
-            "level": self.level,
-            "message": self.message,
-            **({"missing": True} if self.missing else {}),
-            **{key: value for key, value in known.items() if value},
-        }
+        return document_of_fields(self, ("code", "message", "level"))
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Diagnostic:

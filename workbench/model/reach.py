@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.workbench.model.graph import (
@@ -22,8 +22,6 @@ from openlineage_pyspark.workbench.model.graph import (
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.kinds import NodeId
-
-_Cells: TypeAlias = "tuple[str | int | bool | None, ...]"
 
 _COLUMNS = (
     *("depth", "source", "source_column", "target", "target_column"),
@@ -46,16 +44,23 @@ class Reach:
             from a version to a version or from a job to a job: its `job` makes the one from the other.
         start: the ids of the requested nodes.
         depths: the id of a node at an end of an edge -> the number of jobs between it and the start.
+        nodes: the nodes of the graph by their ids.
     """
 
     graph: Graph
     start: tuple[NodeId, ...]
     depths: Mapping[NodeId, int] = attrs.field(converter=_frozen, hash=False)
     nodes: Mapping[NodeId, Node] = attrs.field(init=False, eq=False, hash=False, repr=False)
+    _several: Collection[str] = attrs.field(init=False, eq=False, hash=False, repr=False)
 
     @nodes.default
     def _by_id(self) -> Mapping[NodeId, Node]:
         return {node.id: node for node in self.graph.nodes}
+
+    @_several.default
+    def _names_of_several_jobs(self) -> Collection[str]:
+        often = Counter(node.name for node in self.graph.nodes if isinstance(node, JobNode))
+        return frozenset(name for name, count in often.items() if count > 1)
 
     def label(self, node: NodeId) -> str:
         """Return the name of a node for people, such as `sales.orders.amount`, `sales.orders@5` or `job:daily`."""
@@ -65,7 +70,7 @@ class Reach:
         if isinstance(found, ColumnNode):
             return f"{self.dataset_name(node)}.{found.name}"
         if isinstance(found, JobNode):
-            return f"job:{found.name}"
+            return f"job:{self._job_name(found.namespace, found.name)}"
         if isinstance(found, RunNode):
             return f"run:{found.run_id}"
         return found.title if isinstance(found, OperatorNode) else found.label
@@ -97,6 +102,10 @@ class Reach:
         found = self.nodes.get(edge.job)
         return (found.namespace, found.name) if isinstance(found, JobNode) else ("", "")
 
+    def _job_name(self, namespace: str, name: str) -> str:
+        """Return the name of a job, with its namespace if another job here has that name."""
+        return f"{namespace}/{name}" if name in self._several else name
+
     def depth(self, edge: Edge) -> int:
         """Return the distance of an edge's farther end from the start."""
         return max(self.depths[edge.source], self.depths[edge.target])
@@ -114,27 +123,32 @@ class Reach:
         nodes = {id_: self.nodes[id_] for id_ in (*ids, *(edge.job for edge in edges if edge.job))}
         return Reach(attrs.evolve(self.graph, nodes=nodes.values(), edges=edges), self.start, depths)
 
-    def _order(self, node: NodeId) -> tuple[int, str, str, str, str]:
+    def _order(self, node: NodeId) -> tuple[int, str, str, str, str, str]:
         owner = self.owner(node)
         name = owner.name if isinstance(owner, (DatasetNode, JobNode)) else ""
-        return self.depths[node], self.dataset_name(node), self.column(node), self.version(node), name
+        return self.depths[node], self.dataset_name(node), self.column(node), self.version(node), name, node
 
     def _edge_order(self, edge: Edge) -> tuple[object, ...]:
-        return self.depth(edge), self._order(edge.source), self._order(edge.target), self.job(edge)[1], edge.run
+        return self.depth(edge), self._order(edge.source), self._order(edge.target), self.job(edge)[::-1], edge.run
 
-    def table(self) -> tuple[tuple[str, ...], list[_Cells]]:
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str | int | bool | None, ...]]]:
         """Return the edges as a table: the names of its columns, and its rows."""
         by_version = any(isinstance(node, VersionNode) for node in self.ends)
-        often = Counter(name for _, name in {self.job(edge) for edge in self.graph.edges})
-        rows: list[_Cells] = []
+        rows: list[tuple[str | int | bool | None, ...]] = []
         for edge in self.graph.edges:
             both = (edge.source, edge.target)
             names = (cell for end in both for cell in (self.dataset_name(end) or self.label(end), self.column(end)))
             texts = ([str(path.kind) for path in edge.paths], [path.expression for path in edge.paths])
-            namespace, name = self.job(edge)
-            job = f"{namespace}/{name}" if name and often[name] > 1 else name
             how = ("; ".join(filter(None, dict.fromkeys(each))) for each in texts)
-            row: _Cells = (self.depth(edge), *names, *how, job, edge.run_id, edge.least_certainty)
+            job = self._job_name(*self.job(edge))
+            row: tuple[str | int | bool | None, ...] = (
+                self.depth(edge),
+                *names,
+                *how,
+                job,
+                edge.run_id,
+                edge.least_certainty,
+            )
             if by_version:
                 row = (*row, *map(self.version, both), edge.batch, edge.kept, edge.is_inferred)
             rows.append(row)

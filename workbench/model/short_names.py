@@ -59,14 +59,14 @@ def _with_verb(name: str, short: str) -> list[str]:
 
 def shortest(jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """
-    Return the shortest names by which jobs can be told apart.
+    Return the shortest names by which jobs can be distinguished.
 
     Args:
         jobs: the namespace and the name of each.
 
     Returns:
         A job -> the last part of its name; if several have that, as many parts before it as are needed; if these do not
-        tell it from the others, its name, and with that in several namespaces, both.
+        distinguish it from the others, its name, and with that in several namespaces, both.
     """
     every = list(dict.fromkeys(jobs))
     called = {job: _ends(job) for job in every}

@@ -48,6 +48,11 @@ def known_time(micros: int | None) -> datetime | None:
     return None if micros is None else time_of_micros(micros)
 
 
+def iso_text(micros: int | None) -> str:
+    """Return microseconds since 1970 as ISO 8601 writes them; empty for None."""
+    return "" if micros is None else time_of_micros(micros).isoformat().replace("+00:00", "Z")
+
+
 def time_of(text: str, now: datetime) -> int:
     """
     Return a time that people write, as microseconds since 1970.

@@ -107,7 +107,7 @@ class Page {
       const name = said.get(key) || "";
       const [id = "", ...others] = name ? this.lineage.find(name) : [];
       if (name && !id) this.missed.push(`Nothing here is called ${shown(name, 120)}.`);
-      if (others.length) this.missed.push(`${others.length + 1} things here are called ${shown(name, 120)}; this is the ${this.lineage.whole(id)}. Search shows the others.`);
+      if (others.length) this.missed.push(`${others.length + 1} nodes here are called ${shown(name, 120)}; this is the ${this.lineage.whole(id)}. Search shows the others.`);
       return id;
     };
     const first = location.hash.length > 1 ? "" : String(dataOf("around") || "");
@@ -388,7 +388,7 @@ class Page {
     byId("path").replaceChildren(...(ends.length ? [`Only the path ${ends.join(" ")}${rest} `, leave] : []));
     const instead = asked.focus ? "Search for one, or choose a depth or a direction." : "Search for one.";
     const notes = [...this.missed];
-    if (asked.only) notes.push("Only what changed is shown, and what lies next to it. Overview shows all.");
+    if (asked.only) notes.push("Only changes and their neighbours are shown. Overview shows everything.");
     if (picture.hidden) notes.push(`${picture.boxes.size} boxes are shown, the ${isGrouped(asked) ? "busiest" : "closest"} ones; ${picture.hidden} more are not. ${instead}`);
     byId("note").hidden = !notes.length;
     byId("note").textContent = notes.join(" ");
@@ -397,7 +397,7 @@ class Page {
       scene.root.classList.toggle("few", picture.boxes.size <= 12);
       scene.root.classList.toggle("dense", picture.flows.some((flow) => flow.isWeak));
     }
-    byId("live").textContent = start ? `${shown(lineage.label(start), 120)}: ${count(edges.size, "edge")} lit` : "";
+    byId("live").textContent = start ? `${shown(lineage.label(start), 120)}: ${count(edges.size, "edge")} highlighted` : "";
   }
 
   leavePath() {

@@ -2,6 +2,7 @@
 
 const MOST_EDGES = 60;
 const MOST_LISTED = 40;
+const MOST_OWNERS = 20;
 const LONG_CODE = 400;
 const MANY_LINES = 11;
 /** What people call the kinds of edges. @type {Record<string, string>} */
@@ -137,11 +138,11 @@ class Panel {
       svg("path", { class: kind, d: "M1,5H33" }, made);
       return made;
     };
-    const lines = [["edge lit", "a value arrives"], ["edge influence", "it decides which value, or which rows"], ["edge decides influence", "of what is lit: it decides about rows"], ["edge doubt", "it is uncertain"]];
+    const lines = [["edge lit", "a value arrives"], ["edge influence", "decides about values or rows"], ["edge decides influence", "decides about the rows of what is highlighted"], ["edge doubt", "uncertain"]];
     return [
       el("h3", {}, "Legend"),
       el("ul", { class: "legend" }, ...lines.map(([kind, text]) => el("li", {}, line(kind), ` ${text}`))),
-      el("p", {}, el("span", { class: "good" }, "✓"), " complete, ", el("span", { class: "bad" }, "✕"), " failed or aborted, ", el("span", { class: "open" }, "…"), " not finished, ", el("span", { class: "doubt" }, "!"), " not all understood"),
+      el("p", {}, el("span", { class: "good" }, "✓"), " complete, ", el("span", { class: "bad" }, "✕"), " failed or aborted, ", el("span", { class: "open" }, "…"), " not finished, ", el("span", { class: "doubt" }, "!"), " partly not understood"),
     ];
   }
 
@@ -182,7 +183,7 @@ class Panel {
       for (const read of reads) for (const written of writes) pairs.push([read, written, job.id]);
     }
     const item = (/** @type {string[]} */ [read, written, job]) => el("li", {}, ...(read ? [this.link(read)] : []), ...(read && written ? [" → "] : []), ...(written ? [this.link(written)] : []), el("div", { class: "by" }, "by ", this.link(job), ...this.lastRun(job)));
-    this.place.replaceChildren(el("h2", {}, "Link"), el("p", { class: "sentence" }, this.link(from), " → ", this.link(to), `: ${count(line.count, "link")}.`), ...this.listed("What it stands for", pairs, item));
+    this.place.replaceChildren(el("h2", {}, "Link"), el("p", { class: "sentence" }, this.link(from), " → ", this.link(to), `: ${count(line.count, "link")}.`), ...this.listed("Its links", pairs, item));
   }
 
   /** @param {Edge} edge */
@@ -250,7 +251,7 @@ class Panel {
       el("small", {}, [job.namespace, job.processing, job.kind].filter(Boolean).map((text) => shown(text, 200)).join(", ")),
       el("p", { class: "sentence" }, `Reads ${count(job.reads.size, "table")} and writes ${count(job.writes.size, "table")}.`, ...this.lastRun(job.id).map((part) => (part === " " ? " Last run: " : part))),
       ...this.ownersOf(job),
-      el("p", {}, this.action("What lies around it", job.id, "around")),
+      el("p", {}, this.action("Only its surroundings", job.id, "around")),
       ...this.listed("Last runs", job.runs, (run) => el("li", {}, this.runLine(run), el("br", {}), el("small", {}, shown(run.runId, 80)))),
       ...this.diagnostics(job.diagnostics),
       ...this.listed("Reads", [...job.reads], (id) => el("li", {}, this.link(id))),
@@ -272,7 +273,7 @@ class Panel {
       ...this.title(column ? "Column" : "Table", lineage.label(id)),
       ...about,
       ...this.ownersOf(dataset),
-      el("p", {}, this.action("What lies around it", id, "around"), " ", this.action("Path from here", id, "from"), " ", this.action("Path to here", id, "to")),
+      el("p", {}, this.action("Only its surroundings", id, "around"), " ", this.action("Path from here", id, "from"), " ", this.action("Path to here", id, "to")),
       // Of a table, its own lists name the tables; the edges are those of its columns.
       ...(column ? [] : this.ofDataset(dataset)),
       ...(!column || direction === "down" ? [] : this.edgeList("Comes from", lineage.way(id, false, indirect))),
@@ -282,7 +283,8 @@ class Panel {
 
   /** Name the owners of a table or a job, if events do. @param {{owners?: string[][]}} thing */
   ownersOf({ owners = [] }) {
-    const named = owners.map(([name, type]) => shown(name, 200) + (type ? ` (${shown(type, 60)})` : ""));
+    const named = owners.slice(0, MOST_OWNERS).map(([name, type]) => shown(name, 200) + (type ? ` (${shown(type, 60)})` : ""));
+    if (owners.length > MOST_OWNERS) named.push(`${owners.length - MOST_OWNERS} more`);
     return named.length ? [el("p", { class: "owners" }, `Owned by ${named.join(", ")}.`)] : [];
   }
 
@@ -371,7 +373,7 @@ class Panel {
     const groups = new Map();
     for (const edge of surestFirst(path ? edges.filter((each) => path.has(each)) : edges)) push(groups, `${edge.from}\n${edge.to}\n${edge.job}`, edge);
     const items = this.listed(`${title} (${groups.size})`, [...groups.values()].slice(0, MOST_EDGES * 20), (group) => this.edgeItem(group));
-    return items.length ? items : [el("h3", {}, title), el("p", {}, path ? "nothing on this path" : "nothing that an event tells")];
+    return items.length ? items : [el("h3", {}, title), el("p", {}, path ? "nothing on this path" : "nothing that an event states")];
   }
 
   /**

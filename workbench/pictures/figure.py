@@ -4,7 +4,7 @@ Shows a graph in a notebook: its picture, small, with a table beneath it.
 It is plain HTML with the SVG inside: Jupyter, VS Code and nbconvert show it without an extension and without a script.
 
 Jupyter removes SVG and styles from the output of notebooks that it does not trust, and would leave the words of the
-picture in a heap. So the picture stands there a second time, as an image, which Jupyter keeps: without the colours of
+picture in a heap. So the picture is there a second time, as an image, which Jupyter keeps: without the colours of
 the theme, and without texts under the pointer. The style that goes with the SVG shows the one and hides the other.
 """
 

@@ -187,7 +187,7 @@ class _Passed:
 
 
 def _ordered(passed: _Passed) -> list[list[int]]:
-    """Return what stands in each layer, from the top, so that few links cross."""
+    """Return what is in each layer, from the top, so that few links cross."""
     rows: list[list[int]] = [[] for _ in range(max(passed.layers, default=-1) + 1)]
     for each, layer in enumerate(passed.layers):
         rows[layer].append(each)

@@ -2,7 +2,7 @@
 Draws a graph as a picture that stands still: one SVG, without scripts, for notebooks, documents and pull requests.
 
 Tables are boxes with their columns as rows, and the jobs that make one from another stand between them, if the graph
-has any. The picture carries its own style, for light and for dark, and needs no ids, so that several can stand in one
+has any. The picture carries its own style, for light and for dark, and needs no ids, so that several can be in one
 page. Names are foreign text: they are shown as text, cut, and without characters that turn the direction of writing.
 The same graph gives the same bytes.
 """
@@ -276,10 +276,10 @@ class _Leg:
 
 def _short_names(jobs: list[JobNode]) -> dict[str, str]:
     """
-    Return what stands in the box of each job.
+    Return what is in the box of each job.
 
-    It is the last part of its name, and behind it as many of those before as it takes to tell it from the others:
-    `default_daily (insert_into)`.
+    It is the last part of its name, and behind it as many of those before as it takes to distinguish it from the
+    others: `default_daily (insert_into)`.
     """
     found: dict[str, str] = {}
     open_ = jobs
@@ -614,7 +614,7 @@ class _Drawing:
         return f"job {state[0]}" if state else "job", label, paper + mark + name
 
     def _made(self, id_: str) -> str:
-        """Return in words what a column or a table is made from; empty if no edge tells."""
+        """Return in words what a column or a table is made from; empty if no edge states it."""
         edges = sorted(self._scene.by_target.get(id_, ()), key=_surest)
         texts = dict.fromkeys(
             f"{kind} of {shown(self._scene.label(each.source), 80)}".lstrip()

@@ -56,7 +56,7 @@ def unfolded(graph: Graph) -> Graph:
 
 
 def _passed(edge: Edge, path: Path, relations: _Relations) -> list[Step]:
-    """Return the steps of a path at relations; if it does not tell them apart, those at operators that are some."""
+    """Return the steps of a path at relations; if it does not distinguish them, those at operators that are some."""
     known = [step for step in path.steps if (edge.job, step.operator) in relations]
     return [step for step in known if step.relation] or known
 

@@ -1,5 +1,5 @@
 """
-What Spark tells of the statements of scripts: from what is kept of earlier runs, and for the rest from Spark.
+What Spark reports of the statements of scripts: from what is kept of earlier runs, and for the rest from Spark.
 
 A statement whose answer is kept is not analyzed. What it has changed for later ones is changed again, if one of them
 that is analyzed can see it: the tables are kept with the answer, and what is in Spark alone, such as a view, is made by
@@ -52,7 +52,7 @@ def answers_of(
     session: _Sessions = session_of,
 ) -> tuple[StatementAnswer, ...]:
     """
-    Return what Spark tells of the statements of scripts.
+    Return what Spark reports of the statements of scripts.
 
     Args:
         scripts: the scripts in the order in which they run.
@@ -82,7 +82,7 @@ def answers_of(
 
 @attrs.frozen
 class _Asked:
-    """What Spark is asked with: what is given, who is told how far it is, and what gives the session."""
+    """What Spark is asked with: what is given, who learns how far it is, and what gives the session."""
 
     given: Given
     progress: _Progress
@@ -141,7 +141,7 @@ class _Found:
     Args:
         dependences: what the statements depend on.
         kept: the answers.
-        opaque: the digests of statements that have seen or changed more than their text tells.
+        opaque: the digests of statements that have seen or changed more than their text reports.
     """
 
     dependences: Sequence[Dependence]
@@ -226,7 +226,7 @@ def _task(answer: KeptAnswer, needed: Collection[str] | None, *, is_asked: bool)
 
 
 def _mark(key: str) -> str:
-    """Return what stands in answers for the place of the statement with a key: it may be another one in each run."""
+    """Return what is in answers for the place of the statement with a key: it may be another one in each run."""
     return f"\x02{key}\x03"
 
 
@@ -239,7 +239,7 @@ def _places(statements: Iterable[ScriptStatement], dependences: Iterable[Depende
 
 
 def _with_places(analyzed: Analyzed, places: Mapping[str, str]) -> Analyzed:
-    """Return what Spark told with places instead of marks."""
+    """Return what Spark reported with places instead of marks."""
     messages = "".join(each.message for each in (analyzed.refusal, analyzed.missed) if each is not None)
     if not analyzed.from_text and "\x02" not in messages:
         return analyzed

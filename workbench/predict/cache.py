@@ -1,5 +1,5 @@
 """
-Keeps what Spark told of statements, each under a key that stands for all that the answer depends on.
+Keeps what Spark reported of statements, each under a key that stands for all that the answer depends on.
 
 The answers are in one file of SQLite, so that one is read without the others. It holds values alone, no code; what
 can't be read counts as not there.
@@ -55,10 +55,10 @@ _AT_ONCE = 500
 @attrs.frozen
 class KeptAnswer:
     """
-    What Spark told of a statement, and what the statement changed for later ones.
+    What Spark reported of a statement, and what the statement changed for later ones.
 
     Args:
-        analyzed: what Spark told.
+        analyzed: what Spark reported.
         effects: what was changed.
         lineage: the lineage of its analyzed plan; None if it has none.
     """
@@ -149,7 +149,7 @@ class KeptAnswers:
             _forget(connection, now)
 
     def opaque(self) -> frozenset[str]:
-        """Return the digests of statements that have seen or changed more than their texts tell."""
+        """Return the digests of statements that have seen or changed more than their texts report."""
         return frozenset(str(digest) for (digest,) in self._connection.execute("SELECT digest FROM opaque"))
 
     def add_opaque(self, digests: Iterable[str]) -> None:
@@ -251,7 +251,7 @@ def document_of_answer(answer: StatementAnswer) -> dict[str, Any]:
 
 
 def document_of_analyzed(analyzed: Analyzed) -> dict[str, Any]:
-    """Return what Spark told of a statement as plain values."""
+    """Return what Spark reported of a statement as plain values."""
     return {
         "kind": analyzed.kind,
         "plan": None if analyzed.query is None else analyzed.query.plan,

@@ -1,7 +1,7 @@
 """
 Statements of Databricks that Spark's own grammar lacks, as statements that it has.
 
-Blanks stand in the place of what is left out wherever that is possible, so that a position in the statement stays what
+Blanks replace what is left out wherever that is possible, so that a position in the statement stays what
 it was.
 """
 
@@ -254,7 +254,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """Return a text with blanks in the place of what matches, outside of strings and comments."""
+    """Return a text with blanks instead of what matches, outside of strings and comments."""
     return _replaced(pattern, text, lambda found: _blank(found[0]))
 
 

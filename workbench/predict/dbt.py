@@ -254,7 +254,7 @@ def _model(node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> M
 
 
 def _reads(node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], seen: set[str]) -> Iterator[str]:
-    """Yield the ids of what a node reads; the query of an ephemeral model stands in those of its readers."""
+    """Yield the ids of what a node reads; the query of an ephemeral model is in those of its readers."""
     for each in dict(node.get("depends_on") or {}).get("nodes") or ():
         inner = nodes.get(each)
         if inner is None or inner.get("resource_type") not in _MODELS or _is_model(inner):

@@ -42,7 +42,7 @@ class DeclaredTable:
 
     @property
     def key(self) -> Parts:
-        """Return its name in lower case: Spark tells no tables apart by case."""
+        """Return its name in lower case: Spark distinguishes no tables by case."""
         return name_key(self.parts)
 
     def with_column(self, added: tuple[str, str], behind: str | None = None) -> DeclaredTable:
@@ -70,7 +70,7 @@ class DeclaredTable:
 
 class DeclaredTables:
     """
-    Tables by their names. A name that stands in a store may lack its catalog or its database.
+    Tables by their names. A name that is in a store may lack its catalog or its database.
 
     Args:
         tables: those that are known before any statement.

@@ -80,7 +80,7 @@ class Dependence:
         Return whether a statement has seen and changed nothing but what it is taken to see and to change.
 
         Args:
-            text: what Spark has read in the place of the statement.
+            text: what Spark has read instead of the statement.
             effects: what the statement has changed in the session.
             is_refused: whether Spark refused it.
         """
@@ -118,7 +118,7 @@ class Dependencies:
         tables: the tables that are known before any statement.
         functions: the names of functions that are known before.
         values: the values of variables.
-        opaque: the digests of statements that have seen or changed more than their texts told.
+        opaque: the digests of statements that have seen or changed more than their texts reported.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class Dependencies:
         return Dependence(key, reads, change.names, catalogs, sets, bool(change.setting), words)
 
     def _texts_of(self, statement: ScriptStatement) -> list[str]:
-        """Return the texts that Spark may read in the place of a statement."""
+        """Return the texts that Spark may read instead of a statement."""
         texts = [statement.text, *(each.query for each in statement.loops)]
         for text in tuple(texts):
             if any(mark in text for mark in _MARKS):

@@ -128,7 +128,7 @@ class Following:
         return self._spark.call("withValues", plan, self._spark.array(self._values), objects) if self._values else plan
 
     def standing_for(self, text: str, kind: str, parsed: Any) -> str | None:
-        """Return the statement that is analyzed in the place of another one; None if that is analyzed as it is."""
+        """Return the statement that is analyzed instead of another one; None if that is analyzed as it is."""
         if kind == CACHES:
             return str(parsed.originalText())
         if self._is_foreign_view(kind, parsed):
@@ -145,7 +145,7 @@ class Following:
         return kind in ("CreateView", ALTERED_VIEW) and self._spark.name_of(parsed.child())[0].lower() != SPARK_CATALOG
 
     def _view_as_table(self, parsed: Any) -> str:
-        """Return the statement that makes a table in the place of a view."""
+        """Return the statement that makes a table instead of a view."""
         is_new = str(parsed.nodeName()) == "CreateView"
         names = (
             ", ".join(in_backticks(str(each._1())) for each in items_of(parsed.userSpecifiedColumns()))

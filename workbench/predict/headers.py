@@ -15,7 +15,7 @@ def plainly_created(text: str) -> str:
     Return a statement that creates a table without replacing one, and without saying how the table is stored.
 
     Spark's own catalog can't replace a table, and a provider may need a connector that is not there, or Hive. Blanks
-    stand in the place of what is left out, so that every position in the statement stays what it was.
+    replace what is left out, so that every position in the statement stays what it was.
 
     Args:
         text: a CREATE TABLE ... AS, or a REPLACE TABLE ... AS. Any other text is returned as it is.

@@ -232,7 +232,7 @@ class Knowledge:
         return False
 
     def _stand_in(self, names: Parts, refusal: Refusal) -> bool:
-        """Have a function that can't be read in the place of one that is not known."""
+        """Have a function that can't be read instead of one that is not known."""
         names = without_catalog(names)
         if len(names) != 1 or names[0] in self._stubs:
             return False
@@ -252,7 +252,7 @@ class Knowledge:
         return True
 
     def _put_from_text(self, *, of_any_type: bool, besides: Parts = ()) -> None:
-        """Declare the tables whose types are not known to Spark once more, so that they fit everywhere or as told."""
+        """Declare the tables whose types are not known to Spark once more, to fit everywhere or as reported."""
         for key in self._of_unknown_types() - {besides}:
             table = self._tables.get(key)
             if table is not None:

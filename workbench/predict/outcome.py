@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 
-Told: TypeAlias = Literal["exact", "text", "nothing"]
-"""How much is known of a statement: what Spark's analyzer tells, what its text tells, or nothing."""
+HowFar: TypeAlias = Literal["exact", "text", "nothing"]
+"""How much is known of a statement: what Spark's analyzer reports, what its text reports, or nothing."""
 Reason: TypeAlias = Literal[
     "unknown-table", "unknown-column", "unknown-function", "no-value", "syntax", "unsupported", "error"
 ]
@@ -47,7 +47,7 @@ def reason_for(problem: Problem) -> Reason:
     return next((reason for code, reason in _OF_CODES.items() if problem.code.startswith(code)), "error")
 
 
-def told_of(found: StatementLineage) -> Told:
+def certainty_of_statement(found: StatementLineage) -> HowFar:
     """Return how much is known of a statement."""
     if found.lineage is not None:
         return "text" if found.from_text else "exact"
@@ -56,9 +56,9 @@ def told_of(found: StatementLineage) -> Told:
 
 def severity_of(found: StatementLineage) -> Severity:
     """Return how bad the problem of a statement is: nothing is known, its lineage is short, or a part is opaque."""
-    if found.problem is None or told_of(found) == "exact":
+    if found.problem is None or certainty_of_statement(found) == "exact":
         return "note"
-    is_wrong = told_of(found) == "nothing" or reason_for(found.problem) in _WRONG
+    is_wrong = certainty_of_statement(found) == "nothing" or reason_for(found.problem) in _WRONG
     return "error" if is_wrong else "warning"
 
 
@@ -66,7 +66,7 @@ def fails(found: StatementLineage, gates: Collection[str]) -> bool:
     """Return whether one of some gates is about a statement."""
     if found.problem is None:
         return False
-    told, names = told_of(found), {"any", reason_for(found.problem)}
+    told, names = certainty_of_statement(found), {"any", reason_for(found.problem)}
     if told != "exact":
         names |= {"short", "text-only" if told == "text" else "nothing"}
     # An error is what is wrong with the statement itself, and each statement of which nothing is known.
@@ -111,24 +111,24 @@ class Summary:
 
     Args:
         files: how many files have such statements.
-        told: how many statements are known how far; of those that have a lineage or a problem.
+        counts: how many statements are known how far; of those that have a lineage or a problem.
         causes: what they lack, each once, in the order of the statements.
     """
 
     files: int
-    told: tuple[tuple[Told, int], ...]
+    counts: tuple[tuple[HowFar, int], ...]
     causes: tuple[Cause, ...]
 
     @property
     def statements(self) -> int:
         """How many statements there are."""
-        return sum(count for _, count in self.told)
+        return sum(count for _, count in self.counts)
 
     def lines(self) -> list[str]:
         """Return it for people: how many statements are known how far, then how many lack what."""
         noun = "statement" if self.statements == 1 else "statements"
         files = f"{self.files:,} file" if self.files == 1 else f"{self.files:,} files"
-        parts = [f"{count:,} {_WORDS[told]}" for told, count in self.told if count]
+        parts = [f"{count:,} {_WORDS[far]}" for far, count in self.counts if count]
         if not parts:
             return []
         reasons: Counter[Reason] = Counter()
@@ -152,7 +152,7 @@ class Summary:
             }
             for each in self.causes
         ]
-        return {"files": self.files, "statements": self.statements, **dict(self.told), "causes": causes}
+        return {"files": self.files, "statements": self.statements, **dict(self.counts), "causes": causes}
 
 
 def _reason(reason: Reason, kinds: int) -> str:
@@ -172,13 +172,13 @@ def _reason(reason: Reason, kinds: int) -> str:
 
 def summary_of(found: Iterable[StatementLineage]) -> Summary:
     """Return how some statements came out."""
-    told: dict[Told, int] = dict.fromkeys(get_args(Told), 0)
+    told: dict[HowFar, int] = dict.fromkeys(get_args(HowFar), 0)
     files: set[str] = set()
     problems: dict[str, list[StatementLineage]] = {}
     for each in found:
         # A note of a script is no statement.
         if each.lineage is not None or each.problem is None or each.problem.code not in NOTES:
-            told[told_of(each)] += 1
+            told[certainty_of_statement(each)] += 1
         files.add(each.statement.file)
         if each.problem is not None:
             problems.setdefault(each.problem.message, []).append(each)

@@ -57,12 +57,12 @@ _MADE = frozenset((Kind.TRANSFORMATION,))
 @attrs.frozen
 class TextLineage:
     """
-    What a text tells.
+    What a text reports.
 
     Args:
         target: the name of the table that is written, as it is spelled; empty for a query.
         tables: the names of the tables that are read, as they are spelled, each once.
-        columns: each column of the result with its source columns; None where the text does not tell them.
+        columns: each column of the result with its source columns; None where the text does not report them.
         whole: whether these are all of the columns, in their order.
         by_position: whether they become those of the target by their places, whatever they are called.
         given: the columns of the target that get constants from a PARTITION clause, in lower case.
@@ -258,7 +258,7 @@ class _Assigned:
     Args:
         paths: the names of columns, each with the names of fields in it; None if the columns have the names that the
             query gives them.
-        query: a query of their values; None for what the text does not tell.
+        query: a query of their values; None for what the text does not report.
         decides: a query of the condition under which they are set; None without one.
     """
 
@@ -521,7 +521,7 @@ def _tables(tree: Any) -> Iterator[str]:
 
 
 def _name(table: Any) -> str:
-    """Return the name of a table as it is spelled: a part that needs backticks stands in them."""
+    """Return the name of a table as it is spelled: a part that needs backticks is in them."""
     parts = [part.name for part in table.parts] if hasattr(table, "parts") else [str(table.name)]
     return ".".join(map(_quoted, parts))
 

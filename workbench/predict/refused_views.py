@@ -26,7 +26,7 @@ _DIRECT = "DIRECT"
 
 def behind_views(lineage: Lineage, views: Mapping[Identifier, Lineage]) -> Lineage:
     """
-    Return a lineage with what refused views read in the place of their own columns.
+    Return a lineage with what refused views read instead of their own columns.
 
     Args:
         lineage: the lineage of a statement that may read such views, as if they were tables.
@@ -34,7 +34,7 @@ def behind_views(lineage: Lineage, views: Mapping[Identifier, Lineage]) -> Linea
             view is a temporary one, which is no dataset.
 
     Returns:
-        The edges through a view have the certainty `text`. No operators are told: the plan ends at the view.
+        The edges through a view have the certainty `text`. No operators are reported: the plan ends at the view.
     """
     read = [views[dataset.identifier] for dataset in lineage.inputs if dataset.identifier in views]
     if not read:

@@ -1,8 +1,8 @@
 """
 The lineage of the statements of scripts, as if they ran one after the other, file after file.
 
-Spark's session (`session.py`) analyzes each statement once. What it tells is kept as values that need no Spark any more
-(`StatementAnswer`), so they can come from a cache as well; the lineage is made of them here.
+Spark's session (`session.py`) analyzes each statement once. What it reports is kept as values that need no Spark any
+more (`StatementAnswer`), so they can come from a cache as well; the lineage is made of them here.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Script:
     Args:
         name: its name, for people.
         text: its content.
-        is_ddl: whether it only declares tables: its lineage is not told.
+        is_ddl: whether it only declares tables: its lineage is not reported.
         head: what is put before its first statement, a query, so that it makes a table.
     """
 
@@ -76,12 +76,12 @@ class Script:
 @attrs.frozen
 class StatementAnswer:
     """
-    What Spark told of a statement.
+    What Spark reported of a statement.
 
     Args:
         statement: the statement.
-        analyzed: what Spark told.
-        is_ddl: whether it stands in a file that only declares tables.
+        analyzed: what Spark reported.
+        is_ddl: whether it is in a file that only declares tables.
         lineage: that of its analyzed plan, if it was kept, as `lineage_of_analyzed` gives it.
     """
 
@@ -122,9 +122,9 @@ class StatementLineage:
 
     Args:
         statement: the statement.
-        lineage: its lineage; None if it has none, or nothing could be told.
+        lineage: its lineage; None if it has none, or nothing could be reported.
         problem: why Spark can't analyze it; None if it can. The lineage is then that of its text, or that with a
-            function that can't be read in the place of one that is not known.
+            function that can't be read instead of one that is not known.
         from_text: whether the lineage is that of the text.
         script: the name of the script that runs it, also where its line is in another file; empty for a file of SQL.
         is_of_rows: whether a script gets a value of rows here, such as their number, from which it may make anything.
@@ -161,7 +161,7 @@ class Given:
 
 
 def statements_in(scripts: Iterable[Script]) -> list[tuple[ScriptStatement, bool]]:
-    """Return the statements of scripts, each with whether it stands in a file that only declares tables."""
+    """Return the statements of scripts, each with whether it is in a file that only declares tables."""
     return [(each, script.is_ddl) for script in scripts for each in _statements(script)]
 
 
@@ -232,7 +232,7 @@ def guarded_analysis(
 
 
 def guard_of_statements() -> Guard:
-    """Return what catches every exception; it is told as the problem of a statement, and not logged."""
+    """Return what catches every exception; it is reported as the problem of a statement, and not logged."""
     guard = Guard()
     guard.expected = (Exception,)
     return guard
@@ -249,7 +249,7 @@ def lineage_of_answers(
     Return the lineage of each statement that has one or a problem.
 
     Args:
-        answers: what Spark told.
+        answers: what Spark reported.
         tables: the tables that were known before.
         dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
     """
@@ -269,8 +269,8 @@ def _used_columns(
     """
     Return which columns the tables must have that nothing declares, as all statements are to be valid.
 
-    What one statement tells of a table decides in another one which table a name means; so it goes on until no
-    statement tells more.
+    What one statement reports of a table decides in another one which table a name means; so it goes on until no
+    statement reports more.
     """
     pending = [_Refused(each, known, dialect) for each in answers if each.analyzed.refusal is not None]
     found: dict[Identifier, set[str]] = {}
@@ -291,7 +291,7 @@ class _Refused:
     A statement that Spark refuses, with what is known of its tables.
 
     Args:
-        answer: what Spark told.
+        answer: what Spark reported.
         known: the tables that were known before.
         dialect: as for `read_statement`.
 
@@ -371,7 +371,7 @@ def _columns(known: Mapping[str, FoundTable]) -> dict[str, tuple[str, ...]]:
 def _declare_told(
     session: ScriptSession, found: Sequence[TextLineage], place: str, known: Mapping[str, FoundTable]
 ) -> None:
-    """Make a table known that a statement makes which Spark refuses, if its text tells all of its columns."""
+    """Make a table known that a statement makes which Spark refuses, if its text reports all of its columns."""
     for told in found:
         if told.columns and told.whole:
             columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
@@ -399,7 +399,7 @@ def _creates(text: str) -> bool:
 
 
 def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> str:
-    """Return the type of a column that its statement's text tells: that of the one column that it is a copy of."""
+    """Return the type of a column that its statement's text reports: that of the one column that it is a copy of."""
     if sources is None or len(sources) != 1:
         return TEXT_TYPE
     (((table, column), kinds),) = sources.items()
@@ -486,7 +486,7 @@ def lineage_of_analyzed(query: EncodedQuery, known: DeclaredTables) -> Lineage:
 
 
 def _with_view(found: Lineage, views: dict[Identifier, Lineage], *, is_temporary: bool) -> Lineage | None:
-    """Add a view that Spark refuses to the others; return what is told of its statement: of a temporary one nothing."""
+    """Add a view that Spark refuses to the others; return its own lineage, which a temporary one has not."""
     ((dataset, columns),) = found.outputs
     if dataset is not None:
         views[dataset.identifier] = attrs.evolve(found, outputs=((None if is_temporary else dataset, columns),))

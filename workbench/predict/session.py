@@ -74,7 +74,7 @@ _WITHOUT_LINEAGE = tuple(
 @attrs.frozen
 class Analyzed:
     """
-    What the session tells of a statement.
+    What the session reports of a statement.
 
     Args:
         kind: the class of its parsed plan; empty if it can't be parsed.
@@ -85,7 +85,7 @@ class Analyzed:
         database: the database that was current in it.
         tables: of a statement that Spark refuses, each table and view in its text that Spark knows: its name as it is
             spelled there -> the analyzed plan of all its columns.
-        from_text: the tables that were declared as the text of a statement tells that Spark refuses: the name of each
+        from_text: the tables that were declared as the text of a statement reports that Spark refuses: the name of each
             -> the place of that statement.
         text: of a statement that Spark refuses, what was read in its place: with the values of variables, and without
             what only other engines have; empty if that is the statement itself.
@@ -164,7 +164,7 @@ class ScriptSession:
 
         Args:
             text: the statement.
-            in_script: whether it stands in a script, where DECLARE declares something of the script's own.
+            in_script: whether it is in a script, where DECLARE declares something of the script's own.
             loops: the FOR loops around it.
             reach: the last parts of all names that it can see, in lower case; None if these are not known.
         """
@@ -246,7 +246,7 @@ class ScriptSession:
 
     @property
     def read(self) -> str:
-        """What Spark read last in the place of a statement."""
+        """What Spark read last instead of a statement."""
         return self._text
 
     def effects(self) -> tuple[Consequence, ...]:
@@ -307,7 +307,7 @@ class ScriptSession:
     def _again(
         self, text: str, given: str, *, in_script: bool, loops: tuple[Loop, ...], reach: Collection[str] | None
     ) -> Analyzed:
-        """Analyze a statement in the place of another one."""
+        """Analyze a statement instead of another one."""
         found = self.analyze(text, in_script=in_script, loops=loops, reach=reach)
 
         def unplaced(refusal: Refusal | None) -> Refusal | None:

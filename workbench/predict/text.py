@@ -1,9 +1,9 @@
 """
-The lineage that the text of a statement alone tells, for a statement that Spark can't analyze.
+The lineage that the text of a statement alone reports, for a statement that Spark can't analyze.
 
-No schema of an unknown table is known, so only those columns are told that can come from one table alone, and each edge
-has the certainty `unknown`. A view that Spark knows is followed to its tables. Without sqlglot, or if it can't parse
-what Spark can, the tables are still told.
+No schema of an unknown table is known, so only those columns are reported that can come from one table alone, and each
+edge has the certainty `unknown`. A view that Spark knows is followed to its tables. Without sqlglot, or if it can't
+parse what Spark can, the tables are still reported.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def lineage_of_text(
     used: Callable[[str], Collection[str]] = lambda _: (),
 ) -> Lineage | None:
     """
-    Return the lineage that the text of a statement tells.
+    Return the lineage that the text of a statement reports.
 
     Args:
         statement: the text.
@@ -117,7 +117,7 @@ def _told(
 
 
 def _output(told: TextLineage, target: Dataset | None, names: _Named) -> tuple[ColumnLineage, list[str]]:
-    """Return the lineage of what a text writes, and what the text does not tell of it."""
+    """Return the lineage of what a text writes, and what the text does not report of it."""
     places = _placed(told, target)
     columns = [
         (name, None if sources is None else names.edges(sources))

@@ -144,7 +144,7 @@ def _kept_in(folder: Path) -> tuple[str, ...]:
 
 
 def _detached_jvm(context: Any) -> subprocess.Popen[bytes]:
-    """Return the JVM of this process, which a later session starts anew."""
+    """Return the JVM of this process, which a later session starts again."""
     gateway, context._gateway, context._jvm = context._gateway, None, None
     gateway.shutdown()
     jvm: subprocess.Popen[bytes] = gateway.proc

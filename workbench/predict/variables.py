@@ -81,7 +81,7 @@ def substituted(text: str, value_of: Callable[[str], str | None], *, keeps: bool
 
 def placeheld(text: str) -> str:
     """
-    Return a statement with something in the place of each variable: its own text as a name where a name is, else NULL.
+    Return a statement with something instead of each variable: its own text as a name where a name is, else NULL.
 
     Args:
         text: a statement with variables that have no values.

@@ -15,7 +15,7 @@ _REFRESHED = re.compile(r"CREATE(\s+OR\s+REFRESH)\b", re.IGNORECASE)
 
 
 def names_in(text: str) -> Parts:
-    """Return the parts of a dotted name, in which each may stand in backticks."""
+    """Return the parts of a dotted name, in which each may be in backticks."""
     return dotted(text)
 
 

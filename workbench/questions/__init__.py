@@ -9,8 +9,8 @@ QUESTIONS = {
     "runs": ("runs", "the runs of a store"),
     "history": ("history", "the versions of a dataset"),
     "unused": ("unused", "columns and tables that no recorded job reads"),
-    "blame": ("blame", "which run made each version of a table"),
+    "blame": (".blame.blame", "which run made each version or row of a table"),
     "sql": ("sql", "query a store with SQL"),
     "diff": ("diff", "what changed in the lineage"),
 }
-"""Each question with the module here that answers it, and with its line in the list of commands."""
+"""Each question with the module that answers it, from here,, and with its line in the list of commands."""

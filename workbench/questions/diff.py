@@ -14,6 +14,7 @@ from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, St
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
 from openlineage_pyspark.workbench.model.change import difference
+from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
@@ -97,7 +98,7 @@ class Diff:
         """Return the difference as plain values, for JSON."""
         return {
             "type": "diff",
-            "changes": [attrs.asdict(change) for change in self.changes],
+            "changes": document_of(self.changes),
             "downstream": [{"name": name, "depth": depth} for name, depth in self.downstream],
         }
 
@@ -273,7 +274,7 @@ def _lines(file: Path) -> Iterator[EventLine]:
 
 
 def _texts_until(tables: QueriedTables, time: int, runs: Sequence[str]) -> Iterator[str]:
-    """Yield the events of runs until a time, and those of no run: they tell the schemas that hold then."""
+    """Yield the events of runs until a time, and those of no run: they state the schemas that hold then."""
     yield from _texts_of_runs(tables, runs, time)
     alone = "SELECT json FROM event WHERE run_id = '' AND time <= ? ORDER BY time, event_id"
     yield from (text for (text,) in tables.query(alone, (time,)))
@@ -358,7 +359,7 @@ def _state(store: QueriedTables, tables: QueriedTables, limits: Limits, runs: Se
         store: the store.
         tables: a store that knows all of its datasets, by the names of which the graph calls them.
         limits: the time.
-        runs: the runs whose events tell the schemas, as `_runs_until` returns them.
+        runs: the runs whose events state the schemas, as `_runs_until` returns them.
     """
     rows = _rows_of(_texts_until(store, limits.time, runs))
     whole = whole_graph(store, limits)
@@ -393,7 +394,7 @@ def _rows_of(texts: Iterable[str]) -> Rows:
 
 
 def _schemas(rows: Rows, ids: Mapping[int, int]) -> dict[Place, str]:
-    """Return the types of the columns of datasets: the last schema that was told is the one that holds."""
+    """Return the types of the columns of datasets: the last schema that was stated is the one that holds."""
     columns: dict[Place, str] = {}
     latest: dict[int, int] = {}
     for name_id, _, _, _, _, told in _typed(rows.get("dataset_column", ())):
@@ -449,7 +450,7 @@ def _placed(
 
 
 def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, int]) -> list[Edge]:
-    """Return the edges of the graph that rows of column lineage stand for, as the events of their runs tell them."""
+    """Return the edges of the graph that rows of column lineage stand for, as the events of their runs state them."""
     named = datasets(tables, ids.values())
     nodes = {id_: node_id("dataset", named[id_].namespace, named[id_].name) for id_ in ids.values()}
     made, runs = [], set()

@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.model.graph import (
     node_id,
     united,
 )
-from openlineage_pyspark.workbench.model.times import known_time
+from openlineage_pyspark.workbench.model.times import iso_text
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, Since, limits_of
@@ -112,7 +112,7 @@ def whole_graph(tables: QueriedTables, limits: Limits) -> Graph:
 
 
 def with_diagnostics(answer: Answer[Graph]) -> Graph:
-    """Return the graph of an answer with what its envelope tells, as pages show it."""
+    """Return the graph of an answer with what its envelope states, as pages show it."""
     return attrs.evolve(answer.result, diagnostics=answer.diagnostics)
 
 
@@ -185,7 +185,7 @@ class _Builder:
 
     @property
     def _time(self) -> str:
-        return "" if self._limits.as_of is None else _text_of(self._limits.as_of)
+        return iso_text(self._limits.as_of)
 
     def _with_call_sites(self, runs: Iterable[RunNode]) -> list[RunNode]:
         runs = list(runs)
@@ -299,7 +299,7 @@ class _Builder:
         else:
             rows = [row for listed in id_lists(ids) for row in self._tables.query(f"{sql} WHERE job_id IN ({listed})")]
         return {
-            row[0]: JobNode(row[1], row[2], row[3] or "", row[4] or "", row[5] or "", _text_of(row[6]))
+            row[0]: JobNode(row[1], row[2], row[3] or "", row[4] or "", row[5] or "", iso_text(row[6]))
             for row in sorted(rows, key=lambda r: r[1:3])
             if row[0] not in self._unseen
         }
@@ -326,7 +326,7 @@ class _Builder:
         later = ended is not None and ended > self._limits.time
         return RunNode(
             *(run, jobs[job].id, "START" if later and state in _ENDS else state or ""),
-            *(_text_of(started), "" if later else _text_of(ended)),
+            *(iso_text(started), "" if later else iso_text(ended)),
             *(node_id("run", parent) if parent else "", "" if later else error or ""),
         )
 
@@ -356,7 +356,7 @@ def _diagnostics(
 
 
 def _telling(runs: Iterable[RunNode]) -> Iterator[str]:
-    """Yield the runs that tell what each job does: the last complete one with those beside it; else the last one."""
+    """Yield the runs that state what each job does: the last complete one with those beside it; else the last one."""
     of_job: dict[str, list[RunNode]] = {}
     for run in runs:
         of_job.setdefault(run.job, []).append(run)
@@ -389,8 +389,3 @@ def _column_edges(
 
 def _dataset_id(dataset: DatasetName) -> str:
     return node_id("dataset", dataset.namespace, dataset.name)
-
-
-def _text_of(micros: int | None) -> str:
-    time = known_time(micros)
-    return "" if time is None else time.isoformat().replace("+00:00", "Z")

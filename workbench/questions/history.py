@@ -60,7 +60,7 @@ class VersionRow:
         version: the snapshot, if the format has some; else the run, and with a micro-batch, a slash and its number.
         kind: `storage` or `run`: which of the two.
         time: when it was made; for a version that was only read, when it was first read.
-        run_id: the run that made it; empty if no event tells it.
+        run_id: the run that made it; empty if no event states it.
         batch: the micro-batch of that run; None if there is none.
         job: the job.
         parent: the version before; empty if none is known.
@@ -106,7 +106,7 @@ class History(Rows[VersionRow]):
         """
         Return the versions as a graph, the latest first: each with its run, and with the versions that this run read.
 
-        A run stands as a job of its own with the name of its job: so each line leads through the run that it belongs
+        A run is a job of its own with the name of its job: so each line leads through the run that it belongs
         to.
         """
         made = self.dataset

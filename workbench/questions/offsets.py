@@ -41,7 +41,7 @@ class ReadVersions:
     What a micro-batch read of a dataset.
 
     Args:
-        ids: the versions, in their order; None if the offsets do not tell them.
+        ids: the versions, in their order; None if the offsets do not state them.
         added: whether only the rows were read that the versions added, and not all of the dataset.
     """
 

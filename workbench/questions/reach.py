@@ -293,7 +293,7 @@ def _column_queries(
 
 
 def _above(path: str) -> Iterator[str]:
-    """Return a column's path and those of the structs that it stands in."""
+    """Return a column's path and those of the structs that it is in."""
     yield path
     while "." in path:
         path = path.rpartition(".")[0]

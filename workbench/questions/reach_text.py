@@ -139,7 +139,7 @@ def _by_dataset(found: Reach) -> list[list[Node]]:
 
 
 def _arrows(edges: Iterable[Edge]) -> Iterator[Arrow]:
-    """Yield an arrow for each pair of nodes; it is dashed if no event names a version of which it tells."""
+    """Yield an arrow for each pair of nodes; it is dashed if no event names the version."""
     pairs: dict[tuple[str, str], list[Edge]] = {}
     for edge in edges:
         pairs.setdefault((edge.source, edge.target), []).append(edge)

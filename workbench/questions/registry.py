@@ -18,17 +18,17 @@ from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 import attrs
-from openlineage_pyspark.workbench.answer import Answer, Writer, camel_case
+from openlineage_pyspark.workbench.answer import Answer, Writer
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
+from openlineage_pyspark.workbench.model.document import camel_case
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
-from openlineage_pyspark.workbench.model.times import known_time, time_of_micros
+from openlineage_pyspark.workbench.model.times import iso_text
 from openlineage_pyspark.workbench.questions import QUESTIONS
 from openlineage_pyspark.workbench.questions.oddities import oddities
 from openlineage_pyspark.workbench.store.names import QueriedTables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from datetime import datetime
 
     from openlineage_pyspark.workbench.answer import Result
 
@@ -87,6 +87,10 @@ class Argument:
         return self.help.metavar or self.name.upper()
 
 
+def _reads_none(_: Mapping[str, Any]) -> bool:
+    return False
+
+
 @attrs.frozen
 class Question:
     """
@@ -100,6 +104,7 @@ class Question:
         status: gives the exit code of the command for an answer.
         signature: that of the function.
         of_files: answers it of event files, if the arguments name some; None if it is asked of a store alone.
+        reads_rows: says of the arguments whether it reads the rows of a table, for which it needs a Spark session.
     """
 
     name: str
@@ -109,6 +114,7 @@ class Question:
     status: Callable[[Answer[Any]], int]
     signature: inspect.Signature
     of_files: Callable[..., Answer[Any] | None] | None = None
+    reads_rows: Callable[[Mapping[str, Any]], bool] = _reads_none
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -133,6 +139,7 @@ def question(
     figure: Callable[[Answer[Any]], str] | None = None,
     status: Callable[[Answer[Any]], int] = lambda _: 0,
     of_files: Callable[..., Answer[Any] | None] | None = None,
+    reads_rows: Callable[[Mapping[str, Any]], bool] = _reads_none,
 ) -> Callable[[Callable[Concatenate[QueriedTables, P], Answer[R]]], Callable[Concatenate[QueriedTables, P], Answer[R]]]:
     """
     Register a function as a question.
@@ -143,6 +150,7 @@ def question(
         figure: as in `Answer`.
         status: gives the exit code of the command for an answer; by default 0 for each.
         of_files: as in `Question`.
+        reads_rows: as in `Question`.
 
     Returns:
         The decorator. The function returns an answer with a result, with diagnostics and, if it is for another time
@@ -172,7 +180,7 @@ def question(
 
         description = " ".join((inspect.getdoc(function) or "").split())
         named = MappingProxyType(dict(writers))
-        _REGISTERED[called] = Question(called, ask, description, named, status, signature, of_files)
+        _REGISTERED[called] = Question(called, ask, description, named, status, signature, of_files, reads_rows)
         return ask
 
     return register
@@ -208,7 +216,7 @@ def asks(
 def question_called(name: str) -> Question:
     """Return the question that has a name in `QUESTIONS`."""
     module, _ = QUESTIONS[name]
-    import_module(f"{__package__}.{module}")
+    import_module(f".{module}", __package__)
     return _REGISTERED[name]
 
 
@@ -221,19 +229,13 @@ def answered(result: R, diagnostics: Iterable[Diagnostic] = (), *, as_of: int | 
         diagnostics: what somebody should know of it.
         as_of: the time for which it holds, microseconds since 1970; None for now.
     """
-    time = "" if as_of is None else _iso(time_of_micros(as_of))
-    return Answer("", {}, result, time, "", tuple(dict.fromkeys(diagnostics)))
+    return Answer("", {}, result, iso_text(as_of), "", tuple(dict.fromkeys(diagnostics)))
 
 
 def last_seen(tables: QueriedTables) -> str:
     """Return the newest time that a store knows of, ISO 8601; empty if it is empty."""
     [(newest,)] = tables.query("SELECT max(last_time) FROM job")
-    time = known_time(newest)
-    return "" if time is None else _iso(time)
-
-
-def _iso(time: datetime) -> str:
-    return time.isoformat().replace("+00:00", "Z")
+    return iso_text(newest)
 
 
 def _rejected(tables: QueriedTables) -> list[Diagnostic]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
@@ -13,8 +13,12 @@ from openlineage_pyspark.workbench.store.names import find, find_dataset
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from openlineage_pyspark.workbench.questions.versions import DatasetVersion, StoredVersions
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, ResolvedPlace
+
+_T = TypeVar("_T")
 
 LATEST = "latest"
 """The version of a dataset that is current."""
@@ -227,32 +231,37 @@ def find_run(tables: QueriedTables, id_: str) -> ResolvedRun:
 
 def runs_within(tables: QueriedTables, run_id: str) -> list[str]:
     """Return a run and those that it started, those that these started, and so on."""
-    found = {run_id: None}
-    frontier = [run_id]
-    while frontier:
-        following: list[str] = []
-        for marks, some in marked_lists(frontier):
-            rows = tables.query(f"SELECT run_id FROM run WHERE parent_run_id IN ({marks}) ORDER BY run_id", some)  # noqa: S608
-            following += [row[0] for row in rows if row[0] not in found]
-        frontier = list(dict.fromkeys(following))
-        found |= dict.fromkeys(frontier)
-    return list(found)
+
+    def started(runs: Iterable[str]) -> Iterator[str]:
+        for marks, some in marked_lists(runs):
+            sql = f"SELECT run_id FROM run WHERE parent_run_id IN ({marks}) ORDER BY run_id"  # noqa: S608 (marks)
+            yield from (each for (each,) in tables.query(sql, some))
+
+    return _with_all_below(run_id, started)
 
 
 def jobs_within(tables: QueriedTables, job_id: int) -> list[int]:
     """Return a job and those whose runs its runs started, such as the statements of an application, and so on."""
-    found = {job_id: None}
-    frontier = [job_id]
-    while frontier:
-        following: list[int] = []
-        for listed in id_lists(frontier):
-            rows = tables.query(
-                "SELECT DISTINCT c.job_id FROM run p JOIN run c ON c.parent_run_id = p.run_id "  # noqa: S608 (numbers)
-                f"WHERE p.job_id IN ({listed}) ORDER BY c.job_id"
+
+    def started(jobs: Iterable[int]) -> Iterator[int]:
+        for listed in id_lists(jobs):
+            yield from (
+                each
+                for (each,) in tables.query(
+                    "SELECT DISTINCT c.job_id FROM run p JOIN run c ON c.parent_run_id = p.run_id "  # noqa: S608 (numbers)
+                    f"WHERE p.job_id IN ({listed}) ORDER BY c.job_id"
+                )
             )
-            following += [each for (each,) in rows if each not in found]
-        frontier = list(dict.fromkeys(following))
-        found |= dict.fromkeys(frontier)
+
+    return _with_all_below(job_id, started)
+
+
+def _with_all_below(first: _T, started: Callable[[list[_T]], Iterable[_T]]) -> list[_T]:
+    """Return one with all that it started, directly or not, the nearest first."""
+    found = frontier = {first: None}
+    while frontier:
+        frontier = {each: None for each in started([*frontier]) if each not in found}
+        found |= frontier
     return list(found)
 
 

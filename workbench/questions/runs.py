@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.store.names import QueriedTables
 
 State: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER"]
 
-_OPEN = ("START", "RUNNING", "OTHER")
+_UNFINISHED = ("START", "RUNNING", "OTHER")
 _RUNS = 50
 _LATE = "only those that took, or have already taken, more than three times as long as the runs of the job usually do"
 _MUCH_LONGER = 3
@@ -40,7 +40,7 @@ class RunRow:
         run_id: its id.
         job_namespace: the namespace of its job.
         job: the name of its job.
-        state: its state: START or RUNNING if no event tells its end.
+        state: its state: START or RUNNING if no event states its end.
         started: when it began; None if it is not known.
         ended: when it ended; None if it did not.
         error: the error message; empty without one.
@@ -89,14 +89,14 @@ def runs(
     *,
     state: Annotated[tuple[State, ...], Help("only those in this state; may be repeated")] = (),
     failed: Annotated[bool, Help("only those that failed or were stopped: FAIL and ABORT")] = False,
-    open: Annotated[bool, Help("only those without an end: START, RUNNING and OTHER")] = False,  # noqa: A002 (the word of the command line)
+    unfinished: Annotated[bool, Help("only those without an end: START, RUNNING and OTHER")] = False,
     late: Annotated[bool, Help(_LATE)] = False,
     since: Annotated[str, Help("only those that began since, such as 2d", "TIME")] = "",
     limit: Annotated[int | None, Help(f"at most N; default: {_RUNS}", "N", least=1)] = _RUNS,
     as_of: LateAt = "",
 ) -> Answer[Rows[RunRow]]:
     """List runs, newest first."""
-    wanted = sorted({*state, *(FAILED if failed else ()), *(_OPEN if open else ())})
+    wanted = sorted({*state, *(FAILED if failed else ()), *(_UNFINISHED if unfinished else ())})
     usual = late_runs(tables, time_or_now(as_of)) if late else {}
     marks = ", ".join("?" * len(wanted))
     rows = tables.query(

@@ -1,4 +1,4 @@
-"""`sql`: a query of one's own."""
+"""`sql`: the user's own query."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def sql(
     tables: QueriedTables,
     query: Annotated[str, Help("a SELECT; - is standard input", "QUERY", reads_input=True)],
     *,
-    dialect: Annotated[str, Help("the dialect of the query, by its name in sqlglot; default: spark")] = "spark",
-    seconds: Annotated[int, Help(f"how long it may take; default: {MOST_SECONDS}", "N", least=1)] = MOST_SECONDS,
+    dialect: Annotated[str, Help("the dialect of the query, by its name in sqlglot; default: spark", "NAME")] = "spark",
+    timeout: Annotated[int, Help(f"how long it may take; default: {MOST_SECONDS}", "SECONDS", least=1)] = MOST_SECONDS,
 ) -> Answer[QueryRows]:
     """
     Ask the store's tables and views with a query of your own, written as for Spark.
@@ -61,5 +61,5 @@ def sql(
         raise StoreError("this store is in Spark's tables: query these with `spark.sql`; `sql` reads a store's file")
     text = of_sqlite(query, dialect)
     streamed = StoredVersions(tables).streamed() if SOURCE_SNAPSHOT_LINEAGE.name in text else ()
-    columns, rows = tables.ask(text, seconds, streamed)
+    columns, rows = tables.ask(text, timeout, streamed)
     return answered(QueryRows("row", tuple(rows), columns=tuple(columns)))

@@ -175,7 +175,7 @@ def _finest(asked: ResolvedRef) -> Grain:
 
 
 class _Traversal:
-    """Traverses the lineage from a node, and collects nodes and edges with names in the place of ids."""
+    """Traverses the lineage from a node, and collects nodes and edges with names instead of ids."""
 
     def __init__(self, tables: QueriedTables, direction: Direction, limits: Limits) -> None:
         self._tables = tables
@@ -314,7 +314,7 @@ class _Traversal:
         self._edges += united(self._explained(made, job_of_run))
 
     def _explained(self, edges: list[Edge], job_of_run: dict[str, int]) -> list[Edge]:
-        """Return edges between columns as the events of their runs tell them."""
+        """Return edges between columns as the events of their runs state them."""
         if not edges:
             return []
         time, earlier, until = self._limits.time, {}, {}

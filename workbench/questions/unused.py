@@ -107,8 +107,8 @@ class _Recorded:
         readers: dataset -> the jobs that read it; those that only write it again are none.
         writers: dataset -> the jobs that write it.
         edges: dataset -> its columns that are read, each with the datasets that are made of it.
-        told: the jobs of which events tell columns.
-        columns: dataset -> the columns of its latest schema, with the time of the first event that tells each.
+        told: the jobs of which events state columns.
+        columns: dataset -> the columns of its latest schema, with the time of the first event that states each.
         written: dataset -> when it was written first and last.
         named: the datasets.
     """
@@ -218,7 +218,7 @@ class _Recorded:
         return {dataset for dataset, format_ in formats if format_ in _TABLES} | {each for (each,) in versions}
 
     def _columns(self) -> dict[int, dict[str, int]]:
-        """Return the columns of each dataset by its latest schema, with the time at which each was told first."""
+        """Return the columns of each dataset by its latest schema, with the time at which each was stated first."""
         rows: dict[int, list[tuple[str, int, int]]] = defaultdict(list)
         for dataset, column, first, last in self._tables.query(
             "SELECT i.dataset_id, c.column_name, min(c.first_time), max(c.last_time) FROM told_column c "

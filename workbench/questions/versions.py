@@ -17,7 +17,7 @@ import bisect
 import enum
 import heapq
 import itertools
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.workbench.model.times import FOREVER
@@ -73,8 +73,8 @@ class DatasetVersion:
         parts: the runs and micro-batches that say they made it; the one that knows most is the first. None if no event
             says who did.
         job_id: the job of the first of them; None if it is not known.
-        parent: the version before it, which the storage or the order tells; empty if there is none that is known.
-        parent_inferred: whether the order tells it, and not the storage.
+        parent: the version before it, which the storage or the order states; empty if there is none that is known.
+        parent_inferred: whether the order states it, and not the storage.
         storage_parent: the version before it as the storage says, also if the store knows nothing else of that one;
             empty if the storage does not say.
         keeps: whether it keeps rows of the version before.
@@ -231,14 +231,60 @@ class _History:
         return self.versions[place].id if place >= 0 else ""
 
 
+class _Sink(NamedTuple):
+    """A row of a dataset that a part of a run made, or of a version that is only read; `snapshot` may be empty."""
+
+    dataset_id: int
+    run_id: str
+    batch_id: int
+    snapshot: str
+    job_id: int | None
+    time: int
+    parent: str | None
+    change: str | None
+    row_count: int | None
+    bytes: int | None
+
+    @property
+    def part(self) -> RunPart:
+        return self.run_id, self.batch_id
+
+    @property
+    def version(self) -> str:
+        """The id of the version that the row states."""
+        return str(self.snapshot or (f"{self.run_id}/{self.batch_id}" if self.batch_id >= 0 else self.run_id))
+
+
+class _Source(NamedTuple):
+    """A row of a dataset that a part of a run read."""
+
+    dataset_id: int
+    run_id: str
+    batch_id: int
+    snapshot: str
+    job_id: int | None
+    time: int
+    offset_from: str | None
+    offset_to: str | None
+    row_count: int | None
+
+    @property
+    def part(self) -> RunPart:
+        return self.run_id, self.batch_id
+
+
+_Row = TypeVar("_Row", _Sink, _Source)
+
+
 class StoredVersions:
     """
     The versions of datasets, and what runs did with them. What was asked once is kept.
 
     Args:
         tables: the store.
-        overwrites_replace: whether an OVERWRITE replaces all rows. Events do not tell an overwrite of some partitions
-            from one of the whole table: with False, an overwritten version is taken to keep rows of the one before.
+        overwrites_replace: whether an OVERWRITE replaces all rows. Events do not distinguish an overwrite of some
+            partitions from one of the whole table: with False, an overwritten version is assumed to keep rows of the
+            one before.
     """
 
     def __init__(self, tables: QueriedTables, *, overwrites_replace: bool = True) -> None:
@@ -250,21 +296,21 @@ class StoredVersions:
     def load(self, dataset_ids: Iterable[int]) -> None:
         """Learn the versions of datasets that are not known yet, all of them at once."""
         wanted = set(dataset_ids) - set(self._histories)
-        made: dict[int, dict[str, list[tuple[Any, ...]]]] = {each: {} for each in wanted}
+        made: dict[int, dict[str, list[_Sink]]] = {each: {} for each in wanted}
         for listed in id_lists(wanted):
-            sinks = _without_unnamed(self._tables.query(f"{_SINKS} WHERE i.dataset_id IN ({listed}) AND {_MADE}"))
-            for row in self._without_summaries(sinks):
-                made[row[0]].setdefault(_id_of(row), []).append(row)
+            sinks = self._tables.query(f"{_SINKS} WHERE i.dataset_id IN ({listed}) AND {_MADE}")
+            for row in self._without_summaries(_without_unnamed(map(_Sink._make, sinks))):
+                made[row.dataset_id].setdefault(row.version, []).append(row)
             seen = (
                 "SELECT i.dataset_id, l.snapshot, min(l.time) FROM dataset_identity i "  # noqa: S608 (numbers alone)
                 "JOIN source_snapshot_lineage l ON l.name_id = i.name_id "
                 f"WHERE i.dataset_id IN ({listed}) AND l.snapshot <> '' GROUP BY i.dataset_id, l.snapshot"
             )
             for dataset_id, snapshot, time in self._tables.query(seen):
-                unmade = (dataset_id, "", NO_BATCH, snapshot, None, time, None, "", None, None)
+                unmade = _Sink(dataset_id, "", NO_BATCH, snapshot, None, time, None, "", None, None)
                 made[dataset_id].setdefault(snapshot, []).append(unmade)
         for dataset_id, rows in made.items():
-            ends = sorted(row[5] for told in rows.values() for row in told if row[7] == "DROP")
+            ends = sorted(row.time for told in rows.values() for row in told if row.change == "DROP")
             self._histories[dataset_id] = _history(dataset_id, _of_lives(rows, ends), self._replacing, tuple(ends))
 
     def of(self, dataset_id: int) -> tuple[DatasetVersion, ...]:
@@ -292,39 +338,40 @@ class StoredVersions:
 
     def made_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionKey, ...]]:
         """Return which versions each of some runs and micro-batches made."""
-        rows = _without_unnamed(self._rows_of(parts, _SINKS, f"WHERE {_MADE}"))
-        self.load(row[0] for row in rows)
+        rows = _without_unnamed(map(_Sink._make, self._rows_of(parts, _SINKS, f"WHERE {_MADE}")))
+        self.load(row.dataset_id for row in rows)
         found: dict[RunPart, dict[VersionKey, None]] = {}
         for row in rows:
-            id_ = self._histories[row[0]].id_at(_id_of(row), row[5])
-            if id_ not in self._histories[row[0]].places:
+            history = self._histories[row.dataset_id]
+            id_ = history.id_at(row.version, row.time)
+            if id_ not in history.places:
                 # A run within it made the version.
                 continue
-            found.setdefault((row[1], row[2]), {})[row[0], id_] = None
+            found.setdefault(row.part, {})[row.dataset_id, id_] = None
         return {part: tuple(sorted(keys)) for part, keys in found.items()}
 
     def read_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionRead, ...]]:
         """Return which versions each of some runs and micro-batches read."""
-        rows = _without_unnamed(self._rows_of(parts, _SOURCES))
-        self.load(row[0] for row in rows)
+        rows = _without_unnamed(map(_Source._make, self._rows_of(parts, _SOURCES)))
+        self.load(row.dataset_id for row in rows)
         found: dict[RunPart, list[VersionRead]] = {}
         for row in rows:
-            found.setdefault((row[1], row[2]), []).extend(self._reads(row))
+            found.setdefault(row.part, []).extend(self._reads(row))
         return {part: tuple(sorted(reads, key=_read_order)) for part, reads in found.items()}
 
     def streamed(self) -> list[StreamedRead]:
         """
-        Return which versions micro-batches read, of all whose offsets are told.
+        Return which versions micro-batches read, of all whose offsets are stated.
 
         Returns:
             The run, the micro-batch, the dataset, the version, which is empty where nothing was read, and whether it is
             inferred.
         """
-        rows = _without_unnamed(self._tables.query(f"{_SOURCES} WHERE l.offset_to IS NOT NULL"))
-        self.load(row[0] for row in rows)
+        rows = _without_unnamed(map(_Source._make, self._tables.query(f"{_SOURCES} WHERE l.offset_to IS NOT NULL")))
+        self.load(row.dataset_id for row in rows)
         found: list[StreamedRead] = []
         for row in rows:
-            unit = (str(row[1]), int(row[2]), int(row[0]))
+            unit = (*row.part, row.dataset_id)
             reads = [(*unit, read.version[1], read.inferred) for read in self._reads(row)]
             found += reads or [(*unit, "", False)]
         return found
@@ -432,16 +479,17 @@ class StoredVersions:
             edge for edge in edges if edge.source[0] in sources.get((edge.part[0], edge.target[0]), (edge.source[0],))
         ]
 
-    def _without_summaries(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    def _without_summaries(self, rows: list[_Sink]) -> list[_Sink]:
         """
         Leave out rows without a version of runs within which another run wrote the dataset.
 
-        An orchestrator's task tells what the statements in it wrote: that is one version, and not two.
+        An orchestrator's task states what the statements in it wrote: that is one version, and not two.
         """
         writers: dict[int, set[str]] = {}
         for row in rows:
-            writers.setdefault(row[0], set()).add(row[1])
-        asked = {row[1] for row in rows if not row[3] and row[2] < 0 and row[1] and len(writers[row[0]]) > 1}
+            writers.setdefault(row.dataset_id, set()).add(row.run_id)
+        unnamed = [row for row in rows if not row.snapshot and row.batch_id < 0]
+        asked = {row.run_id for row in unnamed if row.run_id and len(writers[row.dataset_id]) > 1}
         within: dict[str, set[str]] = {}
         known: set[tuple[str, str]] = set()
         above = {run_id: {run_id} for run_id in asked}
@@ -454,14 +502,14 @@ class StoredVersions:
                         within.setdefault(run_id, set()).add(child)
                         following.setdefault(child, set()).add(run_id)
             above = following
-        return [
+        # Runs that name each other as their parents are none of each other.
+        summaries = {
             row
-            for row in rows
-            if row[3]
-            or row[2] >= 0
-            # Runs that name each other as their parents are none of each other.
-            or not any(row[1] not in within.get(each, ()) for each in within.get(row[1], set()) & writers[row[0]])
-        ]
+            for row in unnamed
+            for each in within.get(row.run_id, set()) & writers[row.dataset_id]
+            if row.run_id not in within.get(each, ())
+        }
+        return [row for row in rows if row not in summaries]
 
     def _children(self, run_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
         for marks, some in marked_lists(sorted(run_ids)):
@@ -475,14 +523,14 @@ class StoredVersions:
         for listed in id_lists(wanted):
             here = f"i.dataset_id IN ({listed})"
             rows = self._tables.query(f"{_PLAIN_READS} AND {here} UNION {_TOLD_READS} AND {here}")
-            for row in _without_unnamed(rows):
+            for row in _without_unnamed(map(_Source._make, rows)):
                 for read in self._reads(row):
-                    self._readers[row[0]].setdefault(read.version[1], []).append(read)
+                    self._readers[row.dataset_id].setdefault(read.version[1], []).append(read)
         for dataset_id in wanted:
             for reads in self._readers[dataset_id].values():
                 reads.sort(key=_read_order)
 
-    def _reads(self, row: tuple[Any, ...]) -> Iterator[VersionRead]:
+    def _reads(self, row: _Source) -> Iterator[VersionRead]:
         """Return the reads of one row of a source: a stream's micro-batch may have read several versions."""
         dataset_id, run_id, batch_id, snapshot, job_id, time, offset_from, offset_to, rows = row
         part, history = (run_id, batch_id), self._histories[dataset_id]
@@ -617,17 +665,11 @@ _PLAIN_READS = (
 _TOLD_READS = f"{_SOURCES} WHERE (l.snapshot <> '' OR l.batch_id <> -1)"
 
 
-def _id_of(row: Sequence[Any]) -> str:
-    """Return the id of the version that a row of a sink tells."""
-    _, run_id, batch_id, snapshot = row[:4]
-    return str(snapshot or (f"{run_id}/{batch_id}" if batch_id >= 0 else run_id))
-
-
-def _without_unnamed(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _without_unnamed(rows: Iterable[_Row]) -> list[_Row]:
     """Leave out rows without a version where another event of the same run and dataset names it."""
     every = list(rows)
-    named = {row[:3] for row in every if row[3]}
-    return [row for row in every if row[3] or row[:3] not in named]
+    named = {(row.dataset_id, row.part) for row in every if row.snapshot}
+    return [row for row in every if row.snapshot or (row.dataset_id, row.part) not in named]
 
 
 def _read_order(read: VersionRead) -> tuple[int, RunPart, VersionKey]:
@@ -666,7 +708,7 @@ def _of_life(id_: str, ends: Sequence[int], time: int) -> str:
     """
     Return the id of a version with its life: one of an earlier life has its number, as in `3~1`, and others have none.
 
-    Storages that number the versions of a table, as Delta Lake does, begin anew when it is dropped and made again.
+    Storages that number the versions of a table, as Delta Lake does, begin again when it is dropped and made again.
 
     Args:
         id_: the id that the storage gives it.
@@ -677,49 +719,49 @@ def _of_life(id_: str, ends: Sequence[int], time: int) -> str:
     return f"{id_}{_LIFE}{before + 1}" if before < len(ends) and id_.isdecimal() else id_
 
 
-def _of_lives(rows: dict[str, list[tuple[Any, ...]]], ends: Sequence[int]) -> dict[str, list[tuple[Any, ...]]]:
+def _of_lives(rows: dict[str, list[_Sink]], ends: Sequence[int]) -> dict[str, list[_Sink]]:
     """Return the rows of versions by their ids with their lives; as they are if no number comes again."""
-    lives: dict[str, list[tuple[Any, ...]]] = {}
+    lives: dict[str, list[_Sink]] = {}
     for id_, told in rows.items():
         for row in told:
-            lives.setdefault(_of_life(id_, ends, row[5]), []).append(row)
+            lives.setdefault(_of_life(id_, ends, row.time), []).append(row)
     again = {each for each in lives if each in rows}
     comes_again = any(number in again for number, sign, _ in (each.partition(_LIFE) for each in lives) if sign)
     return lives if comes_again else rows
 
 
 def _history(
-    dataset_id: int, rows: dict[str, list[tuple[Any, ...]]], replacing: frozenset[str], ends: tuple[int, ...] = ()
+    dataset_id: int, rows: dict[str, list[_Sink]], replacing: frozenset[str], ends: tuple[int, ...] = ()
 ) -> _History:
     """
     Return the versions of a dataset in order.
 
     Args:
         dataset_id: the dataset.
-        rows: the id of each version -> the rows that tell it.
+        rows: the id of each version -> the rows that state it.
         replacing: the changes that keep no rows.
         ends: when it was dropped.
     """
     found = {}
     for id_, told in rows.items():
         # Two runs may tell one version, as an orchestrator's task and the statement in it do.
-        told.sort(key=lambda row: (not row[1], row[8] is None, -row[2], row[5], row[1]))
-        made = [row for row in told if row[1]]
-        parent, change = (next((row[place] for row in told if row[place]), "") for place in (6, 7))
+        told.sort(key=lambda row: (not row.run_id, row.row_count is None, -row.batch_id, row.time, row.run_id))
+        first, made = told[0], [row for row in told if row.run_id]
+        parent = next((row.parent for row in told if row.parent), "")
         if parent and _LIFE in id_:
             parent = f"{parent}{id_[id_.index(_LIFE) :]}"
         found[id_] = DatasetVersion(
             dataset_id,
             id_,
-            VersionKind.STORAGE if told[0][3] else VersionKind.RUN,
-            min(row[5] for row in made or told),
-            tuple(dict.fromkeys((row[1], row[2]) for row in made)),
-            told[0][4],
+            VersionKind.STORAGE if first.snapshot else VersionKind.RUN,
+            min(row.time for row in made or told),
+            tuple(dict.fromkeys(row.part for row in made)),
+            first.job_id,
             parent if parent in rows and parent != id_ else "",
             storage_parent=parent,
-            change=change,
-            rows=told[0][8],
-            bytes=told[0][9],
+            change=next((row.change for row in told if row.change), ""),
+            rows=first.row_count,
+            bytes=first.bytes,
         )
     versions: list[DatasetVersion] = []
     for version in _in_order(found):
@@ -742,8 +784,8 @@ def _in_order(found: dict[str, DatasetVersion]) -> list[DatasetVersion]:
     """
     Return versions in order: each after its parent, and otherwise by time.
 
-    A run tells its version when it ends. Where a later version was told before, the earlier one was there by then too:
-    its time is brought forward.
+    A run states its version when it ends. Where a later version was stated before, the earlier one was there by then
+    too: its time is brought forward.
     """
     children: dict[str, list[str]] = {}
     for version in found.values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.model.document import document_of_fields
 from openlineage_pyspark.workbench.rebuild.relations import key_of_name
 from openlineage_pyspark.workbench.rebuild.tables import Replay, Version
 from openlineage_pyspark.workbench.rebuild.terms import Terms
@@ -46,10 +47,6 @@ class TablePlan:
     is_view: bool = False
     is_downstream: bool = True
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return attrs.asdict(self)
-
 
 @attrs.frozen
 class RebuildPlan:
@@ -82,8 +79,7 @@ class RebuildPlan:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {
-            "tables": [each.to_dict() for each in self.tables],
-            "elsewhere": list(self.elsewhere),
+            **document_of_fields(self),
             "made": len(self.made),
             "kept": len(self.kept),
             "apart": self.apart,

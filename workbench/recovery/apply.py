@@ -117,7 +117,7 @@ class PlanApplication:
 
     def _agreed(self, steps: list[tuple[int, RecoveryStep]]) -> bool:
         """Return whether the steps may begin: the user confirms it, and accepts each doubt."""
-        if self._ask is not None and not self._ask(f"Apply {len(steps)} of {len(self._plan.steps)} steps? [y/N] "):
+        if self._ask is not None and not self._ask(f"Apply {len(steps)} of {len(self._plan.steps)} steps?"):
             return False
         doubtful = [
             (number, step)
@@ -130,7 +130,7 @@ class PlanApplication:
                 self._say(f"- {doubt}")
             if self._ask is None:
                 self._say(f"accept it with --accept-doubt {number}, or leave out --yes")
-            elif not self._ask("Do it anyway? [y/N] "):
+            elif not self._ask("Do it anyway?"):
                 return False
         return self._ask is not None or not doubtful
 
@@ -238,7 +238,7 @@ class PlanApplication:
         if problems := list(after_problem(step, before, self._session)):
             for problem in problems:
                 self._say(f"step {number} differs from the run that it repeats: {problem}")
-            if self._ask is None or not self._ask("Continue anyway? [y/N] "):
+            if self._ask is None or not self._ask("Continue anyway?"):
                 return "failed"
         self._record(number, step, before, now)
         self._finish(number, step, now)
@@ -319,7 +319,7 @@ class PlanApplication:
             self._journal.write(JournalEntry(number, 0, "waits", before))
         for code in step.code:
             self._say(f"  {in_folder(step, code)}")
-        while self._ask is not None and self._ask("Is this done? [y/N] "):
+        while self._ask is not None and self._ask("Is this done?"):
             now = self._versions(step)
             old = _unchanged(before, now)
             if not before or not old:
@@ -331,7 +331,7 @@ class PlanApplication:
         return "waits"
 
     def _finish_by_hand(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
-        """Finish a step that a person did: an application tells the store itself what it wrote, a person does not."""
+        """Finish a step that a person did: an application states the store itself what it wrote, a person does not."""
         if step.action == "empty":
             self._record(number, step, {}, now)
         self._finish(number, step, now)

@@ -191,7 +191,7 @@ def _refuse_if_written(path: Path, before: set[tuple[str, int]]) -> None:
 
 def _exchange(copy: Path, path: Path, kept: Path) -> None:
     """
-    Put a copy in the place of a checkpoint, which goes elsewhere. Whatever happens meanwhile, a whole one is in place.
+    Replace a checkpoint, which goes elsewhere, by a copy. Whatever happens meanwhile, a whole one is in place.
 
     Where the system can't exchange two folders at once, there is none for a moment.
     """

@@ -5,16 +5,18 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
+from openlineage_pyspark.workbench.model.document import document_of_fields, from_document
 from openlineage_pyspark.workbench.recovery.affected import Passes, everything
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """The version of a plan's JSON: `recover apply` reads no other."""
 
 
@@ -116,7 +118,7 @@ class CheckpointMove:
 
     Args:
         path: its folder.
-        back_to: the last remaining micro-batch; None if the query begins anew.
+        back_to: the last remaining micro-batch; None if the query begins again.
         restored: folders of tables that the query reads and that go back, each with the version to which it goes; empty
             for a table that is emptied.
         last: the last micro-batch that the store knows. If it is the one that stays, nothing of the query goes back: it
@@ -250,14 +252,13 @@ class RecoveryPlan:
     @property
     def id(self) -> str:
         """Return a short hash of the plan's content."""
-        plain = attrs.asdict(self, value_serializer=lambda _, __, value: _plain(value))
-        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(document_of_fields(self), sort_keys=True).encode()).hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, for JSON."""
-        plain: dict[str, Any] = attrs.asdict(self, value_serializer=lambda _, __, value: _plain(value))
-        plain["steps"] = [{"number": number, **step} for number, step in enumerate(plain["steps"], 1)]
-        return {"type": "plan", "formatVersion": FORMAT_VERSION, "id": self.id, **plain}
+        document = document_of_fields(self)
+        steps = [{"number": number, **step} for number, step in enumerate(document["steps"], 1)]
+        return {"type": "plan", "formatVersion": FORMAT_VERSION, "id": self.id, **document, "steps": steps}
 
     @classmethod
     def of_dict(cls, plain: Mapping[str, Any]) -> RecoveryPlan:
@@ -273,46 +274,28 @@ class RecoveryPlan:
         """
         if plain["formatVersion"] != FORMAT_VERSION:
             raise ValueError(f"its format has the version {plain['formatVersion']}, and not {FORMAT_VERSION}")
-        steps = []
-        for each in plain["steps"]:
-            step = {key: value for key, value in each.items() if key != "number"}
-            step["inputs"] = [Pin(**pin) for pin in step["inputs"]]
-            step["again"] = [RepeatedRun(**_with_tuples(run)) for run in step["again"]]
-            step["writes"] = [TableId(**_with_tuples(table)) for table in step["writes"]]
-            step["settings"] = [(str(key), str(value)) for key, value in step["settings"]]
-            for when in ("before", "after"):
-                step[when] = [_check(check) for check in step[when]]
-            if step["move"] is not None:
-                restored = [(str(path), str(version)) for path, version in step["move"]["restored"]]
-                step["move"] = CheckpointMove(**{**step["move"], "restored": tuple(restored)})
-            steps.append(RecoveryStep(**_with_tuples(step)))
-        plan = cls(
-            Mode(plain["mode"]),
-            plain["dataset"],
-            plain["version"],
-            tuple(TouchedDataset(**_with_tuples(each)) for each in plain["datasets"]),
-            tuple(steps),
-            tuple(map(tuple, plain["cycles"])),
-            tuple(plain["doubts"]),
-            plain["store"],
-            plain["made"],
-            plain["since"],
-        )
-        if plan.id != plain["id"]:
+        datasets = [from_document(TouchedDataset, each) for each in plain["datasets"]]
+        read = {"mode": Mode(plain["mode"]), "datasets": datasets, "steps": [*map(_step, plain["steps"])]}
+        plan = from_document(cls, {**plain, **read, "cycles": [*map(tuple, plain["cycles"])]})
+        if plan.to_dict() != {"type": "plan", **plain}:
             raise ValueError("it was changed since it was made")
         return plan
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: tuples as lists, within each other too."""
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    return value.value if isinstance(value, Mode) else value
+def _step(document: Mapping[str, Any]) -> RecoveryStep:
+    read: dict[str, Any] = {
+        "inputs": [from_document(Pin, pin) for pin in document["inputs"]],
+        "again": [from_document(RepeatedRun, run) for run in document["again"]],
+        "writes": [from_document(TableId, table) for table in document["writes"]],
+        "settings": [(str(key), str(value)) for key, value in document["settings"]],
+        "before": [*map(_check, document["before"])],
+        "after": [*map(_check, document["after"])],
+    }
+    if document["move"] is not None:
+        restored = [(str(path), str(version)) for path, version in document["move"]["restored"]]
+        read["move"] = from_document(CheckpointMove, {**document["move"], "restored": restored})
+    return from_document(RecoveryStep, {**document, **read})
 
 
-def _check(plain: Mapping[str, Any]) -> TableCheck:
-    return TableCheck(**{**_with_tuples(plain), "table": TableId(**_with_tuples(plain["table"]))})
-
-
-def _with_tuples(plain: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()}
+def _check(document: Mapping[str, Any]) -> TableCheck:
+    return from_document(TableCheck, {**document, "table": from_document(TableId, document["table"])})

@@ -158,6 +158,35 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     return lambda job, source, target: (job, source, target) in edges or not tells(job, target)
 
 
+@attrs.frozen
+class WrittenTable:
+    """
+    What the events of some runs say of a table that they wrote.
+
+    Args:
+        facts: the table.
+        ids: a run and a version -> the id that the format gives the table that was written then.
+    """
+
+    facts: DatasetFacts
+    ids: Mapping[tuple[str, str], str]
+
+
+def written_table(tables: QueriedTables, dataset: DatasetName, runs: Collection[str]) -> WrittenTable:
+    """
+    Return what the events of some runs say of a table that they wrote.
+
+    Args:
+        tables: the store.
+        dataset: the table.
+        runs: the ids of the runs.
+    """
+    _, about, wrote = _FactsReader(tables).runs(runs)
+    names = frozenset(_ids(dataset))
+    ids = {(run, version): each.table_id for (run, name, version), each in wrote.items() if name in names}
+    return WrittenTable(_dataset(dataset, _stored(dataset, about)), {key: each for key, each in ids.items() if each})
+
+
 class _FactsReader:
     def __init__(self, tables: QueriedTables) -> None:
         self._tables = tables
@@ -186,7 +215,7 @@ class _FactsReader:
         # Their statements show whether they have written anything.
         read = {each.dataset for each in reads}
         ids |= {version.run_id for each in read for version in self.versions.of(each) if version.change in _WORDED}
-        runs, about, wrote = self._runs(ids)
+        runs, about, wrote = self.runs(ids)
         applications = self._applications({run.application for run in runs.values() if run.application})
         every = written | {read.dataset for read in reads}
         found_names = datasets(self._tables, every)
@@ -284,7 +313,7 @@ class _FactsReader:
         """Yield how a run wrote a version of a dataset, under any of its names."""
         yield from (wrote[key] for name in names if (key := (run_id, name, version)) in wrote)
 
-    def _runs(
+    def runs(
         self, ids: Collection[str]
     ) -> tuple[dict[str, RunFacts], dict[int, _Storage], dict[tuple[str, int, str], _Written]]:
         """

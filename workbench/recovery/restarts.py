@@ -27,7 +27,7 @@ class Restart:
     Args:
         job: its job.
         checkpoint: the place of its checkpoint; empty if it is not known.
-        after: the last remaining micro-batch; None if it begins anew.
+        after: the last remaining micro-batch; None if it begins again.
         last: the last one that it made.
         offsets: for each source, its name and the place after which it is read; empty if no event states it.
         restored: its sources that are rolled back or emptied, each with the version to which it goes; empty for one

@@ -1,5 +1,5 @@
 """
-The user's own statements as they run again: with whole names, pinned inputs, and copies in the place of tables.
+The user's own statements as they run again: with whole names, pinned inputs, and copies instead of tables.
 
 This module is imported only for such a statement, because sqlglot is large.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _DIALECT = "spark"
 _HIDDEN = "***"
-"""What an event has in the place of a secret, or of what may be one."""
+"""What an event has instead of a secret, or of what may be one."""
 _WITHOUT_ALIAS = (exp.Insert, exp.Create, exp.Drop, exp.TruncateTable)
 
 
@@ -65,7 +65,7 @@ def rewritten(
         copies: what it writes -> the copy to write in its place.
         read_copies: what it reads -> the copy to read in its place.
         corrected: what it reads as it is then, also if it names a version.
-        views: views that it reads -> the query to read in the place of each.
+        views: views that it reads -> the query to read instead of each.
     """
     tree = _tree_of(sql)
     if isinstance(tree, str):

@@ -25,7 +25,7 @@ _KEPT = "_before_recovery"
 _BESIDE = "_s1"
 
 NO_ROWS = "no rows"
-"""What stands in the place of a version where a table had none yet: the table is read without its rows."""
+"""What replaces a version where a table had none yet: the table is read without its rows."""
 
 PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 """What a part of a name may have without backquotes, and in lower case."""

@@ -56,7 +56,7 @@ def latest_present() -> int:
 
 
 def time_of_now(tables: QueriedTables) -> int:
-    """Return the time for which to tell what holds now: `FOREVER`, if no event has a time that lies ahead."""
+    """Return the time for which to answer what holds now: `FOREVER`, if no event has a time that lies ahead."""
     present = latest_present()
     [(newest,)] = tables.query("SELECT max(last_time) FROM job")
     return FOREVER if newest is None or newest <= present else present
@@ -208,7 +208,7 @@ class Current:
 
     Args:
         tables: the store.
-        time: for which to tell, microseconds since 1970.
+        time: for which to answer, microseconds since 1970.
     """
 
     def __init__(self, tables: QueriedTables, time: int) -> None:
@@ -256,7 +256,7 @@ class Current:
         }
 
     def learn(self, outputs: Iterable[JobOutput]) -> None:
-        """Ask for what is needed to tell of some outputs of jobs, all at once."""
+        """Ask for what is needed for some outputs of jobs, all at once."""
         new = set(outputs) - self._holding.keys()
         if not new:
             return
@@ -339,7 +339,7 @@ class Current:
         return found
 
     def runs(self, jobs: Collection[int]) -> set[str]:
-        """Return the runs that tell what jobs do, also of outputs that others have dropped or replaced since."""
+        """Return the runs that state what jobs do, also of outputs that others have dropped or replaced since."""
         self._learn_jobs({*jobs} - self._last.keys())
         every = [*self._runs_that_hold(self.outputs(jobs)).values(), *(self._last[job] for job in jobs)]
         return {run.id for runs in every for run in runs}

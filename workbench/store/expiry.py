@@ -2,7 +2,7 @@
 Drops what is old from a store, and keeps what is current and what that was made from.
 
 Runs are kept or dropped as a whole, with all of their events. All other tables are then made again from the events that
-stay, so that they say nothing that no event tells.
+stay, so that they say nothing that no event states.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ExpirableTables(QueriedTables, Protocol):
 
         Args:
             chosen: returns the ids of the events.
-            lost: returns, after that, the runs that they told of: this is kept.
+            lost: returns, after that, the runs that they concerned: this is kept.
         """
 
     def shrink(self) -> bool:
@@ -160,7 +160,7 @@ class _Dropped:
         return kept
 
     def _current(self, now: int) -> set[str]:
-        """Return the runs that tell what each job does; of a job that never completed, its latest run too."""
+        """Return the runs that state what each job does; of a job that never completed, its latest run too."""
         jobs = {job for (job,) in self._tables.query("SELECT DISTINCT job_id FROM run")}
         latest = self._tables.query(
             "SELECT run_id FROM (SELECT r.run_id, row_number() OVER (PARTITION BY r.job_id "

@@ -76,7 +76,7 @@ class QueriedTables(Protocol):
         """Return the runs that are no longer kept, by jobs and datasets."""
 
     def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
-        """Return the line of the user's Python that ran each run, if an event told it until a time."""
+        """Return the line of the user's Python that ran each run, if an event stated it until a time."""
 
 
 @attrs.frozen

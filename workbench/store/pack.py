@@ -1,7 +1,7 @@
 """
 Packs the text of an event against a text like it, and unpacks it byte for byte. Pure.
 
-Most of an event stands in an earlier event of the same job, its base. What both have from the same place on to the end
+Most of an event is in an earlier event of the same job, its base. What both have from the same place on to the end
 is not packed at all; the rest is compressed with the base as the dictionary.
 """
 

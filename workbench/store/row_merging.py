@@ -105,7 +105,7 @@ class RowMerger:
         """
         Move the times of names that are there, and return the rows of all others.
 
-        Most events name what is known. To merge a whole row, SQLite computes what stands in each of the indexes.
+        Most events name what is known. To merge a whole row, SQLite computes what is in each of the indexes.
         """
         others: list[Row] = []
         moved: list[Row] = []

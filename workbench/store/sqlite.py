@@ -119,7 +119,7 @@ class Database:
         """
         Look for a short while whether the file is damaged, for `damage`.
 
-        It looks at how the pages of the tables that are asked hang together, and not at what stands in them.
+        It looks at how the pages of the tables that are asked hang together, and not at what is in them.
         """
         self.damage = self._file.damage_of_pages()
 
@@ -164,7 +164,7 @@ class Database:
 
         Args:
             chosen: returns the ids of the events to delete. It may ask the store: nobody writes it meanwhile.
-            lost: returns, after that, the runs that these events told of: this is kept.
+            lost: returns, after that, the runs that these events concerned: this is kept.
 
         Returns:
             How many events were deleted.
@@ -192,7 +192,7 @@ class Database:
         return details_by_versions(self.query, runs, time)
 
     def call_sites(self, runs: Iterable[str], _time: int, /) -> dict[str, str]:
-        """Return the line of Python that ran each run, if an event told it."""
+        """Return the line of Python that ran each run, if an event stated it."""
         return call_sites_of_runs(self.query, runs)
 
     def size(self) -> int:

@@ -214,7 +214,7 @@ class _Copying:
         self._connection.close()
 
     def begin(self) -> None:
-        """Get ready for a transaction: a log that grew large is copied first, so that it begins anew."""
+        """Get ready for a transaction: a log that grew large is copied first, so that it begins again."""
         if self._log_pages > _MOST_LOG_PAGES:
             self._wait()
             self._copy()

@@ -140,4 +140,5 @@ def test_a_script_that_can_not_begin_says_why(runner: ScriptRunner, tmp_path: Pa
     )
     (ends := tmp_path / "ends").mkdir()
     found = seen(runner, ends, "ends")
-    assert (found.problems, found.message(7)) == ([(7, "SCRIPT_ENDED")], "the script exits here with status 2")
+    assert found.problems == [(7, "ARGUMENTS"), (7, "SCRIPT_ENDED")]
+    assert "the following arguments are required: day" in found.message(7)

@@ -31,6 +31,15 @@ TABLES = [
 ]
 
 
+# A store continues the columns of a renamed table by the event's lifecycle change, so the event has no edges for them.
+RENAMED = {
+    "global_views": (
+        "mart.states.amount -> mart.renamed.amount DIRECT IDENTITY",
+        "mart.states.status -> mart.renamed.status DIRECT IDENTITY",
+    )
+}
+
+
 @pytest.fixture(scope="module")
 def runner(real_spark: None) -> Iterator[ScriptRunner]:
     """Give what runs scripts without data."""
@@ -72,6 +81,7 @@ def test_a_script_without_data_has_the_edges_of_a_real_run(runner: ScriptRunner,
     found = edges_of_lineage(lineage_of_script(told, TABLES), tmp_path)
     assert told[-1] == {"k": "end"}
     recorded = (Path(__file__).parents[2] / "golden" / "scripts" / f"{name}.txt").read_text("utf-8").splitlines()
+    recorded = sorted((*recorded, *RENAMED.get(name, ())))
     # What a model that nobody has trained does has no text.
     assert _heads(found, name) == _heads(recorded, name)
     assert list(tmp_path.iterdir()) == []

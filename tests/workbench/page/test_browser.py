@@ -190,7 +190,7 @@ def test_the_panel_of_a_table_names_what_the_picture_shows_beside_it(seen, first
     seen.open(first, "#lit=clean")
     assert "Comes from (1)\nshop.orders" in seen.panel
     assert "Goes to (2)\n" in seen.panel
-    assert "nothing that an event tells" not in seen.panel
+    assert "nothing that an event states" not in seen.panel
 
 
 def test_the_path_between_two_columns_has_the_columns_and_lines_on_it_alone(seen, first):
@@ -221,8 +221,8 @@ def test_a_name_in_the_address_that_several_things_have_is_said_and_a_link_names
     tables += [DatasetNode(namespace, "/daily", "daily") for namespace in ("file", "s3://lake")]
     seen.open(Graph(tuple(tables), ()), "#focus=orders&to=daily")
     assert seen.script("return document.getElementById('note').innerText") == (
-        "2 things here are called orders; this is the table east/orders in lake. Search shows the others. "
-        "2 things here are called daily; this is the table /daily in file. Search shows the others."
+        "2 nodes here are called orders; this is the table east/orders in lake. Search shows the others. "
+        "2 nodes here are called daily; this is the table /daily in file. Search shows the others."
     )
     assert seen.address.startswith("#focus=east.orders&to=dataset%7Cfile%7C%2Fdaily&")
     seen.go("#focus=dataset%7Cs3%3A%2F%2Flake%7C%2Fdaily")
@@ -495,7 +495,7 @@ def test_everything_can_be_done_by_keys(seen, first):
     press(seen, Keys.ENTER)
     assert seen.lit == [name for name in VALUES_OF_TOTAL if not name.startswith("shop")]
     assert seen.script("return document.activeElement.getAttribute('aria-pressed')") == "true"
-    assert seen.script("return document.getElementById('live').textContent") == "daily.total: 3 edges lit"
+    assert seen.script("return document.getElementById('live').textContent") == "daily.total: 3 edges highlighted"
     press(seen, Keys.ARROW_LEFT)
     assert seen.script(focused) == "Column clean.amount int"
     press(seen, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)

@@ -127,7 +127,8 @@ def test_a_single_schema_opens_with_the_beginnings_of_names_or_else_with_steps(s
 def test_a_single_schema_of_several_applications_opens_with_these(seen) -> None:
     names = [f"lake.t{number}" for number in range(60)]
     graph = tables(names, *pairwise(names))
-    renamed = {each.id: attrs.evolve(each, name=f"app{n % 3}.x{n}") for n, each in enumerate(graph.nodes[120:])}
+    jobs = [each for each in graph.nodes if isinstance(each, JobNode)]
+    renamed = {each.id: attrs.evolve(each, name=f"app{n % 3}.x{n}") for n, each in enumerate(jobs)}
 
     def end(id_: str) -> str:
         return renamed[id_].id if id_ in renamed else id_

@@ -174,7 +174,7 @@ def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -
     statements = json.loads(answer.stdout)["result"]["statements"]
     edges = {
         f"{each['file']}:{each['line']}": sorted(
-            f"{edge['column']} <- {edge['source_table']}.{edge['source_column']} {edge['subtype']}"
+            f"{edge['column']} <- {edge['sourceTable']}.{edge['sourceColumn']} {edge['subtype']}"
             for edge in each["lineage"]["edges"]
             if edge["type"] == "DIRECT"
         )
@@ -260,7 +260,7 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     )
     told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["result"]["statements"]}
     text = told["2.sql", 4]
-    assert [(edge["column"], edge["source_table"], edge["certainty"]) for edge in text["edges"]] == [
+    assert [(edge["column"], edge["sourceTable"], edge["certainty"]) for edge in text["edges"]] == [
         ("rate", "stage.rates", "text"),
         ("id", "default.orders", "text"),
         (None, "default.orders", "text"),
@@ -268,7 +268,7 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     ]
     assert [dataset["namespace"] for dataset in text["inputs"]] == ["spark_catalog", "spark_catalog"]
     placed, viewed = (
-        [(edge["column"], edge["source_table"], edge["source_column"]) for edge in told["3.sql", line]["edges"]]
+        [(edge["column"], edge["sourceTable"], edge["sourceColumn"]) for edge in told["3.sql", line]["edges"]]
         for line in (11, 14)
     )
     assert placed == [
@@ -283,7 +283,7 @@ def test_a_function_that_is_not_known_leaves_the_other_columns_as_they_are(answe
     told = {(each["file"], each["line"]): each for each in json.loads(answer.stdout)["result"]["statements"]}
     assert "`frob`" in told["5.sql", 7]["problem"]["message"]
     edges = [
-        (edge["column"], edge["source_column"], edge["subtype"], edge["certainty"])
+        (edge["column"], edge["sourceColumn"], edge["subtype"], edge["certainty"])
         for edge in told["5.sql", 7]["lineage"]["edges"]
     ]
     assert edges == [
@@ -299,7 +299,7 @@ def test_a_type_that_nobody_knows_is_no_fault_of_the_statement(answer: Answer) -
     told = {(each["file"], each["line"]): each for each in json.loads(answer.stdout)["result"]["statements"]}
     edges = {
         line: [
-            (edge["column"], edge["source_column"], edge["subtype"]) for edge in told["5.sql", line]["lineage"]["edges"]
+            (edge["column"], edge["sourceColumn"], edge["subtype"]) for edge in told["5.sql", line]["lineage"]["edges"]
         ]
         for line in (2, 3, 10)
     }
@@ -539,22 +539,22 @@ def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_fal
     statements = [each for each in json.loads(ended.stdout)["result"]["statements"] if each["lineage"]]
     assert {
         each["line"]: [
-            f"{edge['column']} <- {edge['source_table']}.{edge['source_column']} {edge['subtype']} {edge['certainty']}"
+            f"{edge['column']} <- {edge['sourceTable']}.{edge['sourceColumn']} {edge['subtype']} {edge['certainty']}"
             for edge in each["lineage"]["edges"]
         ]
         for each in statements
         if each["line"] not in (1, 10)
     } == {
-        2: ["a <- default.nowhere.a IDENTITY unknown", "b <- default.nowhere.b IDENTITY unknown"],
+        2: ["a <- default.nowhere.a IDENTITY text", "b <- default.nowhere.b IDENTITY text"],
         3: ["id <- default.copied.a TRANSFORMATION exact", "net <- default.copied.b TRANSFORMATION exact"],
-        5: ["x <- default.nowhere.a TRANSFORMATION unknown"],
+        5: ["x <- default.nowhere.a TRANSFORMATION text"],
         6: [
-            "id <- default.nowhere.b TRANSFORMATION unknown",
-            "net <- default.nowhere.a TRANSFORMATION unknown",
-            "country <- default.nowhere.b TRANSFORMATION unknown",
-            "None <- default.nowhere.c FILTER unknown",
+            "id <- default.nowhere.b TRANSFORMATION text",
+            "net <- default.nowhere.a TRANSFORMATION text",
+            "country <- default.nowhere.b TRANSFORMATION text",
+            "None <- default.nowhere.c FILTER text",
         ],
-        7: ["m <- default.nowhere.a AGGREGATION unknown", "None <- default.nowhere.a FILTER unknown"],
+        7: ["m <- default.nowhere.a AGGREGATION text", "None <- default.nowhere.a FILTER text"],
         8: ["x <- default.customers.id IDENTITY exact"],
         9: ["x <- default.customers.id IDENTITY exact"],
         11: ["id <- default.customers.id IDENTITY exact"],
@@ -585,7 +585,7 @@ SELECT id FROM nowhere
     assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == ["q.sql:6:1"]
     assert {
         each["line"]: [
-            f"{edge['output_table']}.{edge['column']} <- {edge['source_table']}.{edge['source_column']}"
+            f"{edge['outputTable']}.{edge['column']} <- {edge['sourceTable']}.{edge['sourceColumn']}"
             for edge in each["lineage"]["edges"]
         ]
         for each in json.loads(ended.stdout)["result"]["statements"]
@@ -611,7 +611,7 @@ def test_a_store_and_event_files_declare_tables(tmp_path: Path, shared: Callable
     answer = shared(tmp_path, "q.sql", "--catalog", "events.ndjson", "--format", "json")
     assert answer.returncode == 0, answer.stderr
     (found,) = json.loads(answer.stdout)["result"]["statements"]
-    assert [(edge["column"], edge["source"], edge["source_column"]) for edge in found["lineage"]["edges"]] == [
+    assert [(edge["column"], edge["source"], edge["sourceColumn"]) for edge in found["lineage"]["edges"]] == [
         ("x", "/w/orders", "a"),
         ("u", "/w/orders", "b"),
     ]

@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_m
 from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.inserts import single_inserts
-from openlineage_pyspark.workbench.predict.outcome import told_of
+from openlineage_pyspark.workbench.predict.outcome import certainty_of_statement
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.uses import type_by_use
@@ -218,7 +218,7 @@ def test_an_exposure_reads_all_columns_of_its_tables_and_is_exact(tmp_path: Path
     edges = weekly.lineage.edges
     assert [(each.source_table, each.source_column) for each in edges] == [("lake.mart.a", "x"), ("lake.mart.a", "z")]
     assert [each.identifier.name for each in weekly.lineage.inputs] == ["mart.a", "raw.orders"]
-    assert (weekly.statement.file, told_of(weekly)) == ("models/uses.yml", "exact")
+    assert (weekly.statement.file, certainty_of_statement(weekly)) == ("models/uses.yml", "exact")
     assert other.lineage is not None
     assert other.lineage.inputs == ()
 

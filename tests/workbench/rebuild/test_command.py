@@ -16,6 +16,7 @@ import yaml
 from openlineage_pyspark.command.main import main
 from support.lineage_events import dataset, lineage, run_event, taken
 from support.spark_jobs import without_foreign
+from support.valid_answers import valid_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +105,7 @@ def test_the_json_has_the_plan_and_the_findings_with_their_places(
 ) -> None:
     _, shown, _ = judged("--format", "json", "--store", "lineage.db")
 
-    result = json.loads(shown)["result"]
+    result = valid_answer(shown)["result"]
     assert [(each["table"], each["action"]) for each in result["plan"]["tables"]] == [
         ("default.known", "columns"),
         ("default.towns", "keep"),

@@ -108,7 +108,7 @@ def test_what_a_notebook_of_sql_and_what_a_module_of_a_script_write_is_theirs(
 
 @pytest.mark.any_spark
 @pytest.mark.long
-@pytest.mark.usefixtures("real_spark")
+@pytest.mark.usefixtures("process_jvm")
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_a_script_makes_is_rebuilt_if_anything_that_it_uses_changes(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

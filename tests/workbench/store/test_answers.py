@@ -13,7 +13,7 @@ from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.times import microseconds, time_of
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink
-from support.reached import datasets_of, nodes_of, pairs_of, places_of
+from support.reached import columns_of, datasets_of, nodes_of, pairs_of
 
 
 def label(name: str) -> str:
@@ -117,8 +117,8 @@ def test_columns_up_and_down_are_those_of_a_plain_graph(
     # Each second column, for every answer takes its time.
     for table, column in sorted(place for place in graph if place[1])[seed % 2 :: 2]:
         name = f"{table}.{column}"
-        assert places_of(store.downstream(name, direct=direct)) == downstream_of(graph, (table, column)), name
-        assert places_of(store.upstream(name, direct=direct)) == upstream_of(graph, (table, column)), name
+        assert columns_of(store.downstream(name, direct=direct)) == downstream_of(graph, (table, column)), name
+        assert columns_of(store.upstream(name, direct=direct)) == upstream_of(graph, (table, column)), name
 
 
 @pytest.mark.slow
@@ -168,9 +168,9 @@ def test_a_stream_that_never_ends_has_lineage(filled: Callable[..., Store]) -> N
 def test_a_struct_and_its_fields_belong_together(filled: Callable[..., Store]) -> None:
     made = dataset("t", columnLineage=lineage(x=[("s", "who.name", "IDENTITY")], y=[("s", "who", "IDENTITY")]))
     store = filled(run_event("load", "COMPLETE", 1, inputs=(dataset("s"),), outputs=(made,)))
-    assert places_of(store.downstream("s.who")) == {("t", "x"): 1, ("t", "y"): 1}
-    assert places_of(store.downstream("s.who.name")) == {("t", "x"): 1, ("t", "y"): 1}
-    assert places_of(store.upstream("t.x")) == {("s", "who.name"): 1}
+    assert columns_of(store.downstream("s.who")) == {("t", "x"): 1, ("t", "y"): 1}
+    assert columns_of(store.downstream("s.who.name")) == {("t", "x"): 1, ("t", "y"): 1}
+    assert columns_of(store.upstream("t.x")) == {("s", "who.name"): 1}
 
 
 def test_a_way_between_columns_leads_over_rows_that_a_filter_chose(filled: Callable[..., Store]) -> None:

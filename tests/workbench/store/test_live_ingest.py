@@ -135,7 +135,7 @@ class Command:
 
     def start(self, schema_name: str, origin: Origin, *options: str) -> subprocess.Popen[str]:
         """Start it."""
-        command = [sys.executable, "-m", "openlineage_pyspark", "ingest", "--spark", "--into", schema_name]
+        command = [sys.executable, "-m", "openlineage_pyspark", "ingest", "--spark", "--store", schema_name]
         command += ["--from", origin.address, *options, *self._settings]
         with (self._folder / "stderr").open("w") as errors:
             return subprocess.Popen(

@@ -76,7 +76,7 @@ def test_a_query_without_an_end_is_ended(filled: Fill) -> None:
     store = filled(*company(1, tables=5, jobs=5))
     endless = "WITH RECURSIVE n AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM n) SELECT count(*) FROM n"
     with pytest.raises(StoreError, match=r"^the query takes longer than 1 seconds"):
-        store.sql(endless, seconds=1)
+        store.sql(endless, timeout=1)
     assert len(store.datasets().result.rows) > 0
 
 

@@ -85,6 +85,26 @@ def test_a_job_is_followed_by_what_it_makes(filled: Fill) -> None:
         store.downstream("job:cle")
 
 
+def test_jobs_of_one_name_have_their_namespaces_in_every_format(filled: Fill) -> None:
+    events = [
+        run_event("load", "COMPLETE", 1, inputs=(dataset("raw"),), outputs=(dataset("a"),)),
+        run_event("load", "COMPLETE", 2, inputs=(dataset("a"),), outputs=(dataset("b"),)),
+    ]
+    events[1]["job"]["namespace"] = "far"
+    store = filled(*events)
+
+    answer = store.downstream("raw", by="job")
+    assert pairs_of(answer) == [("raw", "job:jobs/load"), ("job:jobs/load", "job:far/load")]
+    assert [row[1::2] for row in answer.table()[1]] == [
+        ("raw", "job:jobs/load", "", "jobs/load", ""),
+        ("job:jobs/load", "job:far/load", "", "far/load", ""),
+    ]
+    assert "n1 --> n2" in answer.to_text("mermaid")
+    assert '"job:far/load"' in answer.to_text("mermaid")
+    # Each label is a reference.
+    assert nodes_of(store.upstream("job:far/load")) == {"a": 1, "raw": 2}
+
+
 def test_an_application_stands_for_its_statements(filled: Fill) -> None:
     """Its own job reads and writes nothing; neither does that of a task that has started it."""
 

@@ -26,8 +26,8 @@ import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer
+from openlineage_pyspark.workbench.model.graph import names_of_id
 from openlineage_pyspark.workbench.model.times import microseconds
-from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.spark.ingest import EventOrigin, take_once, take_stream
@@ -40,12 +40,11 @@ from support import process_jvm
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of_events
 from support.maven import fetched
-from support.reached import pairs_of, places_of
+from support.reached import places_of
 from support.spark_jobs import QUICK, SPARK_VERSION, clean_environment, pyspark_folder
 from support.spark_stores import HAS_LAKES, differing
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.answer import Answer
     from openlineage_pyspark.workbench.model.reach import Reach
     from pyspark.sql import SparkSession
 
@@ -274,12 +273,13 @@ def test_view_shows_a_store_in_a_catalog_as_it_shows_one_in_a_file(
     assert main(["view", *name, *around, "--format", "json", "-o", str(graph)]) == 0
     assert main(["view", *name, *around, "--compare", at(12), "-o", str(page)]) == 0
 
-    expected = json.loads(text_of_graph(Store(lite).graph("t3", depth=1).result, "json"))
+    expected = Store(lite).graph("t3", depth=1).to_dict()
     found = json.loads(graph.read_text())
     assert {**found["result"], "time": ""} == {**expected["result"], "time": ""}
     assert found["diagnostics"] == expected["diagnostics"]
+    assert [each["code"] for each in found["diagnostics"]] == ["limit", "limit"]
     assert re.search(
-        'id="before">{"schema":"2-0-0","question":"graph",[^<]*"asOf":"2026-01-01T00:12:00Z"', page.read_text()
+        'id="before">{"schema":"3-0-0","question":"graph",[^<]*"asOf":"2026-01-01T00:12:00Z"', page.read_text()
     )
     assert capsys.readouterr().err == ""
 
@@ -293,7 +293,7 @@ def test_what_is_neither_a_file_nor_a_schema_is_named(
 
     assert capsys.readouterr().err == (
         "openlineage-pyspark: spark_catalog.nowhere is not an existing file, nor a store in Spark's tables: there is "
-        "no store at spark_catalog.nowhere. `openlineage-pyspark ingest --spark --into spark_catalog.nowhere --from "
+        "no store at spark_catalog.nowhere. `openlineage-pyspark ingest --spark --store spark_catalog.nowhere --from "
         "DIR` makes one\n"
     )
 
@@ -400,7 +400,7 @@ def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(
 ) -> None:
     chance = random.Random(5)  # noqa: S311 (a test's choice)
     settings = [f"--conf={key}={value}" for key, value in conf.items()]
-    place = ["--into", "ice.killed", "--from", str(folder / "events")]
+    place = ["--store", "ice.killed", "--from", str(folder / "events")]
     command = [sys.executable, "-m", "openlineage_pyspark", "ingest", "--spark", *place, *settings]
     warehouse = folder / "ice" / "killed"
     for _ in range(KILLS):
@@ -431,8 +431,9 @@ def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Da
     tables = filled("parquet")
     tables.make_views()
     edges = {(row.source_name, row.target_name) for row in session.table("lineage.table_edges").collect()}
-    near = {*pairs_of(Store(lite).downstream("t5", depth=1))}
-    assert {edge for edge in edges if edge[0] == "t5"} == near
+    near = Store(lite).downstream("t5", depth=1).result.graph.edges
+    names = {(names_of_id(edge.source)[1], names_of_id(edge.target)[1]) for edge in near}
+    assert {edge for edge in edges if edge[0] == "t5"} == names
 
 
 @pytest.mark.long
@@ -584,7 +585,7 @@ def test_the_command_runs_on_the_interpreter_that_started_it(
     other.chmod(0o755)
     env = {**clean_environment(), "PATH": f"{other.parent}:{os.environ['PATH']}"}
     del env["PYSPARK_PYTHON"]
-    place = ["--into", "lineage", "--from", str(folder / "events" / "first.ndjson")]
+    place = ["--store", "lineage", "--from", str(folder / "events" / "first.ndjson")]
     settings = {**conf, "spark.sql.warehouse.dir": str(tmp_path / "warehouse")}
     command = [sys.executable, "-m", "openlineage_pyspark", "ingest", "--spark", *place]
     command += [f"--conf={key}={value}" for key, value in settings.items()]

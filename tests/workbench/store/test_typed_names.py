@@ -71,7 +71,6 @@ def test_a_name_in_the_right_case_is_meant_before_one_in_another(filled: Fill) -
             ["upstream", "archive", "--as-of", "99999999999999d"],
             "'99999999999999d' is not a time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d or 15min\n",
         ),
-        (["recover", "archive", "--batch", "-1"], "there is no micro-batch -1: they are numbered from 0\n"),
     ],
 )
 def test_what_is_typed_wrong_is_said_in_plain_lines(

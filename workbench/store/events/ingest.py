@@ -119,7 +119,7 @@ def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterat
 
     Args:
         path: the file.
-        read: is told now and then how many more bytes of the file were read.
+        read: learns now and then how many more bytes of the file were read.
 
     Raises:
         OSError: it can't be read.

@@ -83,7 +83,7 @@ class Lines:
         columns: of `dataset_column`: up to the position.
         read: the ids of the datasets that the job reads.
         written: the ids of those that it writes.
-        edges: of `column_lineage`: up to the expression; and the path as a text, None if it is not told.
+        edges: of `column_lineage`: up to the expression; and the path as a text, None if it is not stated.
         change: what became of the dataset, such as OVERWRITE; empty for an append.
         states_sources: whether what is written comes from `read` alone, and not from all that the job reads.
     """
@@ -468,7 +468,7 @@ def _micro_batches(said: EventFacts, job_id: int | None, inputs: SideOfEvent, ro
     Add what each micro-batch read and made.
 
     Returns:
-        Whether the event tells its versions by micro-batch: what it says of its datasets then sums many of them up.
+        Whether the event states its versions by micro-batch: what it says of its datasets then sums many of them up.
     """
     if said.run is None or said.run.batches is None:
         return False
@@ -493,7 +493,7 @@ def _beside_sources(inputs: SideOfEvent, batches: Iterable[BatchOfRun]) -> dict[
     Return what a streaming query reads beside its sources, such as a table that it joins, with its version.
 
     Each micro-batch reads it. Where the run has read several versions, it is not known which batch read which: then, as
-    where the event tells none, it is that which was current at the time of the batch.
+    where the event states none, it is that which was current at the time of the batch.
     """
     read: dict[int, list[str]] = {}
     for _, name_id, version, _ in inputs.versions:
@@ -561,7 +561,7 @@ def _lines(said: DatasetOfEvent, job_id: int | None, stated: StatedByJob | None 
 
 
 class _MentionNames:
-    """The names that a mention tells, each one once, as `Lines` has them."""
+    """The names that a mention states, each one once, as `Lines` has them."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, str, str, int | None, str | None], None] = {}

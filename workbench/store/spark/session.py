@@ -7,7 +7,9 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import StoreError
@@ -27,10 +29,34 @@ _PYTHON = "PYSPARK_PYTHON"
 _PYTHON_KEY = "spark.pyspark.python"
 _AT_ONCE = 4
 _KAFKA = "org.apache.spark:spark-sql-kafka-0-10_{scala}:{spark}"
+_NONE: Mapping[str, str] = MappingProxyType({})
+_CONF: ContextVar[Mapping[str, str]] = ContextVar("properties of a session that reads rows", default=_NONE)
 _S3 = "org.apache.hadoop:hadoop-aws:{hadoop}"
 
 
-def active_or_new_session(conf: Mapping[str, str], *, is_session_catalog: bool = False) -> SparkSession:
+@contextmanager
+def configured(conf: Mapping[str, str]) -> Iterator[None]:
+    """Give the session that is started for the rows of a table some Spark properties."""
+    before = _CONF.set(dict(conf))
+    try:
+        yield
+    finally:
+        _CONF.reset(before)
+
+
+def session_of_rows() -> SparkSession:
+    """
+    Return the session that reads the rows of a table: the active one, or a new one as `configured` says.
+
+    Raises:
+        StoreError: PySpark is not installed, or no session starts.
+    """
+    return active_or_new_session(_CONF.get(), what="reading the rows of a table")
+
+
+def active_or_new_session(
+    conf: Mapping[str, str], *, is_session_catalog: bool = False, what: str = "a store in Spark's tables"
+) -> SparkSession:
     """
     Return the active session if nothing is asked of it, or else a new one.
 
@@ -39,7 +65,8 @@ def active_or_new_session(conf: Mapping[str, str], *, is_session_catalog: bool =
 
     Args:
         conf: Spark properties, as `spark-submit --conf` takes them.
-        is_session_catalog: whether the store lies in Spark's own catalog, which a metastore must keep.
+        is_session_catalog: whether the store is in Spark's own catalog, which a metastore must keep.
+        what: what needs it.
 
     Raises:
         StoreError: PySpark is not installed, or no session starts.
@@ -48,7 +75,7 @@ def active_or_new_session(conf: Mapping[str, str], *, is_session_catalog: bool =
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError:
-        raise StoreError("a store in Spark's tables needs PySpark 3.5 or newer: pip install pyspark") from None
+        raise StoreError(f"{what} needs PySpark 3.5 or newer: pip install pyspark") from None
     active = SparkSession.getActiveSession()
     if active is not None and not conf:
         return active
@@ -87,7 +114,7 @@ def answered_rows(data: DataFrame) -> list[Row]:
     """
     Return the rows of a query that is not used again, and let the JVM forget it.
 
-    py4j's objects stand in cycles. Until Python looks for those, the JVM keeps each query with its plan and with the
+    py4j's objects form cycles. Until Python looks for those, the JVM keeps each query with its plan and with the
     tables that it broadcast: half a megabyte, of which Python knows nothing. A thousand queries fill a driver.
     """
     try:

@@ -45,7 +45,7 @@ _FLOW = (
 DESCRIPTION = " || '|' || ".join(
     ("output_id", "output_column", "input_id", "input_column", "type", "subtype", "masking")
 )
-"""The value of the column `description` of `told_edge` here, in SQLite's dialect: what tells an edge from others."""
+"""The value of the column `description` of `told_edge` here, in SQLite's dialect: it distinguishes edges."""
 _VIEWS = {
     stored.TOLD_FLOW: _FLOW,
     "told_edge": f"SELECT *, {DESCRIPTION} AS description FROM {schema.COLUMN_LINEAGE_TABLE.name}",
@@ -105,7 +105,7 @@ def create_table(schema_name: str, table: StoredTable, format_: Format, name: st
 
 def replace_table(schema_name: str, table: StoredTable, format_: Format) -> str:
     """
-    Return the statement that makes a table anew without rows, in a format that can change rows.
+    Return the statement that makes a table again without rows, in a format that can change rows.
 
     Args:
         schema_name: the schema, with its catalog.

@@ -62,7 +62,7 @@ def catalog_of(schema_name: str) -> str:
 
 
 def is_in_session_catalog(schema_name: str) -> bool:
-    """Return whether a schema lies in Spark's own catalog, which a metastore keeps."""
+    """Return whether a schema is in Spark's own catalog, which a metastore keeps."""
     return catalog_of(schema_name) == _SESSION_CATALOG
 
 
@@ -104,7 +104,7 @@ class SparkTables:
             format_: how new tables are stored; by default the catalog's format.
 
         Raises:
-            StoreError: Spark can't make them; or the format is not told by the catalog.
+            StoreError: Spark can't make them; or the format is not stated by the catalog.
         """
         if not _NAME.fullmatch(schema_name):
             raise StoreError(f"{schema_name!r} is no schema: write CATALOG.SCHEMA")
@@ -179,11 +179,11 @@ class SparkTables:
         """
         Delete events, and make all other tables again from those that stay. No ingest may run meanwhile.
 
-        If this ends in the middle, some tables still tell of events that are to be deleted: do it again.
+        If this ends in the middle, some tables still have events that are to be deleted: do it again.
 
         Args:
             chosen: returns the ids of the events to delete.
-            lost: returns, after that, the runs that these events told of: this is kept.
+            lost: returns, after that, the runs that these events concerned: this is kept.
 
         Returns:
             How many events were deleted.
@@ -268,7 +268,7 @@ class SparkTables:
         return details_by_events(self, runs, time)
 
     def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
-        """Return the line of Python that ran each run, if an event told it until a time."""
+        """Return the line of Python that ran each run, if an event stated it until a time."""
         return call_sites_by_events(self, runs, time)
 
     def shrink(self) -> bool:
@@ -379,7 +379,7 @@ class SparkTables:
         if not found.issuperset(name for name, _ in spark_sql.columns_with_types(table, self.format)):
             raise StoreError(
                 f"the table {table.name} of {self.schema_name} has other columns than this version: make a new store "
-                f"from its events, by `openlineage-pyspark ingest --spark --into NEW_SCHEMA --from "
+                f"from its events, by `openlineage-pyspark ingest --spark --store NEW_SCHEMA --from "
                 f"store:{self.schema_name}`, and drop the old one"
             )
 
@@ -391,7 +391,7 @@ class SparkTables:
 
     def _identify(self, session: SparkSession, view: str) -> None:
         """
-        Bring `dataset_identity` up to date: only names that the batch tells of may belong to another dataset.
+        Bring `dataset_identity` up to date: only names that the batch has may belong to another dataset.
 
         What is unchanged is looked at too, because a batch may have been written in part before.
         """
@@ -488,7 +488,7 @@ class SparkTables:
             self._write_rows(table, query)
 
     def _remake(self, table: StoredTable, query: str) -> None:
-        """Make a table anew, with the rows of a query. It may be missing, or have other columns."""
+        """Make a table again, with the rows of a query. It may be missing, or have other columns."""
         if self.format.merges:
             self.session.sql(spark_sql.replace_table(self.schema_name, table, self.format))
             self._replace(table, query)
@@ -574,7 +574,7 @@ def _kept_format(session: SparkSession, schema_name: str, *, may_be_old: bool) -
         if not found or not (may_be_old or _is_complete(session, schema_name)):
             raise StoreError(
                 f"there is no store at {schema_name}. "
-                f"`openlineage-pyspark ingest --spark --into {schema_name} --from DIR` makes one"
+                f"`openlineage-pyspark ingest --spark --store {schema_name} --from DIR` makes one"
             )
         return Format(found[spark_sql.PROPERTY_FORMAT])
 

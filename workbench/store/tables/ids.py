@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST_IN_A_LIST = 500
-"""How many ids stand in one statement: SQLite's limit of its length is far above."""
+"""How many ids are in one statement: SQLite's limit of its length is far above."""
 
 
 def id_lists(ids: Iterable[int]) -> Iterator[str]:

@@ -242,7 +242,7 @@ _AT = (
 # A run reads many datasets at once. In an index by datasets, each of these rows would change a page of its own; in one
 # by jobs they lie side by side, and the jobs that read a dataset are known.
 PLAIN_READ = "snapshot = '' AND batch_id = -1"
-"""Which rows of `source_snapshot_lineage` are searched by their jobs: the reads of batch runs that tell no version."""
+"""Which rows of `source_snapshot_lineage` are searched by their jobs: the reads of batch runs that state no version."""
 TOLD_READ = "snapshot <> '' OR batch_id <> -1"
 """Which of its rows are searched by their datasets: all others."""
 

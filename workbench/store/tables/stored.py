@@ -22,7 +22,7 @@ _RUN_NUMBER = StoredColumn("run", "The number of the run.", Merge.KEY, Type.INTE
 
 
 def _by_number(table: StoredTable, name: str) -> StoredTable:
-    """Return a table of versions that has the number of a run in the place of its id."""
+    """Return a table of versions that has the number of a run instead of its id."""
     return attrs.evolve(table, name=name, columns=(_RUN_NUMBER, *table.columns[1:]))
 
 
@@ -37,7 +37,7 @@ STORED_AS = {
     schema.SOURCE_SNAPSHOT_LINEAGE.name: READ_VERSION,
     schema.SINK_SNAPSHOT_LINEAGE.name: MADE_VERSION,
 }
-"""A documented table -> the table that its rows are merged into, with the number of the run in the place of its id."""
+"""A documented table -> the table that its rows are merged into, with the number of the run instead of its id."""
 
 _SPAN = "first_time INTEGER NOT NULL, first_run TEXT NOT NULL, last_time INTEGER NOT NULL, last_run TEXT NOT NULL"
 OF_VERSIONS = {

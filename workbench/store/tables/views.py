@@ -1,9 +1,9 @@
 """
-The views of the store in a SQLite file, for SQL by people: names in the place of ids.
+The views of the store in a SQLite file, for SQL by people: names instead of ids.
 
 Paimon's proposal of lineage tables has four tables with the columns job, barrier_id, database, table and snapshot_id.
 The store has tables of the same names with ids. So the views with names end in `_by_name`; they have the proposal's
-columns and ours. `Store.sql` calls them by the proposal's names, so that its queries run as they stand there.
+columns and ours. `Store.sql` calls them by the proposal's names, so that its queries run unchanged.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _of_snapshots(
     where: str = "",
 ) -> View:
     """
-    Return the view of a table of snapshots, with names in the place of ids.
+    Return the view of a table of snapshots, with names instead of ids.
 
     Args:
         table: the table.

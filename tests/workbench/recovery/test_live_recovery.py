@@ -86,7 +86,7 @@ def carry_out(folder, kind, group, mode):
     thing = f"{group}/raw@{json.loads((folder / 'wrong.json').read_text())[group]}"
     plan = folder / f"{group}-plan.json"
     planned = recover(
-        *(folder, thing, "--mode", mode, "--out", str(plan)),
+        *(folder, thing, "--mode", mode, "--output", str(plan)),
         *("--correct-with", str(folder / "right.sql"), "--store", str(folder / "lineage.db")),
     )
     assert planned.returncode == 0, planned.stderr[-4000:]

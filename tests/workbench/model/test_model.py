@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import jsonschema
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from openlineage_pyspark.workbench.answer import Answer, Rows, Values, answer_of_graph, schema
 from openlineage_pyspark.workbench.model.chains import MOST_PATHS, Segment, paths_of
 from openlineage_pyspark.workbench.model.change import Change, difference
+from openlineage_pyspark.workbench.model.document import document_of, from_document
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
@@ -29,6 +31,7 @@ from openlineage_pyspark.workbench.model.graph import (
 )
 from openlineage_pyspark.workbench.model.kinds import CERTAINTIES, CODES, LEVELS, Diagnostic, Kind
 from openlineage_pyspark.workbench.model.reach import Reach
+from openlineage_pyspark.workbench.recovery.plan import Mode, RepeatedRun
 from support.lineage_paths import path
 
 TEXT = st.text(max_size=4)
@@ -67,11 +70,12 @@ REACH = st.builds(
 )
 JSON = st.none() | st.booleans() | st.integers() | TEXT | st.lists(TEXT, max_size=2)
 OBJECT = st.dictionaries(NAME.filter(lambda name: name != "type"), JSON, max_size=3)
+WORD = st.from_regex(r"[a-z][A-Za-z0-9]{0,8}", fullmatch=True).filter(lambda name: name != "type")
 RESULT = st.one_of(
     BARE,
     REACH,
     st.builds(Rows, NAME, st.lists(OBJECT, max_size=2)),
-    st.builds(Values, st.sampled_from(("diff", "plan", "statements")), OBJECT),
+    st.builds(Values, st.sampled_from(("diff", "plan", "statements")), st.dictionaries(WORD, JSON, max_size=3)),
 )
 ANSWER = st.builds(Answer, NAME, OBJECT, RESULT, TEXT, TEXT, st.lists(DIAGNOSTIC, max_size=2).map(tuple))
 GRAPH = st.builds(
@@ -94,14 +98,49 @@ def test_an_answer_is_the_same_after_its_json_and_that_is_as_its_schema_says(ans
     jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
 
 
+@pytest.mark.parametrize("name", ["run_id", "Run", "last good", ""])
+def test_a_name_in_another_case_is_against_the_schema(name: str) -> None:
+    document = Answer("recover", {}, Values("plan", {"steps": [{"inputs": {name: 1}}]})).to_dict()
+
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_frozen_values_are_documents_in_camel_case_and_are_read_back() -> None:
+    run = RepeatedRun("r1", "job", (1, 2), seconds=2.5)
+    document = document_of(run)
+
+    assert document == {"runId": "r1", "job": "job", "batches": [1, 2], "made": [], "seconds": 2.5, "rows": None}
+    assert from_document(RepeatedRun, document) == run
+    assert document_of({"a_b": Mode.FULL, "when": datetime(2026, 1, 2)}) == {
+        "a_b": "full",
+        "when": "2026-01-02T00:00:00",
+    }
+    assert from_document(RepeatedRun, {**document, "ofALaterVersion": 1}) == run
+    with pytest.raises(TypeError, match=r"^3 must be an object$"):
+        from_document(RepeatedRun, 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'job'"):
+        from_document(RepeatedRun, {"runId": "r1"})
+
+
+def test_what_a_later_version_adds_is_left_out() -> None:
+    """Its first number changes where an earlier reader would be wrong."""
+    nodes = (DatasetNode("lake", "t", "t"), OperatorNode("", 0, "Project"), VersionNode("dataset|lake|t", ""))
+    graph = Graph(nodes, (Edge("a", "b", batch=0),))
+    document = graph.to_dict()
+    for each in (*document["nodes"], *document["edges"]):
+        each["added"] = {"by": "a later version"}
+    assert Graph.from_dict(document) == graph
+
+
 def test_an_answer_of_another_version_is_refused() -> None:
     document = answer_of_graph(Graph([], [])).to_dict()
 
-    with pytest.raises(ValueError, match="the answer must have version 2-0-0, not 1-1-0"):
-        Answer.from_dict({**document, "schema": "1-1-0"})
+    with pytest.raises(ValueError, match="the answer must have version 3-0-0, not 2-0-0"):
+        Answer.from_dict({**document, "schema": "2-0-0"})
     with pytest.raises(ValueError, match="not none"):
         Answer.from_dict({"nodes": []})
-    assert Answer.from_dict({**document, "schema": "2-7-0"}).question == "graph"
+    assert Answer.from_dict({**document, "schema": "3-7-0"}).question == "graph"
 
 
 @given(EDGE, EDGE)

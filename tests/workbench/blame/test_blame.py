@@ -1,14 +1,16 @@
-"""Which run made each version of a table."""
+"""Which run made each version of a table, without a Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.store_api import Store
-from support.lineage_events import dataset, run_event
+from support.lineage_events import dataset, run_event, taken
 
 Fill = Callable[..., Store]
 
@@ -89,6 +91,44 @@ def test_a_column_has_no_versions(filled: Fill) -> None:
         store.blame("t.c")
 
 
-def test_rows_are_refused_with_where_to_ask(filled: Fill) -> None:
-    with pytest.raises(StoreError, match=r"^a store knows the versions of a table, and no rows"):
-        filled(*HISTORY).blame("t", where="a = 1")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"key": ("a",)}, "key concerns rows: say with where which rows"),
+        ({"limit": 5}, "limit concerns rows: say with where which rows"),
+        ({"where": "a = 1", "limit": 0}, "limit is 0: it must be 1 or more"),
+    ],
+)
+def test_what_concerns_rows_is_refused_where_no_row_is_asked_for(
+    filled: Fill, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(StoreError, match=f"^{message}$"):
+        filled(*HISTORY).blame("t", **arguments)
+
+
+def test_what_spark_can_not_read_has_its_versions_alone(filled: Fill) -> None:
+    store = filled(*HISTORY)
+    answer = store.blame("t", where="a = 1")
+
+    assert answer.result == store.blame("t").result
+    assert [each.message for each in answer.diagnostics] == [
+        "t has no versions of rows, so these are the versions of the whole table: it has no name in Spark's SQL",
+        "no run is known that made t@14",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nope", "--where", "a = 1"), "nothing is called 'nope'"),
+        (("t", "--where", ""), "t has no versions of rows, so these are the versions of the whole table"),
+        (("t", "--conf", "spark.a=b"), "--conf can't be used: the store"),
+    ],
+)
+def test_what_needs_no_spark_is_said_without_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    taken(tmp_path / "s.db", [*HISTORY])
+    main(["blame", *arguments, "--store", str(tmp_path / "s.db")])
+
+    assert said in capsys.readouterr().err

@@ -22,6 +22,7 @@ from openlineage_pyspark.workbench.recovery.statements import copy_name, switche
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import taken
 from support.recovery_events import application, batch, statement, stream, table
+from support.valid_answers import valid_answer
 
 Fill = Callable[..., Store]
 
@@ -1125,11 +1126,13 @@ def test_the_text_of_a_plan_has_one_blank_between_words_and_one_full_stop(filled
 
 def test_a_plan_is_the_same_from_its_plain_values(filled: Fill) -> None:
     for events in (three_layers(), streams("delta")):
-        found = filled(*events).recover("db.raw", version="2" if len(events) > 14 else "12").result
-        assert RecoveryPlan.of_dict(json.loads(json.dumps(found.to_dict()))) == found
+        answer = filled(*events).recover("db.raw", version="2" if len(events) > 14 else "12")
+        read = valid_answer(answer.to_text("json"))["result"]
+        assert RecoveryPlan.of_dict(read) == answer.result
+        assert {"lastGood", "isClean"} < {*read["datasets"][0]}
 
 
-NO_PLAN = ["", "[]", "{}", '{"mode": "full", "steps": [3]}', '{"schema": "2-0-0", "result": {"type": "plan"}}']
+NO_PLAN = ["", "[]", "{}", '{"mode": "full", "steps": [3]}', '{"schema": "3-0-0", "result": {"type": "plan"}}']
 
 
 @pytest.mark.parametrize("text", NO_PLAN)
@@ -1138,19 +1141,25 @@ def test_a_file_without_a_plan_is_refused(tmp_path: Path, capsys: pytest.Capture
     file.write_text(text, "utf-8")
 
     assert main(["recover", "apply", str(file)]) == 2
-    assert capsys.readouterr().err.startswith(f"openlineage-pyspark: {file} is not a plan written by `recover --out`: ")
+    assert capsys.readouterr().err.startswith(
+        f"openlineage-pyspark: {file} is not a plan written by `recover --output`: "
+    )
 
 
 def test_a_plan_that_was_changed_by_hand_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     taken(tmp_path / "s.db", streams())
     file = tmp_path / "plan.json"
-    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 0
-    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 2
+    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--output", str(file)]) == 0
+    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--output", str(file)]) == 2
     assert f"{file} already exists" in capsys.readouterr().err
-    file.write_text(file.read_text("utf-8").replace("rollback_to_snapshot('db.raw', 1)", "drop_all('db.raw')"), "utf-8")
+    text = file.read_text("utf-8")
+    added = json.loads(text)
+    added["result"]["steps"][0]["repeat"] = 3
+    for changed in (text.replace("rollback_to_snapshot('db.raw', 1)", "drop_all('db.raw')"), json.dumps(added)):
+        file.write_text(changed, "utf-8")
 
-    assert main(["recover", "apply", str(file)]) == 2
-    assert "it was changed since it was made" in capsys.readouterr().err
+        assert main(["recover", "apply", str(file)]) == 2
+        assert "it was changed since it was made" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--done", "--accept-doubt"])
@@ -1159,7 +1168,7 @@ def test_a_step_that_a_plan_does_not_have_is_refused(
 ) -> None:
     taken(tmp_path / "s.db", streams())
     file = tmp_path / "plan.json"
-    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--out", str(file)]) == 0
+    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--output", str(file)]) == 0
     steps = len(json.loads(file.read_text("utf-8"))["result"]["steps"])
 
     assert main(["recover", "apply", str(file), option, str(steps + 1)]) == 2

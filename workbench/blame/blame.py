@@ -1,0 +1,150 @@
+"""`blame`: which run made each version of a table, or each of its rows that meet a condition."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.answer import Answer, Rows
+from openlineage_pyspark.workbench.blame.live_rows import RowReader
+from openlineage_pyspark.workbench.blame.made import (
+    BlamedRow,
+    BlameRow,
+    join_rows,
+    text_of_rows,
+    text_of_versions,
+)
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.questions.arguments import DatasetRef
+from openlineage_pyspark.workbench.questions.history import VersionRow, history_of, lacking_versions
+from openlineage_pyspark.workbench.questions.registry import Help, answered, question
+from openlineage_pyspark.workbench.questions.row_text import row_writers
+from openlineage_pyspark.workbench.recovery.reading import written_table
+from openlineage_pyspark.workbench.recovery.statements import table_id
+from openlineage_pyspark.workbench.store.names import QueriedTables, find_dataset
+from openlineage_pyspark.workbench.store.spark.session import session_of_rows
+from openlineage_pyspark.workbench.store.tables.ids import marked_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from openlineage_pyspark.workbench.blame.made import LiveRow
+    from openlineage_pyspark.workbench.pictures.table import TextTable
+    from openlineage_pyspark.workbench.store.names import DatasetName
+
+# The words that say what a statement does to a table, after a WITH or a comment too.
+_OPERATION = re.compile(
+    r"\b(INSERT\s+OVERWRITE|INSERT|MERGE|UPDATE|DELETE|TRUNCATE|DROP|ALTER|RESTORE|OPTIMIZE|CALL"
+    r"|CREATE(?:\s+OR\s+REPLACE)?|REPLACE|COPY)\b",
+    re.IGNORECASE,
+)
+_STRINGS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_APPEND = "APPEND"
+_LIMIT = 100
+# The events of so many runs, the newest ones, say how a table is stored.
+_DESCRIBING = 20
+_ROWS, _VERSIONS = "row", "blame"
+_WHERE = (
+    'the rows that meet this condition, such as "id = 1", instead of the versions: Spark reads them from the table, '
+    "if it is of Iceberg's format version 3 or of Delta Lake with row tracking"
+)
+_KEY = "with --where, a column that is shown of each row; default: those of the condition and the first ones"
+
+
+def _table(answer: Answer[Rows[BlameRow]]) -> TextTable:
+    if answer.result.of == _ROWS:
+        return text_of_rows([each for each in answer.result if isinstance(each, BlamedRow)])
+    return text_of_versions(answer.result)
+
+
+@question(row_writers(_table), reads_rows=lambda given: given["where"] is not None)
+def blame(
+    tables: QueriedTables,
+    table: DatasetRef,
+    *,
+    where: Annotated[str | None, Help(_WHERE, "CONDITION")] = None,
+    key: Annotated[tuple[str, ...], Help(_KEY, "COLUMN")] = (),
+    limit: Annotated[int, Help(f"with --where, at most N rows; default: {_LIMIT}", "N", least=1)] = _LIMIT,
+) -> Answer[Rows[BlameRow]]:
+    """
+    Show which run made each version of a table: its job, its time and what it did, newest first.
+
+    With a condition, show instead which run wrote each row last that meets it. The active Spark session reads the
+    rows, or else a new one.
+    """
+    if limit < 1:
+        raise StoreError(f"limit is {limit}: it must be 1 or more")
+    if where is None and (key or limit != _LIMIT):
+        raise StoreError(f"{'key' if key else 'limit'} concerns rows: say with where which rows")
+    named, history = history_of(tables, find_dataset(tables, table))
+    made = _made(tables, history)
+    if where is None:
+        return answered(Rows(_VERSIONS, made), lacking_versions(tables, named, history))
+    found = written_table(tables, named, _runs(history)[:_DESCRIBING]).facts
+    why = "" if found.is_of_spark else "it has no name in Spark's SQL"
+    if not why:
+        reader = RowReader(session_of_rows(), table_id(found), named.label)
+        condition = reader.condition(where)
+        why = reader.lacking()
+    if why:
+        message = f"{named.label} has no versions of rows, so these are the versions of the whole table: {why}"
+        alone = Diagnostic("unknown-writer", message, missing=True)
+        return answered(Rows(_VERSIONS, made), (alone, *lacking_versions(tables, named, history)))
+    rows = reader.rows(condition, key, limit + 1)
+    more = f"more rows than {limit:,} meet the condition: a higher limit shows them"
+    beyond = [Diagnostic("limit", more, missing=True)] if len(rows) > limit else []
+    known = _of_this_table(tables, named, history, rows[:limit], reader.table.table_id)
+    versions = {each.version: each for each in made if each.version in known}
+    joined = join_rows(rows[:limit], versions, reader.table.versions, named.label)
+    return answered(Rows[BlameRow](_ROWS, joined.rows), (*beyond, *joined.diagnostics))
+
+
+def _runs(history: Sequence[VersionRow]) -> list[str]:
+    return list(dict.fromkeys(each.run_id for each in history if each.run_id))
+
+
+def _of_this_table(
+    tables: QueriedTables, named: DatasetName, history: Sequence[VersionRow], rows: Iterable[LiveRow], id_: str
+) -> set[str]:
+    """
+    Return the versions of rows that are of the table that is there now, as far as the store knows.
+
+    A table of Delta Lake that is dropped and made again numbers its versions again, and another one may have its place.
+    """
+    wanted = {row.version for row in rows}
+    dropped = next((at for at, each in enumerate(history) if each.change == "DROP"), len(history))
+    found = [each for each in history[:dropped] if each.version in wanted]
+    ids = written_table(tables, named, _runs(found)).ids
+    return {each.version for each in found if ids.get((each.run_id, each.version)) in (None, id_) or not id_}
+
+
+def _made(tables: QueriedTables, history: Sequence[VersionRow]) -> tuple[BlameRow, ...]:
+    """Return the versions of a table with the runs that made them."""
+    jobs = _jobs_of_runs(tables, _runs(history))
+    rows = []
+    for each in history:
+        namespace, job, statement = jobs.get(each.run_id, ("", each.job, ""))
+        operation = (_operation(statement) or each.change or _APPEND) if each.run_id else ""
+        made = (each.run_id, each.batch, operation, each.rows)
+        rows.append(BlameRow(each.version, each.time, namespace, job, *made))
+    return tuple(rows)
+
+
+def _operation(statement: str) -> str:
+    """Return the words that say what a statement does; empty if there are none."""
+    found = _OPERATION.search(_STRINGS.sub(" ", statement))
+    return " ".join(found[1].upper().split()) if found else ""
+
+
+def _jobs_of_runs(tables: QueriedTables, runs: Iterable[str]) -> dict[str, tuple[str, str, str]]:
+    """Return the namespace, the name and the statement of the job of each run."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for marks, part in marked_lists(sorted({run for run in runs if run})):
+        rows = tables.query(
+            "SELECT r.run_id, j.namespace, j.name, j.sql FROM run r JOIN job j ON j.job_id = r.job_id "  # noqa: S608
+            f"WHERE r.run_id IN ({marks})",
+            part,
+        )
+        found |= {run: (namespace, name, sql or "") for run, namespace, name, sql in rows}
+    return found

@@ -1,0 +1,177 @@
+"""The versions and the rows of a table with the runs that made them, joined of what a store and a table know. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.times import known_time
+from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
+from openlineage_pyspark.workbench.pictures.words import counted
+from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, shown_time
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.live import LiveVersion
+
+# What only copies rows into new files, or numbers them: Iceberg and Delta Lake name these so.
+_COPYING = frozenset({"replace", "ROW TRACKING BACKFILL"})
+
+
+def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(values))
+
+
+@attrs.frozen
+class BlameRow:
+    """
+    A version of a table, and the run that made it.
+
+    Args:
+        version: the snapshot, if the format has some; else the run, and with a micro-batch, a slash and its number.
+            Of a row, empty if it is not known.
+        time: when it was made; for a version that was only read, when it was first read. None if it is not known.
+        job_namespace: the namespace of the job that made it; empty if no run is known.
+        job: the name of the job.
+        run_id: the run; empty if no event states it.
+        batch: the micro-batch of that run; None if there is none.
+        operation: what the statement did, such as MERGE; else the change that the event states, such as OVERWRITE, or
+            APPEND if it states none. Empty if no run is known.
+        rows: how many rows were written; None if it is not known.
+    """
+
+    version: str
+    time: datetime | None
+    job_namespace: str = ""
+    job: str = ""
+    run_id: str = ""
+    batch: int | None = None
+    operation: str = ""
+    rows: int | None = None
+
+
+@attrs.frozen
+class BlamedRow(BlameRow):
+    """
+    A row of a table, with the version that wrote it last and the run that made this version.
+
+    Args:
+        row_id: the row's id, which it keeps when it is updated; None if the table has none for it.
+        values: the columns that are shown -> their values. Numbers and truth values are as they are, others texts.
+    """
+
+    row_id: int | None = attrs.field(kw_only=True, default=None)
+    values: Mapping[str, Any] = attrs.field(kw_only=True, factory=dict, converter=_frozen, hash=False)
+
+
+@attrs.frozen
+class LiveRow:
+    """
+    A row as Spark reads it.
+
+    Args:
+        values: the columns that are shown -> their values.
+        row_id: the row's id; None if the table has none for it.
+        number: the sequence number of Iceberg, or the version of Delta Lake, that wrote it last; None if the table
+            keeps none for it.
+        version: the snapshot of this number, or the version; empty if the table no longer knows it.
+    """
+
+    values: Mapping[str, Any] = attrs.field(converter=_frozen, hash=False)
+    row_id: int | None
+    number: int | None
+    version: str
+
+
+@attrs.frozen
+class Joined:
+    """
+    Rows with the runs that made them.
+
+    Args:
+        rows: the rows, those of the newest versions first.
+        diagnostics: what is not known of them.
+    """
+
+    rows: tuple[BlamedRow, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def join_rows(
+    rows: Sequence[LiveRow], made: Mapping[str, BlameRow], live: Mapping[str, LiveVersion], label: str
+) -> Joined:
+    """
+    Return rows with the runs that made their versions.
+
+    Args:
+        rows: the rows.
+        made: the versions that the store knows of this table -> the runs that made them.
+        live: the versions that the table itself has.
+        label: the name of the table, for people.
+    """
+    found = []
+    unknown: dict[str, list[LiveRow]] = {}
+    for row in sorted(rows, key=lambda each: -1 if each.number is None else each.number, reverse=True):
+        committed = live.get(row.version)
+        why = _unknown(row, made.get(row.version), committed, label)
+        time = known_time(committed.micros or None) if committed else None
+        version = BlameRow(row.version, time) if why else made[row.version]
+        about = {field.name: getattr(version, field.name) for field in attrs.fields(BlameRow)}
+        found.append(BlamedRow(**about, row_id=row.row_id, values=row.values))
+        if why:
+            unknown.setdefault(why, []).append(row)
+    return Joined(tuple(found), tuple(_diagnostics(unknown)))
+
+
+def _unknown(row: LiveRow, made: BlameRow | None, committed: LiveVersion | None, label: str) -> str:
+    """Return why the run is not known that made a row; empty if it is."""
+    if row.number is None:
+        return f"{label} kept no versions of rows yet"
+    if not row.version:
+        return f"no snapshot of {label} is kept that has the sequence number {row.number}"
+    if committed is not None and committed.operation in _COPYING:
+        return f"{label}@{row.version} only copied older rows ({committed.operation})"
+    if made is None or not made.run_id:
+        by = f", committed {committed.time} ({committed.operation})" if committed else ""
+        return f"no run is known that made {label}@{row.version}{by}"
+    return ""
+
+
+def _diagnostics(unknown: Mapping[str, Sequence[LiveRow]]) -> Iterator[Diagnostic]:
+    for why, rows in unknown.items():
+        yield Diagnostic("unknown-writer", f"{counted(len(rows), 'row')} without a run: {why}", missing=True)
+
+
+def text_of_versions(versions: Iterable[BlameRow]) -> TextTable:
+    """Return versions as a table for people."""
+    rows = []
+    for each in versions:
+        count = "" if each.rows is None else f"{each.rows:,}"
+        rows.append((each.version, shown_time(each.time), each.operation, count, _run(each), each.job))
+    columns = (
+        *(TableColumn("version", 9), TableColumn("time", TIME_WIDTH), TableColumn("operation")),
+        *(TableColumn("rows", right=True), TableColumn("run", 13), TableColumn("job", 24, wrap=True)),
+    )
+    return TextTable(columns, rows)
+
+
+def text_of_rows(blamed: Sequence[BlamedRow]) -> TextTable:
+    """Return rows as a table for people: the columns that are shown, and the run that made each."""
+    names = tuple(dict.fromkeys(name for each in blamed for name in each.values))
+    rows = []
+    for each in blamed:
+        values = ("NULL" if (value := each.values.get(name)) is None else str(value) for name in names)
+        rows.append((*values, each.version, shown_time(each.time), each.operation, _run(each), each.job))
+    columns = (
+        *(TableColumn(name, cut_end=True) for name in names),
+        *(TableColumn("version", 9), TableColumn("time", TIME_WIDTH), TableColumn("operation")),
+        *(TableColumn("run", 13), TableColumn("job", 24, wrap=True)),
+    )
+    return TextTable(columns, rows, "no row meets the condition")
+
+
+def _run(version: BlameRow) -> str:
+    return (version.run_id if version.batch is None else f"{version.run_id}, batch {version.batch}") or "unknown"
