@@ -130,20 +130,20 @@ def test_what_decides_inside_a_cte_that_is_used_twice_is_a_path_for_each_use() -
     ]
 
 
-def test_of_more_than_eight_paths_eight_are_kept_and_a_gap_says_so() -> None:
+def test_of_more_than_sixteen_paths_sixteen_are_kept_and_a_gap_says_so() -> None:
     building = Building()
-    branches(building, *(f"(a + {number})" for number in range(9)))
+    branches(building, *(f"(a + {number})" for number in range(17)))
     found = found_in(building)
     (column,) = columns_of(found).columns
-    assert [text for _, text in texts(column.edges)] == [f"(t.a + {number})" for number in range(8)]
-    message = "more than 8 paths of one kind lead from a of /lake/t to one target: the others are left out"
+    assert [text for _, text in texts(column.edges)] == [f"(t.a + {number})" for number in range(16)]
+    message = "more than 16 paths of one kind lead from a of /lake/t to one target: the others are left out"
     assert found.gaps == (Gap("paths", message),)
     assert str(lineage_of(found)).splitlines()[-1] == f"left out: {message}"
 
 
-def test_eight_paths_and_very_many_copies_are_no_gap() -> None:
+def test_sixteen_paths_and_very_many_copies_are_no_gap() -> None:
     building = Building()
-    branches(building, *(f"(a + {number})" for number in range(8)))
+    branches(building, *(f"(a + {number})" for number in range(16)))
     assert found_in(building).gaps == ()
     copies = Building()
     copies.union([copies.leaf(1) for _ in range(20)])

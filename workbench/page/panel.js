@@ -2,6 +2,7 @@
 
 const MOST_EDGES = 60;
 const MOST_LISTED = 40;
+const MOST_OWNERS = 20;
 const LONG_CODE = 400;
 const MANY_LINES = 11;
 /** What people call the kinds of edges. @type {Record<string, string>} */
@@ -282,7 +283,8 @@ class Panel {
 
   /** Name the owners of a table or a job, if events do. @param {{owners?: string[][]}} thing */
   ownersOf({ owners = [] }) {
-    const named = owners.map(([name, type]) => shown(name, 200) + (type ? ` (${shown(type, 60)})` : ""));
+    const named = owners.slice(0, MOST_OWNERS).map(([name, type]) => shown(name, 200) + (type ? ` (${shown(type, 60)})` : ""));
+    if (owners.length > MOST_OWNERS) named.push(`${owners.length - MOST_OWNERS} more`);
     return named.length ? [el("p", { class: "owners" }, `Owned by ${named.join(", ")}.`)] : [];
   }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -164,7 +164,10 @@ class LiveSession:
             while _kind(plan) == "UnresolvedWith":
                 plan = plan.child()
             kind = _kind(plan)
-            return LiveStatement(kind, _target(plan, kind))
+            target = _target(plan, kind)
+            manager: Any = self._session._jsparkSession.sessionState().catalogManager()
+            current = manager.currentCatalog().name()
+            return LiveStatement(kind, target and with_catalog(target, manager.isCatalogRegistered, current))
 
     def problem_of(self, sql: str) -> str:
         """Return why Spark can't analyze a statement, which is not run; empty if it can."""
@@ -309,3 +312,17 @@ def _target(plan: Any, kind: str) -> tuple[str, ...] | None:
         return None
     parts = getattr(node, _NAMES[_kind(node)])()
     return tuple(str(parts.apply(place)) for place in range(parts.size()))
+
+
+def with_catalog(target: tuple[str, ...], is_catalog: Callable[[str], bool], current: str) -> tuple[str, ...]:
+    """
+    Return a table's name with its catalog, as Spark finds it; a path and a name alone stay as they are.
+
+    Args:
+        target: the parts of the name in a statement.
+        is_catalog: says whether the session has a catalog of a name.
+        current: the session's current catalog.
+    """
+    if len(target) < 2 or "/" in target[-1] or is_catalog(target[0]):
+        return target
+    return (current, *target)

@@ -128,7 +128,7 @@ def test_what_spark_can_not_read_has_its_versions_alone(filled: Fill) -> None:
 def test_what_needs_no_spark_is_said_without_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
 ) -> None:
-    taken(tmp_path / "s.db", HISTORY)
+    taken(tmp_path / "s.db", [*HISTORY])
     main(["blame", *arguments, "--store", str(tmp_path / "s.db")])
 
     assert said in capsys.readouterr().err

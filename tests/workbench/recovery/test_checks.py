@@ -8,7 +8,7 @@ import attrs
 import pytest
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
-from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion, with_catalog
 from openlineage_pyspark.workbench.recovery.plan import (
     Mode,
     RecoveryPlan,
@@ -178,6 +178,24 @@ def test_a_statement_is_of_the_kind_of_its_step_and_writes_its_table(
 
     assert problem.startswith(said) or said in problem
     assert bool(problem) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("target", "whole"),
+    [
+        (("db", "t"), ("spark_catalog", "db", "t")),
+        (("ice", "db", "t"), ("ice", "db", "t")),
+        (("ice", "t"), ("ice", "t")),
+        (("db", "t", "branch_b"), ("spark_catalog", "db", "t", "branch_b")),
+        # It may be a temporary view.
+        (("t",), ("t",)),
+        (("delta", "/lake/t"), ("delta", "/lake/t")),
+    ],
+)
+def test_a_table_that_a_person_names_without_its_catalog_is_in_the_current_one(
+    target: tuple[str, ...], whole: tuple[str, ...]
+) -> None:
+    assert with_catalog(target, lambda name: name in ("ice", "spark_catalog"), "spark_catalog") == whole
 
 
 def test_a_statement_that_can_not_be_analyzed_stops_the_plan_unless_a_step_before_makes_what_it_reads() -> None:
