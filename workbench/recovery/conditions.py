@@ -74,7 +74,7 @@ class Conditions:
         if base is None:
             return (check,)
         before = self._flow.before.get((dataset, base.place))
-        # What the first run replaces as a whole is gone, whoever has made it.
+        # The rows that the first run replaces as a whole are gone, whoever has made them.
         replaced = history[base.place].parent or (self._flow.made(before).snapshot if before else "")
         since = base.version or (replaced if base.replaced else "")
         made_again = (each.snapshot for each in history if each.snapshot and self._facts.has_maker(each))
@@ -84,8 +84,8 @@ class Conditions:
         """
         Return the check that nobody unknown has put bad data into the version to which a table goes back.
 
-        What such a version comes from lies between versions that the store knows, and no event states that it is
-        older than the bad one: what came before all that the store knows is. None if there is no such version.
+        The origins of such a version are between versions that the store knows, and no event states that it is older than
+        the bad one: it comes after all that the store knows. None if there is no such version.
         """
         if dataset == self._start[0]:
             return ()

@@ -255,7 +255,7 @@ def _doubts_of_application(decided: Decisions, group: Group, application: Applic
     for known in (facts.datasets[each] for each in sorted(written | read)):
         if known.former and known.former != known.sql:
             yield f"{known.former} was renamed to {known.sql}: change the name in its code"
-    # What is replaced afterwards may be written meanwhile.
+    # Tables that are replaced afterwards may be written meanwhile.
     harmless = written | decided.replaced_after(group)
     others = [each for each in facts.beside.get(application.run_id, ()) if each not in harmless]
     if others:
