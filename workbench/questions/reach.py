@@ -58,8 +58,8 @@ class Closure:
 
     Args:
         depths: each place of the result -> how many jobs are between, closest first; the starts at depth 0.
-        passed: each further place at which an edge ends -> the same. It belongs to a place of the result: as all rows of
-            its dataset, or as a field of its struct.
+        passed: each further place at which an edge ends -> the same. It belongs to a place of the result: as all rows
+            of its dataset, or as a field of its struct.
         edges: all edges that were passed, each one once.
         goes_on: whether the lineage continues beyond the depth at which the answer ends.
     """

@@ -96,7 +96,8 @@ def picture_of_reach(answer: Answer[Reach]) -> Picture:
     """
     Return the picture of an answer: that of a graph, unless it is one by versions or by jobs.
 
-    A picture by versions or jobs has a box for each dataset with its versions, or for each job, and an arrow for each pair.
+    A picture by versions or by jobs has a box for each dataset with its versions, or for each job, and one arrow a
+    pair.
     """
     found = answer.result
     if answer.arguments.get("by") != "job" and not any(isinstance(node, (VersionNode, RunNode)) for node in found.ends):

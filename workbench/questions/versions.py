@@ -2,7 +2,7 @@
 The versions of datasets: their order, which run read and made which, and what comes from what.
 
 A version is the snapshot or the version that the storage gave it, else the run, or the micro-batch of a run, that wrote
-the dataset. A run that states no version read the one that was current when it began: such a read is marked as inferred.
+the dataset. A run that states no version read the current one of its beginning: such a read is marked as inferred.
 
 Rows of one version continue on two paths: a run reads them and makes another version, or the dataset's next version
 keeps them. A stream reads only the rows that versions added, so rows that a version kept do not arrive there. This is
@@ -68,9 +68,9 @@ class DatasetVersion:
         dataset_id: the dataset.
         id: the snapshot or version of the storage; else the run's id, and with a micro-batch, a slash and its number.
         kind: which of the two.
-        time: when it was made, microseconds since 1970, as far as is known: no later than its run, or than a later version.
-            If no event states when it was made: when it was first read.
-        parts: the runs and micro-batches that state that they made it, the best known one first. None if no event states
+        time: when it was made, microseconds since 1970, as far as is known: no later than its run, or than a later
+            version. If no event states when it was made: when it was first read.
+        parts: the runs and micro-batches that claim to have made it, the best known one first. None if no event states
             who did.
         job_id: the job of the first of them; None if it is not known.
         parent: the version before it, which the storage or the order states; empty if there is none that is known.

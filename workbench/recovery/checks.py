@@ -227,7 +227,7 @@ class _Checking:
             # Somebody has only tidied up the files.
             return
         if name in self._reached:
-            # Changes accepted before the first step are gone after it. This one would stay in the results of the next steps.
+            # A change accepted before the first step is gone after it. This one would stay in later results.
             self._add(
                 number,
                 f"this recovery left {name} at version {known}, but it is at {live.version or '(none)'}: something "

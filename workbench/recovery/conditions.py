@@ -84,8 +84,8 @@ class Conditions:
         """
         Return the check that nobody unknown has put bad data into the version to which a table goes back.
 
-        The origins of such a version are between versions that the store knows, and no event states that it is older than
-        the bad one: it comes after all that the store knows. None if there is no such version.
+        The origins of such a version are between versions that the store knows, and no event states that it is older
+        than the bad one: it comes after all that the store knows. None if there is no such version.
         """
         if dataset == self._start[0]:
             return ()

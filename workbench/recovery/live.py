@@ -174,7 +174,7 @@ class LiveSession:
         try:
             with told("Spark can't analyze it"):
                 state: Any = self._session._jsparkSession.sessionState()
-                # EXPLAIN takes some statements that can't be analyzed. A command runs only when its result is requested.
+                # EXPLAIN takes some statements that can't be analyzed. A command runs only if its result is requested.
                 mode = getattr(state, "executePlan$default$2")()
                 state.executePlan(state.sqlParser().parsePlan(sql), mode).assertAnalyzed()
         except StoreError as problem:

@@ -350,8 +350,8 @@ class _FactsReader:
         for run_id, job, job_id, state, started, application, query, checkpoint, ended in self._of(ids, sql):
             events = said.get(run_id, [])
             sql = _statement(events)
-            # Only the application itself can repeat its work with a query. A query that continues from a copy of its checkpoint
-            # has another id.
+            # Only the application itself can repeat its work with a query. A query that continues from a copy of its
+            # checkpoint has another id.
             known_as = query and (checkpoint or query)
             about_query = (application, known_as, checkpoint, "" if application and _QUERY.match(sql) else sql)
             gaps = tuple(dict.fromkeys(_gaps(events)))

@@ -128,8 +128,8 @@ class _Settling:
         """
         Return whether a column is corrected where it is, so that nothing of its dataset is rolled back.
 
-        Rebuilt versions of the dataset then read it as it is now: so each must have read its newest version. A stream can't
-        pass an UPDATE or a MERGE.
+        Rebuilt versions of the dataset then read it as it is now: so each must have read its newest version. A stream
+        can't pass an UPDATE or a MERGE.
         """
         correction = self._request.correction
         if not self._request.by_column or not correction or self._request.mode is Mode.SIDE_BY_SIDE:

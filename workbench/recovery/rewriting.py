@@ -138,7 +138,7 @@ def _changed(
             continue
         matching = [dataset for dataset in known if _names(dataset, parts)]
         if not matching and len(parts) > 2:
-            # The whole name of a view whose query replaced it in Spark's plan. The datasets of the query have other names.
+            # The whole name of a view whose query replaced it in the plan. The datasets of the query have other names.
             continue
         if len(matching) != 1:
             which = "several datasets of the run have this name" if matching else "it may be a temporary view"
