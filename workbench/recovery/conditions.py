@@ -82,10 +82,9 @@ class Conditions:
 
     def _clean(self, dataset: int, base: Base) -> tuple[TableCheck, ...]:
         """
-        Return the check that nobody unknown has put bad data into the version to which a table goes back.
-
-        The origins of such a version are between versions that the store knows, and no event states that it is older
-        than the bad one: it comes after all that the store knows. None if there is no such version.
+        Return the check that nobody unknown has put bad data into the version to which a table is rolled back.  An
+        unrecorded version matters if it is between versions that the store knows, and no event shows that it is older
+        than the bad one. A version before all that the store knows is older. Empty if there is none to check.
         """
         if dataset == self._start[0]:
             return ()
