@@ -101,6 +101,8 @@ def test_one_meaning_has_one_option(meaning: tuple[str, ...]) -> None:
 
 
 def test_lineage_takes_the_value_of_a_variable() -> None:
-    asked = parser_of("lineage").parse_args(["q.sql", "--conf", "day=2026-01-01", "-c", "spark.sql.ansi.enabled=true"])
+    asked = parser_of("lineage").parse_args(
+        ["lineage", "q.sql", "--conf", "day=2026-01-01", "-c", "spark.sql.ansi.enabled=true"]
+    )
 
     assert asked.conf == [("day", "2026-01-01"), ("spark.sql.ansi.enabled", "true")]
