@@ -130,7 +130,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--format", choices=(*WRITERS, *_PICTURES, _COMMENT), default="text", help="default: text")
     add_unfold(parser)
     add_yes(parser)
-    add_conf(parser)
+    add_conf(parser, variables=True)
     parser.set_defaults(run=run)
 
 
