@@ -1,4 +1,4 @@
-"""What `lineage --diff` shows of a change: what is different, what must be made again, and what needs a look."""
+"""The output of `lineage --diff`: the differences, the tables that must be rebuilt, and the doubtful changes."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def file_steps(
 
     Args:
         scripts: the files.
-        answers: what Spark has said of those of SQL.
+        answers: Spark's results for those in SQL.
         found: the lineage of all of their statements.
         options: those of the command line.
-        folder: where the files are as they were in another revision; None if they are where their names say.
+        folder: where the files are as they were in another revision; None if they are where their names point.
     """
     paths = {each.name: Path(each.name) for each in scripts}
     sql = [each for each in scripts if not is_python_script(paths[each.name])]
@@ -115,7 +115,7 @@ def file_steps(
 
 def change_of(before: FileState, after: FileState, options: argparse.Namespace) -> JudgedChange:
     """
-    Return what a change is, with what it means for a store; say on standard error what can't be looked up there.
+    Return a judged change, with its consequences for a store; print on standard error what can't be looked up there.
 
     Args:
         before: the earlier state.

@@ -95,7 +95,7 @@ _PLAN = "with --diff: also show which tables must be rebuilt, and which are prov
 _CHECK = "with --diff: never exit with 3; only --fail-on decides about the exit code"
 _FAIL_ON = f"""the reasons for exit code 1, separated by commas; default: short, a statement whose lineage is not exact.
 Others: {", ".join(GATES[1:])}; with --diff also: {", ".join(CHANGE_GATES)}"""
-# How many statements are worth to say how far it is, and how often that is said.
+# From how many statements on progress is reported, and at which interval.
 _MANY, _SECONDS = 200, 5.0
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _QUERY = Identifier("", QUERY)
@@ -185,7 +185,7 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _answers_kept(options: argparse.Namespace) -> Iterator[None]:
-    """Keep Spark's results while two states are compared, so that it is asked only about what is different."""
+    """Keep Spark's results while two states are compared, so that it analyzes only the differences."""
     options.classes = options.cache
     if options.diff is None or options.cache is not None:
         yield
@@ -206,14 +206,14 @@ def _with_exposures(state: FileState, exposures: Sequence[Exposure]) -> FileStat
 
 
 def _gates(options: argparse.Namespace) -> frozenset[str]:
-    """Return what the exit code is to say."""
+    """Return the conditions for a failing exit code."""
     return frozenset(each.strip() for names in options.fail_on or ["short"] for each in names.split(","))
 
 
 def _state(
     scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace, folder: Path | None = None
 ) -> FileState:
-    """Return what files do; `folder` is where they are as they were in a revision, if that is asked for."""
+    """Return what files do; `folder` is where they are as they were in a revision, if there is one."""
     answers: list[StatementAnswer] = []
 
     def of_sql(files: Sequence[Script], tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
@@ -332,13 +332,13 @@ def _answers(
 
 
 class _Progress:
-    """Says on standard error how far a long analysis is, every few seconds."""
+    """Reports the progress of a long analysis on standard error, every few seconds."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
 
     def __call__(self, done: int, whole: int) -> None:
-        """Say how many statements are done, if it was said some seconds ago."""
+        """Report how many statements are done, if the last report was some seconds ago."""
         now = time.monotonic()
         if whole >= _MANY and now - self._last > _SECONDS:
             self._last = now

@@ -39,7 +39,7 @@ class Screen:
 
     In a terminal, or if the variable COLUMNS sets a width, lines are wrapped between words, and tables are narrowed to
     the width, the last column first; a column without any text is left out if that is not enough. Elsewhere the cells
-    of a wide table are wrapped between words, and nothing is cut or coloured: each name stands whole on a line.
+    of a wide table are wrapped between words, and nothing is cut or coloured: each name is whole on a line.
     """
 
     def __init__(self) -> None:

@@ -65,7 +65,7 @@ def _remarks_on_types(found: Iterable[StatementLineage]) -> Iterator[str]:
 
 
 def _without_reason(lineage: Lineage) -> Lineage:
-    """Return a lineage without what is said once for all statements: why it is taken from the text, and about types."""
+    """Return a lineage without the gaps that are printed once for all: the reason for reading the text, and types."""
     first = lineage.gaps[:1]
     is_reason = bool(first) and first[0].task == TEXT and first[0].message.startswith("Spark can't analyze")
     return attrs.evolve(lineage, gaps=tuple(each for each in lineage.gaps[is_reason:] if not is_of_types(each)))

@@ -106,7 +106,7 @@ class PlanLineage:
         results: exprId of the plan's own output -> its source columns, and ROWS -> the influences on all rows; later
             plans may read rows under these ids.
         texts: exprId of the plan's own output -> its composed text; empty if texts are not composed. They are composed
-            when the first one is asked for, since few plans have rows that later plans read.
+            on demand, since few plans have rows that later plans read.
         wording: the texts of its expressions.
         columns: the lineage of the plan's own output; None unless it is a query.
         gaps: operators, commands and relations without a rule, and parts that were cut.
@@ -196,7 +196,7 @@ def lineage_of_plan(
 
 
 class _Leaves:
-    """What the leaves of a plan read: their relations and datasets, and the columns that earlier plans computed."""
+    """The leaves of a plan: their relations and datasets, and the columns that earlier plans computed."""
 
     def __init__(self, plan: Plan, session: Session, memory: EarlierPlans) -> None:
         self._plan = plan
@@ -314,7 +314,7 @@ class _Leaves:
 
     @functools.cached_property
     def _names(self) -> dict[Identifier, str]:
-        """The readable names of all datasets that the plan reads; nobody asks for them before all are known."""
+        """The readable names of all datasets that the plan reads; used only after all are known."""
         return readable_names(self.datasets.values())
 
     def _from_memory(self, operator: Operator) -> Relation | None:
@@ -583,7 +583,7 @@ class _Analysis:
 
         Args:
             column: the column.
-            found_in: returns the sources of what lies behind a path in the column.
+            found_in: returns the sources behind a path in the column.
             path: the path of the struct.
             at: the struct, unless it is the column itself.
         """
@@ -775,7 +775,7 @@ def _without_copies(sources: Sources, own: set[int]) -> Sources:
 
 
 def _leave_out_generated(rows: SourceKinds, columns: list[SourceKinds]) -> None:
-    """Leave out what decides through a generator how many rows there are, if each column is made by that generator."""
+    """Leave out a generator's influences on the number of rows, if each column is made by that generator."""
     for field, kinds in list(rows.items()):
         if Kind.GENERATE not in kinds or not columns:
             continue
@@ -797,7 +797,7 @@ def _is_made_by(generator: Step | None, kinds: Mapping[Kind, Sequence[Way]]) -> 
 
 
 def _is_shown_alike(one: Way, other: Way) -> bool:
-    """Return whether nothing that is shown of two paths differs. Of one without operators, its steps are not shown."""
+    """Return whether two paths look the same in the event. The steps of a path without operators are not shown."""
     if one.operators or other.operators:
         return one == other
     texts = [way.shown if way.composed is None else way.composed for way in (one, other)]

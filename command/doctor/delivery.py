@@ -273,7 +273,7 @@ def _look_at_receiver(transport: Transport) -> Iterator[Diagnosis]:
 
 
 def _ask(transport: Transport, answers: list[Reached | None]) -> TransportError | None:
-    """Ask the receiver on a thread of its own, which is left behind if there is no answer in time."""
+    """Query the receiver on a thread of its own, which is abandoned if there is no answer in time."""
     problems: list[TransportError] = []
 
     def ask() -> None:

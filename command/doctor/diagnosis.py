@@ -1,4 +1,4 @@
-"""A diagnosis of the command `doctor`: one thing that it checked, and what to do about it."""
+"""A diagnosis of the command `doctor`: the result of one check, and what to do about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROBLEM = "problem"
 @attrs.frozen
 class Diagnosis:
     """
-    One thing that was checked.
+    The result of one check.
 
     Args:
         level: OK, NOTE, WARNING or PROBLEM.

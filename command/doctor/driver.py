@@ -1,4 +1,4 @@
-"""Checks of the interpreter that the driver would run in, if the configuration names one: it is asked itself."""
+"""Check the interpreter that the driver would run in, if the configuration names one, by running it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _is_elsewhere(command: str, conf: Mapping[str, str]) -> bool:
 
 
 def _interpreter_of(program: Path) -> Path | None:
-    """Return the interpreter that a program is or, as jupyter and ipython do, lies beside; None if there is none."""
+    """Return the interpreter that a program is or, as for jupyter and ipython, is beside; None if there is none."""
     if program.name == LAUNCHER or program.name.startswith(("python", "pypy")):
         return program
     if program.name.partition("-")[0] not in ("jupyter", "ipython", "ipython3"):

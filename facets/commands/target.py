@@ -76,7 +76,7 @@ class Write:
             that keep the value that they have there are left out.
         keeps_rows: whether rows may stay untouched; each set column then also has itself as an IDENTITY source.
         may_skip: whether it writes nothing if the target exists; the row counts of the run show that.
-        remark: what is not known about the dataset; None if nothing is missing.
+        remark: a diagnostic about the dataset; None if nothing is missing.
         if_dropped: `database.table`, if the command does something only where Spark reports that this was dropped.
         further: more datasets that the command treats the same way.
         replaced: what it replaces; None if it replaces nothing, or that is not known.
@@ -214,8 +214,8 @@ def name_without_options(dataset: Dataset) -> str:
     """
     Return the name of a dataset for the names of jobs.
 
-    A source that is in no catalog may put its options into its name, as in `Rates(perSecond=1, cores=8)`. Such a
-    dataset is called by the class of its table.
+    A source that is in no catalog may put its options into its name, as in `Rates(perSecond=1, cores=8)`. The name of
+    such a dataset is the class of its table.
     """
     if dataset.guessed:
         return dataset.identifier.name.partition("(")[0]

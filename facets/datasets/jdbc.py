@@ -195,7 +195,7 @@ def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, .
         opaque,
         _columns(url, query.rows),
         {output.id: text for output, text in texts if text},
-        # What its names mean follows from the text alone.
+        # The meaning of its names follows from the text alone.
         Certainty.TEXT,
     )
 

@@ -137,7 +137,7 @@ def by_name(operator: Operator, *datasets: Dataset) -> Relation:
 
 
 class _NamedColumns(Mapping[int, tuple[Column, ...]]):
-    """The columns of the same name in some datasets. A plan asks for few of them, and they are made then."""
+    """The columns of the same name in some datasets, made on demand since a plan needs few of them."""
 
     def __init__(self, names: Mapping[int, str], datasets: tuple[Identifier, ...]) -> None:
         self._names = names

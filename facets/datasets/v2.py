@@ -59,7 +59,7 @@ def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | 
     if dataset is None:
         return None
     dataset = in_place(dataset, operator.described("table"), operator.arguments.get("where"), session)
-    # What a stream reads changes with each of its batches.
+    # A stream reads other versions with each of its batches.
     versions = iceberg_versions(operator) if operator.name == "DataSourceV2Relation" else None
     return versioned(by_name(operator, dataset), versions)
 

@@ -424,7 +424,7 @@ class _Oversized:
         self._limit = options.max_bytes
         self._silent = _FACET in options.disabled
         self._remarks: list[extraction_error_run.Error] = []
-        # The bytes that the remarks will take.
+        # The bytes that the diagnostics will take.
         self._room = 0 if self._silent else _JOINTS
         if not self._silent and _FACET not in self._facets:
             self._room += len(serialise({_FACET: self._remarked({})}))
@@ -512,7 +512,7 @@ def event_of(
     providers: Iterable[Callable[[RedactedState], Contribution]] = (),
 ) -> MadeEvent:
     """
-    Return the event of one state of a run, as it is sent. Nobody else sees the state before it is redacted.
+    Return the event of one state of a run, as it is sent. No other code sees the state before it is redacted.
 
     Args:
         state: the state as it was assembled.

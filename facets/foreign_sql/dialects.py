@@ -98,7 +98,7 @@ class ForeignDialect:
             return node.this.name, node.expression
         if isinstance(node, exp.Column):
             return self.spelled(node.this), node
-        # What sqlglot calls the name of another expression is that of its first argument.
+        # For other expressions, sqlglot's name is that of the first argument.
         return (node.alias_or_name if isinstance(node, _NAMED) else ""), node
 
     def makes_columns(self, value: Any) -> bool:

@@ -1,5 +1,5 @@
 """
-What a FROM makes of the rows before it: PIVOT, UNPIVOT, and functions that make several rows of one; their new names.
+Trace the rows through a FROM: PIVOT, UNPIVOT, and functions that make several rows of one; their new names.
 
 The trees are those of sqlglot. This module is imported only for a query, because sqlglot is large.
 """

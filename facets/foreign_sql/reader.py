@@ -1,5 +1,5 @@
 """
-What a query in the SQL of another database reads: its tables, and the source columns of each of its columns.
+Read a query in the SQL of another database: its tables, and the source columns of each of its columns.
 
 sqlglot parses the query. The names in it are resolved here, in one pass over the tree, so the effort grows with the
 length of the query and not with its columns. No schema is known: a column that more than one table could have stays
@@ -57,7 +57,7 @@ MOST_CHARACTERS = 100_000
 """The longest query that is parsed: about a second of Python's processor time."""
 
 _FROM_ITEMS: Any = (exp.Table, exp.Values, exp.Unnest, exp.Lateral, *QUERIES)
-# What GROUP BY may call and the SELECT then names.
+# GROUP BY may define these, and the SELECT then refers to them.
 _TIME_WINDOWS = frozenset({"session_window", "window"})
 # Functions in FROM that make up their rows.
 _GENERATORS = frozenset(
@@ -278,7 +278,7 @@ class _QueryReader:
             return self._value(called, scope)
         if self._names.reads(called, inside.name, scope) or self._names.is_certain(inside, scope):
             return self._value(inside, scope)
-        # A table whose columns are not known may have it, and is asked first.
+        # A table with unknown columns may have it, and comes first.
         return None if any(rows.is_open for rows in scope.rows) else self._value(called, scope)
 
     def _built(self, value: Any, scope: SelectScope) -> tuple[tuple[str, SourceKinds | None], ...]:

@@ -1,4 +1,4 @@
-"""What a table, a subquery or a query gives: its columns with their sources, and what decides about its rows."""
+"""The rows of a table, a subquery or a query: columns with their sources, and the influences on the rows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-What the names in a query mean: which table, which column and which alias of which SELECT.
+Resolve the names in a query: which table, column and alias of which SELECT each one means.
 
 This module is imported only for a query, because sqlglot is large.
 """
@@ -43,7 +43,7 @@ class Pending:
 
 @attrs.define
 class SelectScope:
-    """What the names in one SELECT mean."""
+    """The meanings of the names in one SELECT."""
 
     outer: SelectScope | None
     ctes: dict[str, SourceRows | Pending]
@@ -195,7 +195,7 @@ class ScopeNames:
     def reads(self, value: Any, name: str, scope: SelectScope) -> bool:
         """Return whether an expression reads a column of this name, which then is one of a table."""
         columns = (each for each in self.effort.walk([value]) if isinstance(each, exp.Column))
-        # What precedes a field is no table.
+        # The first part of a field's name is no table.
         named = (each.name for each in columns if not each.table or self._key(each.table) in scope.named)
         return any(self._key(each) == self._key(name) for each in named)
 
@@ -257,7 +257,7 @@ class ScopeNames:
         if key in scope.aliases and key not in scope.solving:
             return self._alias(scope, key, scope.aliases[key])
         if key in scope.earlier:
-            # A table whose columns are not known may have it, and is asked first.
+            # A table with unknown columns may have it, and comes first.
             return None if others else self._alias(scope, key, scope.earlier[key])
         return self._guessed(scope, name, others)
 

@@ -1,5 +1,5 @@
 """
-What UNION, INTERSECT and EXCEPT make of the rows of two queries.
+Trace the rows of two queries through UNION, INTERSECT and EXCEPT.
 
 This module is imported only for a query, because sqlglot is large.
 """

@@ -385,7 +385,7 @@ class Trimming:
         return attrs.evolve(dataset, identifier=identifier, locations=locations)
 
     def _without_end(self, identifier: Identifier, *, is_path: bool) -> str:
-        # What looks like a path may be an option of a source.
+        # An option of a source may look like a path.
         if identifier.namespace.startswith("datasource:"):
             return identifier.name
         name = _without_end(identifier.name, self.trimmers)

@@ -256,7 +256,7 @@ PATHS = "paths"
 @attrs.frozen
 class Gap:
     """
-    Something that an event leaves out or that no rule covers (an error of ExtractionErrorRunFacet).
+    A part that an event leaves out or that no rule covers (an error of ExtractionErrorRunFacet).
 
     Args:
         task: the class of the operator, or the kind of content.

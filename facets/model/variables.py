@@ -1,8 +1,8 @@
 """
 The variables of SQL: what a statement sets them to, and where a plan reads them.
 
-A plan reads a variable as if it were a subquery of one value: `with_variables` gives each use a leaf of its own. What
-that leaf reads is known from the statement that set the variable.
+A plan reads a variable as if it were a subquery of one value: `with_variables` gives each use a leaf of its own. The
+sources of that leaf are known from the statement that set the variable.
 """
 
 from __future__ import annotations

@@ -82,9 +82,10 @@ class Conditions:
 
     def _clean(self, dataset: int, base: Base) -> tuple[TableCheck, ...]:
         """
-        Return the check that nobody unknown has put bad data into the version to which a table is rolled back.  An
-        unrecorded version matters if it is between versions that the store knows, and no event shows that it is older
-        than the bad one. A version before all that the store knows is older. Empty if there is none to check.
+        Return the check that no unknown writer put bad data into the version to which a table is rolled back.
+
+        An unrecorded version matters if it is between versions that the store knows, and no event shows that it is
+        older than the bad one. A version before all that the store knows is older. Empty if there is none to check.
         """
         if dataset == self._start[0]:
             return ()
