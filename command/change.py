@@ -64,9 +64,9 @@ class JudgedChange:
     A change of files.
 
     Args:
-        diff: what is different, and what is downstream of it.
+        diff: the differences, and what is downstream of them.
         plan: what must be made again; None if that is not wanted.
-        findings: what a reviewer has to know, the worst first.
+        findings: the findings for a reviewer, the worst first.
     """
 
     diff: Diff
@@ -187,7 +187,7 @@ def markdown_of_change(change: JudgedChange, after: FileState) -> str:
 
 
 def text_of_change(change: JudgedChange) -> str:
-    """Return a change as lines for people: what is no longer masked first."""
+    """Return a change as lines for people: columns that are no longer masked come first."""
     if change.plan is None:
         return text_of_diff(change.diff)
     # Rows may be others without another edge: by a literal, a setting, a function's code.
@@ -203,7 +203,7 @@ def comment_of_change(change: JudgedChange, after: FileState, picture: Callable[
     Args:
         change: the change.
         after: the later state.
-        picture: draws what is different, in Mermaid's language.
+        picture: draws the differences, in Mermaid's language.
     """
     loud = [each for each in change.findings if each.level != "note"]
     parts = [f"{MARK}\n**{_sentence(change)}**\n"]

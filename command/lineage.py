@@ -201,7 +201,7 @@ def _has_scripts(scripts: Iterable[Script]) -> bool:
 
 
 def _with_exposures(state: FileState, exposures: Sequence[Exposure]) -> FileState:
-    """Return what files do with what the exposures of dbt read of it."""
+    """Return the state of files, together with the reads of dbt's exposures."""
     return attrs.evolve(state, found=(*state.found, *lineage_of_exposures(exposures, state.found)))
 
 
@@ -247,7 +247,7 @@ def _state_at(scripts: Sequence[Script], known: KnownColumns, options: argparse.
 
 
 def _variables(given: Iterable[str]) -> dict[str, str]:
-    """Return variables of the environment: those with a value, and those of this process that are only named."""
+    """Return variables of the environment: given ones, and those of this process that are only named."""
     parts = [each.partition("=") for each in given]
     return {name: value if is_set else os.environ.get(name, "") for name, is_set, value in parts}
 
@@ -278,7 +278,7 @@ def _refusal(options: argparse.Namespace) -> str:
 
 
 def _as_models(scripts: Sequence[Script], project: Project | None) -> list[Script]:
-    """Return scripts of which the models of dbt make their tables."""
+    """Return scripts, with those of dbt's models making their tables."""
     return scripts_of_raw_models(scripts) if project is None else scripts_of_models(scripts, project)
 
 

@@ -1,4 +1,4 @@
-"""The command line: the list of commands, and what they have in common."""
+"""The command line: the list of commands, and their common options."""
 
 from __future__ import annotations
 

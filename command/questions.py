@@ -117,7 +117,7 @@ def show(answer: Answer[Any], format: str, *, all_: bool = False) -> None:  # no
     Args:
         answer: the answer.
         format: one of its formats.
-        all_: of a tree, whether to print what is shown on demand too.
+        all_: whether to print the hidden parts of a tree too.
     """
     found = answer.written(format)
     screen = Screen()

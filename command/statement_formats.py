@@ -1,4 +1,4 @@
-"""How `lineage` writes what it found of statements: text, Markdown, JSON, SARIF and annotations, of one model."""
+"""Write the lineage of statements: as text, Markdown, JSON, SARIF and annotations, from one model."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def sarif_of(found: Sequence[StatementLineage], others: Iterable[dict[str, Any]]
 
 
 def sarif_result(rule: str, level: str, message: str, file: str, line: int, column: int) -> dict[str, Any]:
-    """Return a result of SARIF: what is wrong, and where."""
+    """Return a result of SARIF: the problem and its place."""
     region = {"startLine": line, "startColumn": column}
     place = {"physicalLocation": {"artifactLocation": {"uri": file}, "region": region}}
     return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [place]}

@@ -182,7 +182,7 @@ def _asked(store: Store, options: argparse.Namespace, as_of: str) -> Answer[Grap
 
 
 def _beside(store: Store, graph: Graph, options: argparse.Namespace) -> dict[str, Any]:
-    """Return what a page of today shows beside its graph, as arguments of `page_of`."""
+    """Return the additions to the graph on a page of the present, as arguments of `page_of`."""
     if options.format != "html" or options.as_of:
         return {}
     return {"rows": row_counts(store.tables, graph), "owners": owners(store.tables, graph)}
@@ -215,7 +215,7 @@ def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:
 
 def _refuse_no_time(text: str) -> None:
     """
-    Refuse what is no time where a file may be named too.
+    Refuse a value that is no time where a file may be named too.
 
     Raises:
         StoreError: it is no time.
@@ -230,7 +230,7 @@ def _refuse_no_time(text: str) -> None:
 
 def _keep_inputs(output: str, options: argparse.Namespace) -> None:
     """
-    Refuse to write over what is read.
+    Refuse to overwrite an input.
 
     Raises:
         StoreError: the output is one of the event files, or the store.
@@ -264,7 +264,7 @@ def _write(text: str, graph: Graph, output: str, *, opens: bool) -> None:
 @contextmanager
 def _shown(options: argparse.Namespace, problems: list[str]) -> Iterator[Store]:
     """
-    Open what is to be shown.
+    Open the store or the files to show.
 
     Raises:
         StoreError: nothing is named, options of Spark's mean nothing, or as `_opened`.

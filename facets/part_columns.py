@@ -208,7 +208,7 @@ class PartColumns:
         return {edge: self._through(states, after) for edge, states in leaves.items()}
 
     def _before(self, at: _State) -> Iterator[tuple[_State, Kind, Paths]]:
-        """Yield what a column of a CTE, a view or a subquery is computed from, and how; nothing for a leaf."""
+        """Yield the sources of a column of a CTE, a view or a subquery, each with its kinds; nothing for a leaf."""
         if at.origin.operator in self._parts:
             for before, kind, paths in _states(self._behind(at.origin)):
                 yield _State(before.origin, compose(at.kind, kind)), kind, paths

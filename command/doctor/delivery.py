@@ -184,7 +184,7 @@ def _is_word(name: str, value: str) -> bool:
 
 def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:
     """
-    Check the keys: whether lineage is asked for, and what has no effect.
+    Check the keys: whether lineage is enabled, and which keys have no effect.
 
     Args:
         conf: the Spark configuration.

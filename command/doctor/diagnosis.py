@@ -20,8 +20,8 @@ class Diagnosis:
 
     Args:
         level: OK, NOTE, WARNING or PROBLEM.
-        subject: what was checked.
-        found: what was found, without any secrets.
+        subject: the subject of the check.
+        found: the finding, without any secrets.
         remedy: what to do; empty if nothing needs to be done.
     """
 

@@ -36,7 +36,7 @@ def driver_python(conf: Mapping[str, str], environ: Mapping[str, str]) -> tuple[
 
 def look_at_driver(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
     """
-    Run the interpreter that the configuration names for the driver, if it is not this one, and check what it has.
+    Run the interpreter that the configuration names for the driver, if it is not this one, and check its packages.
 
     Args:
         spark: the Spark that would start it.

@@ -1,4 +1,4 @@
-"""`store`: what is done with a lineage store as a whole."""
+"""`store`: the operations on a lineage store as a whole."""
 
 from __future__ import annotations
 

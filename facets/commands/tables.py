@@ -417,7 +417,7 @@ def _rename(_: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _renamed_since(known: Dataset, before: Described, after: Described, operator: Operator) -> Target:
-    """Return the write of a rename of which the catalog knows neither name any more."""
+    """Return the write of a rename if the catalog no longer knows either name."""
     database = after.text("database") or before.text("database") or "default"
     name = f"{database}.{after.text('table')}".lower()
     old, new = operator.text("oldPath"), operator.text("newPath")
@@ -575,7 +575,7 @@ def _v2_drop(dataset: Dataset, session: Session, *, certain: bool) -> Target:
     Return the write of a DROP in another catalog, which no longer knows where the table was.
 
     Args:
-        dataset: what is dropped, named by its catalog.
+        dataset: the dropped dataset, named by its catalog.
         session: the session.
         certain: whether the statement would have failed without such a table. No catalog but the session's reports
             that a table is gone.

@@ -71,7 +71,7 @@ def in_place(dataset: Dataset, table: Described | None, where: Value, session: S
     Args:
         dataset: the dataset, named by the class of the table.
         table: the described Table.
-        where: what the probe has read of the options by `#where:`.
+        where: the options that the probe has read by `#where:`.
         session: the session, with the user's rules.
     """
     if table is None or not dataset.identifier.namespace.startswith("datasource:"):

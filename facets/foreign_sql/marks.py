@@ -33,7 +33,7 @@ class RowMarks:
         return GENERATED, str(len(self._sources) - 1)
 
     def resolved(self, found: SourceRows) -> SourceRows:
-        """Return what a query gives, with sources instead of marks."""
+        """Return the result of a query, with sources instead of marks."""
         made = [_marks(each.kinds or {}, direct=True) for each in found.items]
         whole = set.intersection(*made) if made else set()
         items = [

@@ -58,7 +58,7 @@ ABSENT: Any = object()
 @attrs.define
 class SourceRows:
     """
-    What a table, a subquery or a function in FROM gives.
+    The rows of a table, a subquery or a function in FROM.
 
     Args:
         items: its columns.

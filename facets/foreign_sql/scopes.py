@@ -65,11 +65,11 @@ class SelectScope:
 
 class ScopeNames:
     """
-    What the names in the scopes of one query mean.
+    The meanings of the names in the scopes of one query.
 
     Args:
         dialect: how the database reads names.
-        effort: counts what is looked at.
+        effort: counts the work.
         value: returns the sources of an expression in a scope: a name may be an alias of one.
 
     Attributes:
@@ -104,7 +104,7 @@ class ScopeNames:
         return self._field(parts, names, scope)
 
     def table(self, scope: SelectScope | None, key: str) -> SourceRows | None:
-        """Return what the table of a name gives, in a scope or in one around it; None if none has the name."""
+        """Return the rows of the table with a name, in a scope or in one around it; None if none has the name."""
         while scope is not None:
             if key in scope.named:
                 return scope.named[key]
@@ -274,7 +274,7 @@ class ScopeNames:
 
     def _may_have(self, scope: SelectScope | None, name: str, *, certainly: bool) -> bool:
         """
-        Return whether a query around has a column of a name: what is read may be that.
+        Return whether an outer query has a column of a name, which may be meant.
 
         Args:
             scope: the scope of the query around.

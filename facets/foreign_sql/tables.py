@@ -184,7 +184,7 @@ class _Bracket:
 @attrs.define
 class _Scan:
     """
-    What is known of a text so far.
+    The state of reading a text.
 
     Args:
         dialect: the name of its SQL; empty if it is not known.
