@@ -77,7 +77,7 @@ class Commits:
             metrics: its metrics.
             began: when it began (timezone-aware).
             running: the executions that run now.
-            root: id of the outermost execution around it; what is inside of that is no other.
+            root: id of the outermost execution around it; executions inside of that are no others.
         """
         left = tuple(each for each in commits if _key(each) not in self._told)
         beside = [*running, *(each for each in self._ended if each.ended is not None and each.ended >= began)]
@@ -95,7 +95,7 @@ def _key(commit: Commit) -> tuple[str, str, datetime.datetime | None]:
 
 
 def _certain(commits: tuple[Commit, ...], metrics: ExecutionMetrics, *, contested: bool) -> tuple[Commit, ...]:
-    """Return the commits that are marked with this micro-batch, or can be nobody else's, or fit what was written."""
+    """Return commits that are marked with this micro-batch, or that only it can have made, or that fit its writes."""
     marked = tuple(each for each in commits if each.query is not None)
     if marked or not contested:
         return marked or commits

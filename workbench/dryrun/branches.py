@@ -26,7 +26,8 @@ def other_sides(
     runner: ScriptRunner, request: ScriptRequest, first: Told, tables: Sequence[DeclaredTable]
 ) -> tuple[tuple[StatementLineage, ...], Told]:
     """
-    Return what a script writes on the other sides of its decisions and not on the first one, and the diagnostics there.
+    Return the writes of a script on the other sides of its decisions but not on the first one, with the diagnostics
+    there.
 
     Args:
         runner: runs scripts.

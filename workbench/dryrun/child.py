@@ -98,7 +98,7 @@ def _run(stage: Stage) -> None:
 
 
 def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
-    """Leave the script nothing but its folder, its arguments, and what it was given."""
+    """Leave the script only its folder, its arguments, and the given variables."""
     request = stage.request
     sys.dont_write_bytecode = True
     sys.argv = [request.path, *request.arguments]
@@ -152,7 +152,7 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
 
 
 def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> None:
-    """Have the files of a specification of a pipeline define what it has."""
+    """Run the files of a pipeline's specification, which define its tables and flows."""
     folder, found = Path(stage.request.path).parent, yaml.safe_load(stage.request.source)
     document = found if isinstance(found, dict) else {}
     for key, value in dict(document.get("configuration") or {}).items():

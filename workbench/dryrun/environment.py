@@ -46,7 +46,7 @@ FOLLOW = "what follows -- on the command line are the arguments of scripts"
 
 
 def tell_wrong_arguments(stage: Stage) -> None:
-    """Have a script that ends for its arguments report which are wrong: Python prints it where nobody sees it."""
+    """Make a script that ends because of its arguments report which are wrong: Python's own message is not seen."""
 
     def telling(end: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
         def error(parser: Any, message: str) -> Any:

@@ -46,7 +46,7 @@ class ScriptSettings:
 
     Args:
         arguments: what follows their names in `sys.argv`.
-        python_path: what they find modules in, beside their own folders.
+        python_path: where they find modules, besides their own folders.
         variables: the variables of the environment that they see.
         allowed: the modules that are not replaced by stand-ins.
         seconds: how long each may run.
@@ -68,7 +68,7 @@ class ScriptSettings:
 
 
 def is_python_script(path: Path) -> bool:
-    """Return whether a file is a script of Python, a notebook or a pipeline, of which not the SQL alone is read."""
+    """Return whether a file is a script of Python, a notebook or a pipeline, of which more than the SQL is read."""
     if path.suffix.lower() in (ENDING, *SPECIFICATIONS):
         return True
     if path.suffix.lower() != _PYTHON:
@@ -98,7 +98,7 @@ def lineage_of_files(
 
     Args:
         scripts: the files in the order in which they run.
-        known: what is known of tables and places.
+        known: the known columns of tables and places.
         settings: how scripts are run.
         of_sql: gives the lineage of files of SQL.
         folder: where the files are as they were in another revision; by default they are at their own paths.

@@ -63,7 +63,7 @@ def tables_of_script(told: Told) -> tuple[DeclaredTable, ...]:
 
 
 def columns_of_script(told: Told) -> dict[str, Columns]:
-    """Return the columns of what a script would write to paths and other places."""
+    """Return the columns that a script would write to paths and other places."""
     return {str(line["key"]): columns_of_document(line["columns"]) for line in told if line["k"] == "columns"}
 
 
@@ -136,7 +136,7 @@ def _of_plan(statement: ScriptStatement, plan: str, known: DeclaredTables) -> Li
 def _of_datasets(
     write: WriteTold, found: Iterable[Lineage], targets: Sequence[Dataset], known: DeclaredTables
 ) -> Lineage:
-    """Return the lineage of a write of which the columns are not known: what it reads and what it writes."""
+    """Return the lineage of a write with unknown columns: its inputs and its output."""
     inputs = {each.identifier: each for lineage in found for each in lineage.inputs}
     for text in write.places:
         kind, _, name = text.partition(":")

@@ -104,7 +104,7 @@ def _lines_of_source(lines: list[str]) -> Iterator[str]:
 
 
 def _is_taken(line: str) -> bool:
-    """Return whether a line of magic begins what is done here."""
+    """Return whether a line of magic begins a supported cell."""
     return line.lstrip().lstrip("%").partition(" ")[0] in ("sql", "run", "python") and line.lstrip().startswith("%")
 
 

@@ -127,12 +127,12 @@ class Patches:
         return self.world_of(frame.sparkSession).plan(frame)
 
     def without_columns(self, frame: Any) -> Any:
-        """Return a DataFrame of which the columns are not known, that is made of another one."""
+        """Return a DataFrame with unknown columns that is made of another one."""
         known = Unknown.of(frame) or Unknown((self._plan(frame),))
         return self._unknown(frame.sparkSession, known)
 
     def _frame_of(self, found: Any, spark: Any) -> Any:
-        """Return a DataFrame of what a world gives."""
+        """Return a DataFrame of a world's result."""
         return self._unknown(spark, found) if isinstance(found, Unknown) else self._frame(found, spark)
 
     def _patch_sessions(self) -> None:
@@ -394,7 +394,7 @@ class ScriptConf:
 
     Args:
         conf: those that Spark has.
-        given: what the script has set, of which Spark gets what concerns its SQL.
+        given: the properties that the script has set; Spark gets those that concern its SQL.
         stage: records properties that only the real application has.
     """
 
@@ -432,7 +432,7 @@ class _DoorToJava:
 
     Args:
         name: its name.
-        shared: what the class has.
+        shared: the real value.
         stage: records each use by the script.
     """
 

@@ -151,7 +151,7 @@ def _started(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and what it has started."""
+    """End a process and all that it has started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, _KILL)
     process.wait()

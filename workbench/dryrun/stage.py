@@ -1,4 +1,4 @@
-"""The stage on which a script runs: its records, what it knows of paths, and which line of it is at work."""
+"""The stage on which a script runs: its records, the columns of paths, and the current line of the script."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Stage:
         return found
 
     def local_paths(self) -> list[str]:
-        """Return the files and folders of this machine of which the columns are known."""
+        """Return the files and folders of this machine with known columns."""
         return [f"/{key.removeprefix(_LOCAL)}" for key in self._columns if key.startswith(_LOCAL)]
 
     @contextlib.contextmanager
@@ -175,7 +175,7 @@ class Stage:
         return None
 
     def learn(self, place: DataPlace, columns: Columns, partitions: Iterable[str]) -> None:
-        """Remember what the script would write at a place."""
+        """Remember the columns that the script would write to a place."""
         last = {each.lower() for each in partitions}
         ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
         for dataset in datasets_of(place):

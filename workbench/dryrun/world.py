@@ -1,4 +1,4 @@
-"""One session of Spark as a script meets it: what it loads has columns and no rows, what it writes is reported."""
+"""One session of Spark for a script: a read has columns and no rows, and a write is reported."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class World:
         return TableWriter(name, self._format, self.stage.request.folder, to_table)
 
     def load_place(self, place: DataPlace, schema: Any, reader: Reader) -> Any:
-        """Return what is at a place, as a DataFrame of the JVM; `Unknown` if its columns are not known."""
+        """Return the data at a place, as a DataFrame of the JVM; `Unknown` if its columns are unknown."""
         typed = self._schema(place, schema, reader)
         if typed is None:
             return self._missing(place)
@@ -235,7 +235,7 @@ class World:
         Report a write to a table, and make known the table that it would make.
 
         Args:
-            frame: what is written.
+            frame: the rows of the write.
             name: the table, as it is spelled.
             mode: `create`, `append`, or `insert` for one by the places of the columns.
             partitions: the columns of partitions.
@@ -278,7 +278,7 @@ class World:
         return tuple((str(each.name()), str(each.dataType().sql())) for each in fields)
 
     def _told(self, frame: Any) -> WriteTold:
-        """Return what a write reports of what it writes."""
+        """Return the fields of a write's record that describe its rows."""
         unknown = Unknown.of(frame)
         if unknown is not None:
             return self._told_unknown(unknown)
@@ -313,7 +313,7 @@ class World:
         return not (is_multi or name in _STATEMENTS or any(each.isInstance(parsed) for each in classes))
 
     def _read_by(self, text: str) -> tuple[str, Unknown]:
-        """Return the table that a statement writes, and what it reads, as far as its text names them."""
+        """Return the target and the sources of a statement, as far as its text names them."""
         target, read = "", Unknown()
         for told in read_text(text):
             target = told.target or target
@@ -325,7 +325,7 @@ class World:
 
     def query(self, text: str, ask: Callable[[], Any]) -> Any:
         """
-        Return what a query gives.
+        Return the result of a query.
 
         Args:
             text: the query.
@@ -432,7 +432,7 @@ class World:
         return True
 
     def _without_columns(self, parts: tuple[str, ...]) -> None:
-        """Have a table of which the columns are not known."""
+        """Add a table with unknown columns."""
         self.session.forget(parts)
         self._unknown.put_table(parts)
 
@@ -457,7 +457,7 @@ class World:
             self.stage.tell("write", **attrs.asdict(told))
 
     def _viewed(self, text: str) -> bool:
-        """Make a temporary view of a place, if that is what a statement does without naming columns."""
+        """Make a temporary view of a place, if the statement does that without naming columns."""
         try:
             parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         except analysis_errors():

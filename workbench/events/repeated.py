@@ -1,4 +1,4 @@
-"""The event of a run as that of another run that does the same again: with what is new, and all else as it was."""
+"""Make the event of a repeated run from that of the first run: with the new values, and all else unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSIONS = ("version", "pyspark_snapshot")
 @attrs.frozen
 class Repetition:
     """
-    What is new.
+    The new values.
 
     Args:
         run_id: the new run.
@@ -48,7 +48,7 @@ def repeated(event: Mapping[str, Any], new: Repetition, place_of: PlaceOf) -> di
 
     Args:
         event: the last event of the other run.
-        new: what is new.
+        new: the new values.
         place_of: gives the places of datasets.
     """
     outputs = [

@@ -24,7 +24,7 @@ def lineage_of_exposures(
     exposures: Sequence[Exposure], found: Iterable[StatementLineage]
 ) -> tuple[StatementLineage, ...]:
     """
-    Return the lineage of exposures: each reads all columns of its tables, as what it shows is not known.
+    Return the lineage of exposures: each reads all columns of its tables, since its own columns are unknown.
 
     Args:
         exposures: the exposures.

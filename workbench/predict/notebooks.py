@@ -32,7 +32,7 @@ def is_notebook(text: str) -> bool:
 
 def sql_of(text: str) -> str:
     """
-    Return the SQL of a text: of a notebook that of its cells, of any other text all of it.
+    Return the SQL of a text: of a notebook's cells, or all of another text.
 
     Args:
         text: the content of a file.
@@ -45,7 +45,7 @@ def sql_of(text: str) -> str:
 
 
 def _lines(lines: list[str], comment: str) -> Iterator[str]:
-    """Yield the SQL of each line of a notebook; an empty line for what is none."""
+    """Yield the SQL of each line of a notebook; an empty line if it has none."""
     in_sql = comment == _SQL
     for line in lines:
         if line.startswith(f"{comment}{_BORDER}"):

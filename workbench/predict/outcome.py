@@ -69,7 +69,7 @@ def fails(found: StatementLineage, gates: Collection[str]) -> bool:
     told, names = certainty_of_statement(found), {"any", reason_for(found.problem)}
     if told != "exact":
         names |= {"short", "text-only" if told == "text" else "nothing"}
-    # An error is what is wrong with the statement itself, and each statement of which nothing is known.
+    # Errors are problems of the statement itself, and statements of which nothing is known.
     names = names | {"error"} if severity_of(found) == "error" else names - {"error"}
     return not names.isdisjoint(gates)
 
@@ -77,7 +77,7 @@ def fails(found: StatementLineage, gates: Collection[str]) -> bool:
 @attrs.frozen
 class Cause:
     """
-    What several statements lack, or what is wrong with them.
+    A gap or a problem that several statements have.
 
     Args:
         reason: the reason.
@@ -112,7 +112,7 @@ class Summary:
     Args:
         files: how many files have such statements.
         counts: how many statements are known how far; of those that have a lineage or a problem.
-        causes: what they lack, each once, in the order of the statements.
+        causes: their gaps and problems, each once, in the order of the statements.
     """
 
     files: int

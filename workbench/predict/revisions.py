@@ -162,7 +162,7 @@ def _names_at(folder: Path, commit: str, name: str, globs: Sequence[str]) -> Ite
 
 
 def _notebooks_at(folder: Path, commit: str, name: str) -> frozenset[str]:
-    """Return the files in a folder that were notebooks in a commit, but for those of SQL."""
+    """Return the notebooks in a folder of a commit, except files of SQL."""
     lines = _git(folder, "grep", "-h", "-z", "--name-only", "-e", NOTEBOOK, commit, "--", name, may_find_nothing=True)
     names = (each.removeprefix(f"{commit}:") for each in lines.split("\0"))
     those = [each for each in names if each.lower().endswith(NOTEBOOK_ENDINGS) and each != name]

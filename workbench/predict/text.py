@@ -118,7 +118,7 @@ def _told(
 
 
 def _output(told: TextLineage, target: Dataset | None, names: _Named) -> tuple[ColumnLineage, list[str]]:
-    """Return the lineage of what a text writes, and what the text does not report of it."""
+    """Return the lineage of a text's writes, and the gaps in the text."""
     places = _placed(told, target)
     columns = [
         (name, None if sources is None else names.edges(sources))
@@ -138,7 +138,7 @@ def _output(told: TextLineage, target: Dataset | None, names: _Named) -> tuple[C
 
 def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default") -> Dataset:
     """
-    Return a table of which only the name is known.
+    Return a table with its name alone.
 
     Args:
         name: its name, as it is spelled.
@@ -156,7 +156,7 @@ def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default")
 
 def gap_of_types(name: str, place: str) -> Gap:
     """
-    Return what is not sure of a table that was declared from the text of a statement.
+    Return the uncertainty about a table that was declared from the text of a statement.
 
     Args:
         name: the name of the table.

@@ -46,7 +46,7 @@ class UnknownVariableError(ValueError):
     A variable of a statement has no value.
 
     Args:
-        message: what is missing, and how it is given.
+        message: the missing value, and how to give it.
         line: its line within the statement, from 1.
         column: its place on that line, from 0.
     """

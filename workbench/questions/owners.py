@@ -24,9 +24,9 @@ _EVENTS = "SELECT json FROM event WHERE {} AND json LIKE '%\"ownership\"%' AND t
 
 def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[NodeId, tuple[Owner, ...]]:
     """
-    Return the owners of the datasets and jobs of a graph, of those of which an event names them.
+    Return the owners of the datasets and jobs of a graph, where an event names them.
 
-    The events of the last run of each job count, and those of no run; the latest one that names owners decides.
+    The events of the last run of each job count, and those without a run; the latest one that names owners decides.
 
     Args:
         tables: the store.
@@ -55,7 +55,7 @@ def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[Nod
 
 
 def _texts(tables: QueriedTables, graph: Graph, time: int) -> Iterator[str]:
-    """Yield the events that name owners: those of no run, and those of the last run of each job."""
+    """Yield the events that name owners: those without a run, and those of the last run of each job."""
     yield from (text for (text,) in tables.query(_EVENTS.format("run_id = ''"), (time,)))
     last: dict[NodeId, str] = {}
     for node in graph.nodes:

@@ -1,7 +1,7 @@
 """
 Format the answer of a traversal as text: a tree, a table, CSV, and pictures.
 
-Mermaid, which GitHub draws in Markdown, and DOT show versions and jobs as they were asked for; all else is drawn as a
+Mermaid, which GitHub draws in Markdown, and DOT show versions and jobs as requested; all else is drawn as a
 graph.
 """
 
@@ -94,7 +94,7 @@ def csv_of_reach(answer: Answer[Reach]) -> str:
 
 def picture_of_reach(answer: Answer[Reach]) -> Picture:
     """
-    Return the picture of an answer: that of a graph, unless it is one by versions or by jobs.
+    Return the picture of an answer: a graph, unless it is an answer by versions or by jobs.
 
     A picture by versions or by jobs has a box for each dataset with its versions, or for each job, and one arrow a
     pair.

@@ -314,7 +314,7 @@ class _Delta:
         """Return the place after that commit, before the first file; None for an offset of another source."""
         if "reservoirId" not in offset or self.id not in ("", offset["reservoirId"]):
             return None
-        # Spark also asks for what was between the last two micro-batches.
+        # Spark also reads the data between the last two micro-batches.
         if is_last and self.target is not None:
             _refuse_a_gap(self.place, offset, self.target)
         # org.apache.spark.sql.delta.sources.DeltaSourceOffset
@@ -479,7 +479,7 @@ def _moved(offsets: Path, batch: int, lake: _Delta | _Iceberg) -> str:
         The action, as a sentence.
 
     Raises:
-        CheckpointError: there is no such source, or it read what was rolled back.
+        CheckpointError: there is no such source, or it read versions that were rolled back.
     """
     found: dict[str, Any] | None = None
     for number in (batch - 1, batch):

@@ -121,7 +121,7 @@ def _written(history: Sequence[MadeVersion], place: int) -> int:
 
 
 def _asked(bad: BadVersion) -> str:
-    """Return which version was asked for, as the end of a sentence."""
+    """Return the requested version, as the end of a sentence."""
     found = f" {bad.version!r}" if bad.version else ""
     found += f" that the run {bad.run!r} made" if bad.run else ""
     found += f" of micro-batch {bad.batch}" if bad.batch is not None else ""
@@ -139,7 +139,7 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
 
     def tells(job: int, target: int) -> bool:
         if (job, target) not in told:
-            # By what the job writes: edges are not searched by jobs.
+            # By the outputs of the job: edges are not searched by jobs.
             names = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
             edge = f"SELECT 1 FROM told_edge WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
             told[job, target] = bool(tables.query(edge, (target, job)))
@@ -193,7 +193,7 @@ class _FactsReader:
         self.versions = StoredVersions(tables, overwrites_replace=False)
 
     def facts(self, root: int, begin: int) -> Facts:
-        """Return all facts about what is downstream of a dataset since a time."""
+        """Return all facts about the datasets downstream of a dataset since a time."""
         touched = self._downstream(root, begin)
         batches, streamed = self._streams(touched)
         written = touched | streamed
@@ -249,9 +249,9 @@ class _FactsReader:
 
     def _streams(self, touched: Collection[int]) -> tuple[set[RunPart], set[int]]:
         """
-        Return the micro-batches whose sources are some datasets, and what they write; what reads that; and so on.
+        Return the micro-batches whose sources are some datasets, and their outputs; the readers of those; and so on.
 
-        A stream can't pass the roll back of its source, also if it has read nothing of what was bad.
+        A stream can't pass the rollback of its source, even if it has read none of the bad rows.
         """
         found: set[RunPart] = set()
         seen, frontier = set(touched), set(touched)
@@ -430,7 +430,7 @@ class _Written:
     Args:
         branch: the branch; empty for the main one.
         table_id: the id of the table; empty if it is not known.
-        replaced: of all versions that a run made (version ""), what it replaced according to the event.
+        replaced: for all versions that a run made (version ""), the part that it replaced according to the event.
     """
 
     branch: str = ""
@@ -458,7 +458,7 @@ def _ids(dataset: DatasetName) -> tuple[int, ...]:
 
 
 def _stored(dataset: DatasetName, about: Mapping[int, _Storage]) -> _Storage:
-    """Return how a dataset is stored, by what is known of its names."""
+    """Return how a dataset is stored, as its names show it."""
     storage = _Storage()
     for name in _ids(dataset):
         storage = storage.or_else(about.get(name, _Storage()))
@@ -505,7 +505,7 @@ def _parts(table: str, path: str) -> list[str]:
 
 
 def _statement(events: Iterable[EventFacts]) -> str:
-    """Return the statement of a run, from its own events: those of the job's other runs may have another."""
+    """Return the statement of a run, from its own events: the job's other runs may have another."""
     return next((event.job.sql for event in events if event.job is not None and event.job.sql), "")
 
 
