@@ -26,8 +26,7 @@ def other_sides(
     runner: ScriptRunner, request: ScriptRequest, first: Told, tables: Sequence[DeclaredTable]
 ) -> tuple[tuple[StatementLineage, ...], Told]:
     """
-    Return the writes of a script on the other sides of its decisions but not on the first one, with the diagnostics
-    there.
+    Return the writes of a script on the other sides of its decisions alone, with the diagnostics there.
 
     Args:
         runner: runs scripts.

@@ -81,8 +81,7 @@ class Knowledge:
 
     def see(self, reach: Collection[str] | None) -> Mapping[Parts, str]:
         """
-        Limit what the next statement can see, and return the tables in it that are known from a text, with the place of
-        each.
+        Limit what the next statement can see, and return its tables that are known from a text, with the place of each.
 
         Args:
             reach: the last parts of all names that it can see, in lower case; None if these are not known.

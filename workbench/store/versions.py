@@ -61,7 +61,7 @@ class Versions:
         self._versions = _Numbers(connection, "job_version", "version")
         self._paths = _Numbers(connection, "path")
         self._pairs = set[tuple[int, int]]()
-        # The digest of what is the same object is known; it stays that as long as it is here.
+        # The digest of the same object is known, and can't change while it is here.
         self._digests: dict[tuple[object, ...], tuple[Mentioned, bytes]] = {}
 
     def forget(self) -> None:
