@@ -337,7 +337,7 @@ def _is_block_of_rows(block: list[str], *, headed: bool) -> bool:
 
 def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
     """Yield the lines that can't quote a value, and one text in place of each message."""
-    said = follows_source = False
+    is_message = follows_source = False
     margin: int | None = None
     for at, line in enumerate(lines):
         if margin is not None and line.strip() and _indent(line) > margin + 1:
@@ -347,18 +347,18 @@ def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
         if source is not None or _is_frame(line):
             margin = len(source["indent"]) if source is not None else None
             follows_source = source is not None or (follows_source and not line.strip())
-            said = said and not line.strip()
+            is_message = is_message and not line.strip()
             yield line
             continue
         if _CAUSE.match(line):
             yield _type_and_message(_CAUSE, line)
-            said = True
+            is_message = True
         elif (headed and at == 0) or follows_source:
             yield _type_and_message(_PYTHON_CLASS if follows_source else _JAVA_CLASS, line)
-            said = True
-        elif _HARMLESS.fullmatch(line) or not said:
+            is_message = True
+        elif _HARMLESS.fullmatch(line) or not is_message:
             yield _shown_line(line)
-            said = not _HARMLESS.fullmatch(line)
+            is_message = not _HARMLESS.fullmatch(line)
         elif marks := _MARK.findall(line):
             yield " ".join(marks)
         follows_source = False

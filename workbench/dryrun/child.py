@@ -180,10 +180,10 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
         run()
     except SystemExit as end:
         if end.code not in (None, 0):
-            said = shortened(end.code if isinstance(end.code, str) else f"status {end.code}")
+            message = shortened(end.code if isinstance(end.code, str) else f"status {end.code}")
             cause = end.__cause__ or end.__context__
             why = f", since it fails at {_place(stage, cause)}: {text_of_error(cause)}" if cause is not None else ""
-            stage.problem("SCRIPT_ENDED", f"the script exits here with {said}{why}", stage.spot_of_error(end))
+            stage.problem("SCRIPT_ENDED", f"the script exits here with {message}{why}", stage.spot_of_error(end))
     except SyntaxError as problem:
         spot = stage.spot_of(str(problem.filename), problem.lineno or 1)
         stage.problem("SCRIPT_FAILED", f"the script is not valid Python: {problem.msg}", spot)
@@ -193,8 +193,8 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
     except BaseException as problem:  # noqa: BLE001 (whatever a script raises)
         spot = stage.spot_of_error(problem)
         of_arguments = isinstance(problem, IndexError) and "argv" in spot.text
-        said = f"{text_of_error(problem)}{f' ({FOLLOW})' if of_arguments else ''}"
-        stage.problem("SCRIPT_FAILED", f"the script fails here: {said}", spot)
+        message = f"{text_of_error(problem)}{f' ({FOLLOW})' if of_arguments else ''}"
+        stage.problem("SCRIPT_FAILED", f"the script fails here: {message}", spot)
 
 
 def _place(stage: Stage, problem: BaseException) -> str:

@@ -34,8 +34,8 @@ def hide_environment(stage: Stage) -> None:
                 # `get` calls this too, and has a default of its own.
                 if not stage.is_users(sys._getframe(1).f_code.co_filename):
                     raise
-            said = f"the variable {key} of the environment is not set here: its value is assumed to be {{{key}}}"
-            stage.problem("STAND_IN", f"{said} (--env {key}=VALUE sets it)")
+            message = f"the variable {key} of the environment is not set here: its value is assumed to be {{{key}}}"
+            stage.problem("STAND_IN", f"{message} (--env {key}=VALUE sets it)")
             return f"{{{key}}}"
 
     os.environ.__class__ = Environment

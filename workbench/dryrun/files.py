@@ -109,7 +109,7 @@ def lineage_of_files(
     """
     tables, places = list(known.tables), dict(known.places)
     before: list[Script] = []
-    told: dict[int, tuple[StatementLineage, ...]] = {}
+    lineages: dict[int, tuple[StatementLineage, ...]] = {}
     with ScriptRunner(settings.conf, settings.classes) as runner:
         for at, script in enumerate(scripts):
             if not is_python_script(Path(script.name)) or _is_of_sql(script.text):
@@ -118,19 +118,19 @@ def lineage_of_files(
             ddl = tuple((each.name, each.text) for each in before)
             request = _request(script, ddl, KnownColumns(tables, places), settings, folder)
             lines = runner.run(request)
-            told[at] = lineage_of_script(lines, tables)
+            lineages[at] = lineage_of_script(lines, tables)
             others: Told = ()
             if settings.branches:
                 further, others = other_sides(runner, request, lines, tables)
-                told[at] += further
+                lineages[at] += further
             tables += tables_of_script((*others, *lines))
             places.update(columns_of_script((*others, *lines)))
     files = {each.name for each in before}
     of_files = of_sql(before, tables) if before else ()
     in_order: list[StatementLineage] = []
     for at, script in enumerate(scripts):
-        if at in told:
-            in_order += (attrs.evolve(each, script=script.name) for each in told[at])
+        if at in lineages:
+            in_order += (attrs.evolve(each, script=script.name) for each in lineages[at])
         elif script.name in files:
             files.discard(script.name)
             in_order += [each for each in of_files if each.statement.file == script.name]

@@ -86,8 +86,8 @@ class DynamicFrame:
         frame = self._frame
         for name, action in specs or ():
             if not action.startswith(("cast:", "project:")):
-                said = f"whether {name} has values of several types, which {action} distinguishes, only data know"
-                self.stage.problem("PATTERN", said)
+                message = f"whether {name} has values of several types, which {action} distinguishes, only data know"
+                self.stage.problem("PATTERN", message)
             elif Unknown.of(frame) is None:
                 frame = frame.withColumn(name, F.col(name).cast(action.partition(":")[2]))
         return self._with(frame)
@@ -100,8 +100,8 @@ class DynamicFrame:
 
     def map(self, *_: Any, **__: Any) -> Any:
         """Return the results of a function of Python for each row: their columns are unknown."""
-        said = "the columns that a function returns for a row of a dynamic frame are unknown, and so is what is made"
-        self.stage.problem("UNKNOWN_SCHEMA", f"{said} from them")
+        message = "the columns that a function returns for a row of a dynamic frame are unknown, and so is what is made"
+        self.stage.problem("UNKNOWN_SCHEMA", f"{message} from them")
         return self._with(type(self).without_columns(self._frame))
 
     def relationalize(self, *_: Any, **__: Any) -> Any:
@@ -359,8 +359,8 @@ def install_glue(stage: Stage, without_columns: Callable[[Any], Any]) -> None:
                 given[name] = value if sign else (argv[at + 1] if at + 1 < len(argv) else "")
         for name in names:
             if name not in given:
-                said = f"the job argument {name} has no value: it is assumed to be {{{name}}}"
-                stage.problem("STAND_IN", f"{said} (--param {name}=VALUE sets it)")
+                message = f"the job argument {name} has no value: it is assumed to be {{{name}}}"
+                stage.problem("STAND_IN", f"{message} (--param {name}=VALUE sets it)")
         return {name: given.get(name, f"{{{name}}}") for name in names}
 
     transforms = {name: _applied(method) for name, method in _TRANSFORMS.items()}

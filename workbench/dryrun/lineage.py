@@ -72,8 +72,8 @@ def _statements(line: dict[str, Any], known: DeclaredTables) -> Iterator[Stateme
         answer = answer_of_document(line["answer"])
         hidden = [literal_of(str(each)) for each in line["hidden"]]
         for found in lineage_of_answers((answer,), tuple(known)):
-            told = found.lineage
-            yield found if told is None else attrs.evolve(found, lineage=_without_texts(told, hidden))
+            lineage = found.lineage
+            yield found if lineage is None else attrs.evolve(found, lineage=_without_texts(lineage, hidden))
     elif line["k"] == "rows":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), is_of_rows=True)
     elif line["k"] == "file":

@@ -209,8 +209,8 @@ class _Reader:
 
     def load(self, path: str) -> Any:
         """Return a model of which nothing is known."""
-        said = f"the model {path} is not read in a dry run: the columns that it adds are unknown"
-        self._stage.problem("UNKNOWN_SCHEMA", said)
+        message = f"the model {path} is not read in a dry run: the columns that it adds are unknown"
+        self._stage.problem("UNKNOWN_SCHEMA", message)
         return self._make()
 
     def __getattr__(self, name: str) -> Any:
@@ -299,8 +299,8 @@ def _install_measures(stage: Stage) -> None:
     evaluation, stat = (importlib.import_module(f"{_MODELS}.{each}") for each in ("evaluation", "stat"))
 
     def evaluate(*_: Any) -> float:
-        said = f"evaluate() returns {_SOME_MEASURE} in a dry run: a real run may decide otherwise"
-        stage.problem("STAND_IN", said)
+        message = f"evaluate() returns {_SOME_MEASURE} in a dry run: a real run may decide otherwise"
+        stage.problem("STAND_IN", message)
         return _SOME_MEASURE
 
     def test(name: str) -> Any:

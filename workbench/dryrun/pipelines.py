@@ -186,8 +186,8 @@ class ScriptPipeline:
             dropped = options.get("except_column_list") or ()
             if Unknown.of(frame) is None and dropped:
                 frame = frame.drop(*dropped)
-            said = f"changes are applied by key ({', '.join(map(str, keys))}): their effect on rows has no edges"
-            self._stage.problem("STAND_IN", said)
+            message = f"changes are applied by key ({', '.join(map(str, keys))}): their effect on rows has no edges"
+            self._stage.problem("STAND_IN", message)
             self._write(plain_name(target), frame, {})
 
         self.define(plain_name(target), spot, make)

@@ -37,8 +37,8 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
 
     def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
         def action(*_: Any, **__: Any) -> Any:
-            said = f"{name}() of an RDD returns no rows in a dry run: what is made from them is unknown"
-            stage.problem("STAND_IN", said)
+            message = f"{name}() of an RDD returns no rows in a dry run: what is made from them is unknown"
+            stage.problem("STAND_IN", message)
             return value()
 
         return action
@@ -71,8 +71,8 @@ def _install_files(stage: Stage) -> None:
         for each in (shipped.get(name, beside), beside):
             if os.path.exists(each):  # noqa: PTH110 (a text)
                 return each
-        said = f"the file {name} is not shipped here: its path is assumed to be {_SHIPPED}/{name}"
-        stage.problem("STAND_IN", said)
+        message = f"the file {name} is not shipped here: its path is assumed to be {_SHIPPED}/{name}"
+        stage.problem("STAND_IN", message)
         return f"{_SHIPPED}/{name}"
 
     SparkContext.addFile = add

@@ -59,8 +59,8 @@ class Stage:
             if self._count > _MOST_TOLD:
                 return
             if self._count == _MOST_TOLD:
-                said = f"the script has done more than {_MOST_TOLD:,} diagnostics: the others are left out"
-                kind, values = "problem", attrs.asdict(ProblemTold(self.spot(), "CUT", said))
+                message = f"the script has done more than {_MOST_TOLD:,} diagnostics: the others are left out"
+                kind, values = "problem", attrs.asdict(ProblemTold(self.spot(), "CUT", message))
             line = json.dumps({"k": kind, **values}, default=str).encode() + b"\n"
             while line:
                 line = line[os.write(self._out, line) :]
@@ -94,8 +94,8 @@ class Stage:
 
     def decides(self, what: str, taken: str = "1") -> bool:
         """Report a decision that depends on data; return whether to decide the other way this time."""
-        said = f"a decision depends on {what}, which is assumed to be {taken}: a real run may decide otherwise"
-        self.problem("DECISION", said)
+        message = f"a decision depends on {what}, which is assumed to be {taken}: a real run may decide otherwise"
+        self.problem("DECISION", message)
         at = self.spot()
         return decision_of(at.file, at.line) in self.request.flipped
 

@@ -59,12 +59,12 @@ def repeated(event: Mapping[str, Any], new: Repetition, place_of: PlaceOf) -> di
     if not outputs:
         return None
     inputs = [] if new.reads_nothing else event.get("inputs", ())
-    said = {"_producer": event["producer"], "_schemaURL": event["schemaURL"]}
-    facets = {**event["run"].get("facets", {}), **{name: {**said, **facet} for name, facet in new.about.items()}}
+    base = {"_producer": event["producer"], "_schemaURL": event["schemaURL"]}
+    facets = {**event["run"].get("facets", {}), **{name: {**base, **facet} for name, facet in new.about.items()}}
     # A statement has none, though the run of a stream may be the one that is like it.
     facets.pop("pyspark_micro_batches", None)
     of_job = event["job"].get("facets", {})
-    sql = {**said, **of_job.get("sql", {}), "query": new.sql}
+    sql = {**base, **of_job.get("sql", {}), "query": new.sql}
     return {
         **event,
         "eventTime": new.time,

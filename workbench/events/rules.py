@@ -200,17 +200,17 @@ def event_findings(place: EventPlace, event: EventJson) -> Iterator[Finding]:
     """
     run_id, job = event["run"]["runId"], event["job"]["name"]
     try:
-        said = facts(event)
+        read = facts(event)
     except InvalidEventError as invalid:
         yield Finding(place, SPECIFICATION, run_id, job, str(invalid))
         return
-    found = [(NAMES, problem) for problem in _names(said)]
-    for output in said.outputs:
+    found = [(NAMES, problem) for problem in _names(read)]
+    for output in read.outputs:
         if output.has_column_lineage:
             where = f"columnLineage of {output.name}"
-            found += [(COLUMN_LINEAGE_RULE, f"{where}: {problem}") for problem in _sources(said, output)]
+            found += [(COLUMN_LINEAGE_RULE, f"{where}: {problem}") for problem in _sources(read, output)]
             found += [(TRANSFORMATIONS, f"{where}: {problem}") for problem in _kinds(output)]
-    found += [(SPECIFICATION, f"{each.place}: {each.message}") for each in said.diagnostics if each.code == "odd-facet"]
+    found += [(SPECIFICATION, f"{each.place}: {each.message}") for each in read.diagnostics if each.code == "odd-facet"]
     for rule, problem in found:
         yield Finding(place, rule, run_id, job, problem)
 

@@ -271,8 +271,8 @@ class Knowledge:
         wanted = _QUOTED.findall(missed.get("requiredType") or missed.get("inputType", ""))
         type_ = next((_FITTING[each] for each in wanted if each in _FITTING), None)
         type_ = "BOOLEAN" if refusal.code == _NO_CONDITION else type_
-        said = missed.get("inputSql") or missed.get("filter") or missed.get("base") or missed.get("sqlExpr", "")
-        named = {each.lower() for each in re.findall(r"\w+", said)}
+        text = missed.get("inputSql") or missed.get("filter") or missed.get("base") or missed.get("sqlExpr", "")
+        named = {each.lower() for each in re.findall(r"\w+", text)}
         found: dict[tuple[Parts, str], str] = {}
         for key in self._of_unknown_types():
             table = self._tables.get(key)

@@ -66,9 +66,9 @@ def fails(found: StatementLineage, gates: Collection[str]) -> bool:
     """Return whether one of some gates is about a statement."""
     if found.problem is None:
         return False
-    told, names = certainty_of_statement(found), {"any", reason_for(found.problem)}
-    if told != "exact":
-        names |= {"short", "text-only" if told == "text" else "nothing"}
+    certainty, names = certainty_of_statement(found), {"any", reason_for(found.problem)}
+    if certainty != "exact":
+        names |= {"short", "text-only" if certainty == "text" else "nothing"}
     # Errors are problems of the statement itself, and statements of which nothing is known.
     names = names | {"error"} if severity_of(found) == "error" else names - {"error"}
     return not names.isdisjoint(gates)
@@ -172,18 +172,18 @@ def _reason(reason: Reason, kinds: int) -> str:
 
 def summary_of(found: Iterable[StatementLineage]) -> Summary:
     """Return how some statements came out."""
-    told: dict[HowFar, int] = dict.fromkeys(get_args(HowFar), 0)
+    counts: dict[HowFar, int] = dict.fromkeys(get_args(HowFar), 0)
     files: set[str] = set()
     problems: dict[str, list[StatementLineage]] = {}
     for each in found:
         # A note of a script is no statement.
         if each.lineage is not None or each.problem is None or each.problem.code not in NOTES:
-            told[certainty_of_statement(each)] += 1
+            counts[certainty_of_statement(each)] += 1
         files.add(each.statement.file)
         if each.problem is not None:
             problems.setdefault(each.problem.message, []).append(each)
     causes = [_cause(each) for each in problems.values()]
-    return Summary(len(files), tuple(told.items()), tuple(causes))
+    return Summary(len(files), tuple(counts.items()), tuple(causes))
 
 
 def _cause(found: list[StatementLineage]) -> Cause:

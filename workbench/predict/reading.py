@@ -118,8 +118,8 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
     if len(statement) > MOST_CHARACTERS:
         return (TextLineage("", named_tables(statement, dialect or SPARK)),)
     found = [_read_one(each, known or Known(), dialect) for each in single_inserts(_for_sqlglot(statement))]
-    told = tuple(each for each in found if each is not None)
-    return told if len(told) == len(found) else None
+    lineages = tuple(each for each in found if each is not None)
+    return lineages if len(lineages) == len(found) else None
 
 
 def _read_one(text: str, known: Known, dialect: str) -> TextLineage | None:
@@ -446,11 +446,11 @@ def _set_to(assigned: list[Any], rows: tuple[Any, ...], tree: Any, decides: Any)
     """Yield what some assignments set, from the rows of some tables."""
     from sqlglot import exp
 
-    told = [each for each in assigned if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column)]
-    if told:
-        values = [each.expression for each in told]
-        yield _Assigned([_path(each.this, tree.this) for each in told], _selected(values, rows, tree), decides)
-    if len(told) < len(assigned):
+    assignments = [each for each in assigned if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column)]
+    if assignments:
+        values = [each.expression for each in assignments]
+        yield _Assigned([_path(each.this, tree.this) for each in assignments], _selected(values, rows, tree), decides)
+    if len(assignments) < len(assigned):
         stars = all(isinstance(each, exp.Star) for each in assigned)
         yield _Assigned(None, _selected(assigned, rows[-1:], tree) if stars else None, decides)
 

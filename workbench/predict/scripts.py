@@ -355,11 +355,11 @@ def analyzed(session: ScriptSession, statement: ScriptStatement, options: Analys
     if found.refusal is None:
         return found
     text = found.text or statement.text
-    told = read_text(text, options.dialect)
-    spelled = {name: session.table(name) for each in told for name in (*each.tables, each.target) if name}
+    texts = read_text(text, options.dialect)
+    spelled = {name: session.table(name) for each in texts for name in (*each.tables, each.target) if name}
     known = {name: table for name, table in spelled.items() if table is not None}
     makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
-    if makes and len(told) == 1 and told[0].target:
+    if makes and len(texts) == 1 and texts[0].target:
         _declare_told(session, read_text(text, options.dialect, Known(_columns(known))), place, known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
@@ -372,10 +372,10 @@ def _declare_told(
     session: ScriptSession, found: Sequence[TextLineage], place: str, known: Mapping[str, FoundTable]
 ) -> None:
     """Make a table known that a statement makes which Spark refuses, if its text reports all of its columns."""
-    for told in found:
-        if told.columns and told.whole:
-            columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
-            session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
+    for text_lineage in found:
+        if text_lineage.columns and text_lineage.whole:
+            columns = tuple((name, _type_of(sources, known)) for name, sources in text_lineage.columns)
+            session.declare(DeclaredTable(session.whole(names_in(text_lineage.target)), columns), place)
 
 
 def read_text(text: str, dialect: str = "", known: Known | None = None) -> tuple[TextLineage, ...]:
@@ -499,8 +499,8 @@ def _unsure(lineage: Lineage, from_text: Mapping[Parts, str], views: Mapping[Ide
     for parts, place in from_text.items():
         name = ".".join(parts[1:])
         if (parts[0], name) in read and Identifier(parts[0], name) in views:
-            said = f"the columns of the view {name} are taken from its text: Spark can't analyze it ({place})"
-            yield Gap(TEXT, said)
+            message = f"the columns of the view {name} are taken from its text: Spark can't analyze it ({place})"
+            yield Gap(TEXT, message)
         elif (parts[0], name) in read:
             yield gap_of_types(name, place)
 

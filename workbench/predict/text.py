@@ -247,10 +247,10 @@ def _transformation(kind: Kind) -> Transformation:
 
 def _merged(found: Iterable[_MadeEdge]) -> tuple[InputField, ...]:
     """Return edges, one for each source column, all of the certainty `unknown`."""
-    told: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
+    merged: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
     for dataset, field, transformation in found:
-        told.setdefault((dataset, field), {})[attrs.evolve(transformation, way=_WAY)] = None
-    return tuple(sorted(InputField(dataset, field, tuple(sorted(each))) for (dataset, field), each in told.items()))
+        merged.setdefault((dataset, field), {})[attrs.evolve(transformation, way=_WAY)] = None
+    return tuple(sorted(InputField(dataset, field, tuple(sorted(each))) for (dataset, field), each in merged.items()))
 
 
 def _after(first: Transformation, then: Kind) -> Transformation:

@@ -126,12 +126,12 @@ def _started(folder: Path, conf: Mapping[str, str]) -> Any:
     builder = SparkSession.builder.appName("openlineage-pyspark lineage")
     for key, value in {**_CONF, "spark.sql.warehouse.dir": str(folder / "warehouse"), **conf}.items():
         builder = builder.config(key, value)
-    said = folder / "stderr"
+    log = folder / "stderr"
     try:
-        with _stderr_in(said):
+        with _stderr_in(log):
             return builder.getOrCreate()
     except (RuntimeError, OSError) as problem:
-        lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         why = "; ".join([*lines[-_MOST_LINES:], str(problem).splitlines()[0]])
         raise LineageError(f"Spark did not start: {why}") from problem
 

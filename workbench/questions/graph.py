@@ -268,7 +268,7 @@ class _Builder:
 
     def _columns(self, named: dict[int, DatasetName], derived: list[EdgeRow]) -> Iterator[ColumnNode]:
         """Return the columns of the latest schemas in their order, then those that edges alone name."""
-        said: dict[int, list[tuple[int, str, str, int]]] = {}
+        columns_of: dict[int, list[tuple[int, str, str, int]]] = {}
         for listed in id_lists(named):
             rows = self._tables.query(
                 "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM told_column c "  # noqa: S608
@@ -277,14 +277,14 @@ class _Builder:
                 (self._limits.time,),
             )
             for dataset, position, name, type_, last in rows:
-                said.setdefault(dataset, []).append((position or 0, name, type_, min(last, self._limits.time)))
+                columns_of.setdefault(dataset, []).append((position or 0, name, type_, min(last, self._limits.time)))
         used: dict[int, dict[str, None]] = {}
         for row in derived:
             for dataset, column in ((row.source, row.read), (row.target, row.written)):
                 if column:
                     used.setdefault(dataset, {})[column] = None
         for dataset, name in sorted(named.items(), key=lambda each: (each[1].label, each[1].namespace, each[1].name)):
-            rows_of = said.get(dataset, [])
+            rows_of = columns_of.get(dataset, [])
             latest = max((row[3] for row in rows_of), default=0)
             types = {column: type_ for _, column, type_, time in sorted(rows_of) if time == latest}
             types |= {column: "" for column in sorted(used.get(dataset, ())) if column not in types}

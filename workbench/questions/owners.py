@@ -35,10 +35,10 @@ def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[Nod
     """
     found: dict[tuple[str, int], tuple[Owner, ...]] = {}
     for text in _texts(tables, graph, time):
-        said = facts(json.loads(text))
-        named = [(("dataset", identity("dataset", each.namespace, each.name)), each.owners) for each in said.datasets]
-        if said.job is not None:
-            named.append((("job", identity("job", said.job.namespace, said.job.name)), said.job.owners))
+        event = facts(json.loads(text))
+        named = [(("dataset", identity("dataset", each.namespace, each.name)), each.owners) for each in event.datasets]
+        if event.job is not None:
+            named.append((("job", identity("job", event.job.namespace, event.job.name)), event.job.owners))
         found |= {key: each for key, each in named if each}
     same: dict[int, int] = {}
     for listed in id_lists(id_ for kind, id_ in found if kind == "dataset"):

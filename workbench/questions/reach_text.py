@@ -73,9 +73,9 @@ def figure_of_reach(answer: Answer[Reach]) -> str:
     """Return the graph and the table of edges, for a notebook."""
     found = answer.result
     columns, rows = answer.table()
-    told = [at for at in range(len(columns)) if any(row[at] not in (None, "", "exact") for row in rows)]
-    cells = [["" if row[at] is None else str(row[at]) for at in told] for row in rows]
-    headings = [columns[at].replace("_", " ") for at in told]
+    filled = [at for at in range(len(columns)) if any(row[at] not in (None, "", "exact") for row in rows)]
+    cells = [["" if row[at] is None else str(row[at]) for at in filled] for row in rows]
+    headings = [columns[at].replace("_", " ") for at in filled]
     about = f"{answer.question} of {found.label(found.start[0])}"
     caption = "from one to the other" if answer.question == "between" else about
     return figure(

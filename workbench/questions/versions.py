@@ -743,23 +743,23 @@ def _history(
         ends: when it was dropped.
     """
     found = {}
-    for id_, told in rows.items():
+    for id_, writes in rows.items():
         # Two runs may report one version, as an orchestrator's task and the statement in it do.
-        told.sort(key=lambda row: (not row.run_id, row.row_count is None, -row.batch_id, row.time, row.run_id))
-        first, made = told[0], [row for row in told if row.run_id]
-        parent = next((row.parent for row in told if row.parent), "")
+        writes.sort(key=lambda row: (not row.run_id, row.row_count is None, -row.batch_id, row.time, row.run_id))
+        first, made = writes[0], [row for row in writes if row.run_id]
+        parent = next((row.parent for row in writes if row.parent), "")
         if parent and _LIFE in id_:
             parent = f"{parent}{id_[id_.index(_LIFE) :]}"
         found[id_] = DatasetVersion(
             dataset_id,
             id_,
             VersionKind.STORAGE if first.snapshot else VersionKind.RUN,
-            min(row.time for row in made or told),
+            min(row.time for row in made or writes),
             tuple(dict.fromkeys(row.part for row in made)),
             first.job_id,
             parent if parent in rows and parent != id_ else "",
             storage_parent=parent,
-            change=next((row.change for row in told if row.change), ""),
+            change=next((row.change for row in writes if row.change), ""),
             rows=first.row_count,
             bytes=first.bytes,
         )

@@ -160,17 +160,17 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     shutil.copytree(path, copy)
     (copy / _REPLACES).unlink(missing_ok=True)
     cut = [_cut(copy / "offsets", batch), _cut(copy / "commits", batch), _cut_state(copy / "state", batch + 1)]
-    said = ["removed {} offsets, {} commits and {} files of newer state".format(*cut)]
+    actions = ["removed {} offsets, {} commits and {} files of newer state".format(*cut)]
     _identify(copy)
     try:
-        said += [_moved(copy / "offsets", batch, lake) for lake in lakes]
+        actions += [_moved(copy / "offsets", batch, lake) for lake in lakes]
         _refuse_if_written(path, written)
     except CheckpointError:
         shutil.rmtree(copy)
         raise
     (copy / _REPLACES).write_text(_query_id(path), "utf-8")
     _exchange(copy, path, kept)
-    return [*said, f"the old checkpoint is {kept}"]
+    return [*actions, f"the old checkpoint is {kept}"]
 
 
 def _files(path: Path) -> set[tuple[str, int]]:

@@ -135,15 +135,15 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     Where a job states no column lineage of an output, everything reaches it, and continues from each of its columns.
     """
     ever = Limits(ever=True)
-    told: dict[tuple[int, int], bool] = {}
+    known: dict[tuple[int, int], bool] = {}
 
     def tells(job: int, target: int) -> bool:
-        if (job, target) not in told:
+        if (job, target) not in known:
             # By the outputs of the job: edges are not searched by jobs.
             names = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
             edge = f"SELECT 1 FROM told_edge WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
-            told[job, target] = bool(tables.query(edge, (target, job)))
-        return told[job, target]
+            known[job, target] = bool(tables.query(edge, (target, job)))
+        return known[job, target]
 
     edges: set[tuple[int, int, int]] = set()
     seen, frontier = {start}, {start}
@@ -321,13 +321,13 @@ class _FactsReader:
 
         Two tables of Delta Lake have versions of the same numbers, and one run may write both.
         """
-        said: dict[str, list[EventFacts]] = {}
+        events_of: dict[str, list[EventFacts]] = {}
         about: dict[int, _Storage] = {}
         wrote: dict[tuple[str, int, str], _Written] = {}
         stored: dict[int, list[tuple[int, _Storage, DatasetOfEvent]]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
-            said.setdefault(run_id, []).append(event)
-            # Events with the same datasets share one value, which `said` keeps.
+            events_of.setdefault(run_id, []).append(event)
+            # Events with the same datasets share one value, which `events_of` keeps.
             if id(event.sides) not in stored:
                 stored[id(event.sides)] = [
                     (identity("dataset", each.namespace, each.name), _storage(each), each) for each in event.datasets
@@ -348,7 +348,7 @@ class _FactsReader:
         )
         found = {}
         for run_id, job, job_id, state, started, application, query, checkpoint, ended in self._of(ids, sql):
-            events = said.get(run_id, [])
+            events = events_of.get(run_id, [])
             sql = _statement(events)
             # Only the application itself can repeat its work with a query. A query that continues from a copy of its
             # checkpoint has another id.
@@ -356,8 +356,8 @@ class _FactsReader:
             about_query = (application, known_as, checkpoint, "" if application and _QUERY.match(sql) else sql)
             gaps = tuple(dict.fromkeys(_gaps(events)))
             seconds = (ended - started) / 1_000_000 if ended and started and ended >= started else None
-            told = [event.run.corrects for event in events if event.run is not None]
-            corrects = next(filter(None, told), "")
+            corrections = [event.run.corrects for event in events if event.run is not None]
+            corrects = next(filter(None, corrections), "")
             sessions = (event.run.session for event in events if event.run is not None)
             session = next((each for each in sessions if each is not None), None)
             found[run_id] = RunFacts(

@@ -270,11 +270,11 @@ class Current:
         for job, dataset in new:
             chosen = runs[job, dataset]
             since = min((run.began for run in chosen if run.is_complete), default=self._began.get(job, 0))
-            said = [(self._described[run.id], run.last_time, run.is_complete) for run in chosen]
-            said += [(*each, False) for each in alone.get(job, ()) if each.last_time >= since]
+            stated = [(self._described[run.id], run.last_time, run.is_complete) for run in chosen]
+            stated += [(*each, False) for each in alone.get(job, ()) if each.last_time >= since]
             holding = [
                 _Holding(described, output, last_time, is_done)
-                for described, last_time, is_done in said
+                for described, last_time, is_done in stated
                 for output in self._outputs_of(described, dataset)
             ]
             dropped = max(

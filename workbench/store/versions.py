@@ -103,8 +103,8 @@ class Versions:
             event, number = first[digest], known[digest]
             job = next((each.job_id for each in event.mentions if isinstance(each, JobMention)), None)
             rows.append((number, digest, job, event.producer, *times[digest]))
-            told = (each for each in event.mentions if isinstance(each, DatasetMention))
-            parts += [(number, numbers[each.digest]) for each in told]
+            datasets = (each for each in event.mentions if isinstance(each, DatasetMention))
+            parts += [(number, numbers[each.digest]) for each in datasets]
             gaps += [(number, place, *gap) for place, gap in enumerate(event.gaps)]
         self._connection.executemany(_ADD_VERSION, rows)
         self._connection.executemany(_ADD_PARTS["version_description"], parts)
