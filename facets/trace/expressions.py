@@ -789,7 +789,7 @@ def _aggregate(_: Plan, expression: Expression) -> list[Influence]:
 
 
 def _chosen_elements(_: Plan, expression: Expression) -> list[Influence]:
-    """FILTER, MAP_FILTER, ARRAY_SORT: the elements are transformed; the function's own uses are CONDITIONAL."""
+    """FILTER, MAP_FILTER, ARRAY_SORT: the elements are transformed; all that the function reads is CONDITIONAL."""
     a = expression.arguments
     return [(a.get("argument"), Kind.TRANSFORMATION), (a.get("function"), Kind.CONDITIONAL)]
 
@@ -844,12 +844,12 @@ def _with(_: Plan, expression: Expression) -> list[Influence]:
 
 
 def _sql_function(_: Plan, expression: Expression) -> list[Influence]:
-    """SQL functions: the uses of the body, with the arguments in place of the parameters."""
+    """SQL functions: all that the body reads, with the arguments in place of the parameters."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
 def _transpiled(_: Plan, expression: Expression) -> list[Influence]:
-    """Python functions that Spark may replace by expressions: the uses of the Python function."""
+    """Python functions that Spark may replace by expressions: all that the Python function reads."""
     return [(expression.arguments.get("pythonUDFExpr"), Kind.IDENTITY)]
 
 

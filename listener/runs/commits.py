@@ -3,7 +3,7 @@ Find out which commits to tables are an execution's own.
 
 The probe reports the commits that an execution may have made: all those of this application while it ran, to the tables
 that it writes. Several threads of one application may write to one table at the same time. A commit that may be
-another's is nobody's.
+another execution's is assigned to none.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ class _Recorded:
                 self.readers[source].add(job)
 
     def _with_versions(self) -> set[int]:
-        """Return the datasets that are stored as tables: the format says so, or they have versions of their own."""
+        """Return the datasets that are stored as tables: by their format, or because they have versions."""
         formats = self._tables.query(
             "SELECT i.dataset_id, lower(d.format) FROM dataset d JOIN dataset_identity i ON i.name_id = d.name_id "
             "WHERE d.format IS NOT NULL"
