@@ -178,7 +178,7 @@ class Commit:
         format: `iceberg` or `delta`.
         location: the location of the table, as the format spells it.
         version: the id of the snapshot, or the number of the version.
-        time: when it was made, by the sender's clock (timezone-aware); None if that is unknown.
+        time: when it was made, by the clock of its committer (timezone-aware); None if that is unknown.
         parent: the version before it; None if there is none, or it is not known.
         table: the name of the table; None if it is not known.
         operation: the operation of the commit in the format's words, such as `append`; None if it is unknown.
