@@ -311,8 +311,8 @@ def _diff(after: FileState, before: FileState, options: argparse.Namespace) -> i
     for each in change.findings:
         if each.finding in gates:
             sys.stderr.write(f"{printable(str(each))}\n")
-    told = _told(after.found, gates)
-    return _PROBLEM if is_stopped else told or (_DOWNSTREAM if change.diff.downstream and not options.check else 0)
+    outcome = _told(after.found, gates)
+    return _PROBLEM if is_stopped else outcome or (_DOWNSTREAM if change.diff.downstream and not options.check else 0)
 
 
 def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:

@@ -40,7 +40,7 @@ class Token(NamedTuple):
     whole: bool = True
 
 
-# The alternatives are named after the kinds. Each consumes what it has scanned, so nothing is scanned twice.
+# The alternatives are named after the kinds. Each consumes all that it has scanned, so nothing is scanned twice.
 _TOKEN = re.compile(
     r"""
     (?P<SPACE>\s+)
@@ -101,7 +101,7 @@ def unquoted(token: Token) -> str:
 
 
 def dotted(text: str, begin: int = 0) -> tuple[str, ...]:
-    """Return the parts of a dotted name, each of which may be in backticks; none if there is no name."""
+    """Return the parts of a dotted name, each perhaps in backticks; none if there is no name."""
     parts: list[str] = []
     wanted = True
     for token in tokens(text[begin:]):

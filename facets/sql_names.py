@@ -10,7 +10,7 @@ _QUOTED = re.compile(r"[.`]")
 
 
 def name_parts(name: str) -> tuple[str, ...]:
-    """Return the parts of a name, of which those in backquotes may have dots; empty parts too."""
+    """Return the parts of a name, empty ones too; a part in backquotes may have dots."""
     parts, quoted = [""], False
     for place, sign in enumerate(name):
         if sign == "`":

@@ -2,7 +2,7 @@
 Derive the lineage of each encoded plan, using what earlier plans of the application left behind.
 
 This is the stage of the pipeline between the probe and the runs. It guards each plan, so that a fault in decoding or
-tracing costs only that plan's lineage, and it holds what is remembered across plans. Keeping both here lets the
+tracing costs only that plan's lineage, and it holds the memory across plans. Keeping both here lets the
 assembly of runs stay pure.
 """
 
@@ -40,7 +40,7 @@ def session_settings_of(
     Args:
         plan: the decoded plan, which includes its session.
         metastore: `hive.metastore.uris`; used only if the session's catalog is Hive's.
-        trimming: what is left out of the names of datasets.
+        trimming: the rules that shorten the names of datasets.
         views: whether permanent views that are read count as inputs.
     """
     catalog = plan.session.get("catalog") or "in-memory"
@@ -75,7 +75,7 @@ class Analyses:
         Args:
             metastore: `hive.metastore.uris`, for sessions whose catalog is Hive's.
             guard: catches faults in the analysis of a plan.
-            trimming: what is left out of the names of datasets.
+            trimming: the rules that shorten the names of datasets.
             views: whether permanent views that are read count as inputs.
             paths: whether each influence has the operators that it passes.
             place: shortens the line of Python that made an expression; by default it is left out.
@@ -172,7 +172,7 @@ class Analyses:
 
     def _learn(self, plan_lineage: PlanLineage) -> None:
         """
-        Remember what a statement has done that later ones need.
+        Remember the effects of a statement that later ones need.
 
         These are the tables that it used, since a catalog may have forgotten them by the next statement, and the
         variables that it set.

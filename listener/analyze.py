@@ -36,7 +36,7 @@ class EncodedQuery:
     Args:
         plan: the plan, as the probe encodes it.
         metastore: `hive.metastore.uris`, wherever it is configured.
-        trimming: what is left out of the names of datasets.
+        trimming: the rules that shorten the names of datasets.
         views: whether permanent views that are read count as inputs.
         composed: whether descriptions are in terms of the columns of sources.
     """
@@ -70,7 +70,7 @@ def analyzed_plan(spark: SparkSession, query: DataFrame | str) -> Any:
 
 def attempted_plan(spark: SparkSession, query: str, attempt: Callable[[Any, str, str, Any], Any]) -> Any:
     """
-    Return what an attempt in the JVM gives of the analyzed plan of an SQL text: the plan, or why there is none.
+    Return the outcome of analyzing an SQL text in the JVM: its analyzed plan, or why there is none.
 
     Args:
         spark: the session.

@@ -11,10 +11,10 @@ from openlineage_pyspark.transport.delivery.counts import ReceiverMetrics
 @attrs.frozen(kw_only=True)
 class Metrics:
     """
-    What the listener of one application has done so far.
+    The counters of one application's listener so far.
 
     Args:
-        events: events made, those of the application's own run too.
+        events: events made, including those of the application's own run.
         runs: runs inside the application that have ended.
         edges: edges of `columnLineage` in the terminal events of these runs.
         edges_in_doubt: how many of the edges pass code that can't be read, or belong to a run with a diagnostic; the

@@ -77,8 +77,8 @@ class Pipeline:
             providers: the providers of the user's own facets.
             delivery: ships the events.
             guard: catches faults in a plan or a provider.
-            entrust: gets the STARTs of all open runs whenever they change, so that the runs can be ended by somebody
-                else, should this process be killed.
+            entrust: called with the STARTs of all open runs whenever they change, so that the JVM can end the runs if
+                this process is killed.
             call_site_of: returns the line of Python that runs an execution; None if it is not known.
         """
         self.events = self.dropped = 0
@@ -158,7 +158,7 @@ class Pipeline:
         """Make the event of a state, which redacts it before anyone else sees it, and hand that to the delivery."""
         event = event_of(state, self._options, self._messages, self._providers)
         made = transport_event(event.state, event.body, event.identity, self._application.run.run_id)
-        # An end is nobody else's task from the moment on in which it is made here: a run has one end.
+        # A run has one terminal event: once it is made here, no other process may make it.
         if made.event_type in TERMINAL_TYPES and self._open.pop(made.run_id, None) is not None:
             self._entrust(tuple(self._open.values()))
         self._delivery.submit(made)
@@ -188,7 +188,7 @@ class Pipeline:
         return "" if site is None else str(site.relative(self._application.source_location))
 
     def withdraw(self) -> None:
-        """Leave the end of open runs to nobody else: the application is ending in order."""
+        """Cancel the ending of open runs by another process: the application is ending in order."""
         self._entrust(())
         self._entrust = lambda _starts: None
 

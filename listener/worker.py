@@ -83,7 +83,7 @@ class Worker:
 
     def finish(self, outcome: Outcome, settle: Callable[[float], None], timeout_seconds: float) -> bool:
         """
-        Handle and ship what is still pending, end the application's run, and stop.
+        Handle and ship the pending records, end the application's run, and stop.
 
         Args:
             outcome: how the application ended.
@@ -122,7 +122,7 @@ class Worker:
         return self._pipeline.last
 
     def metrics(self) -> Metrics:
-        """Return what was counted so far."""
+        """Return the counts so far."""
         pipeline = self._pipeline
         return Metrics(
             events=pipeline.events,

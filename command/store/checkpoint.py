@@ -48,11 +48,11 @@ def _run(options: argparse.Namespace) -> int:
             return 2
     kept = options.keep or kept_place(path.absolute())
     try:
-        said = set_back(path, options.back_to, kept, options.restored)
+        actions = set_back(path, options.back_to, kept, options.restored)
     except (CheckpointError, OSError, ValueError) as problem:
         complain(str(problem))
         return 2
-    for sentence in said:
+    for sentence in actions:
         Screen().line(sentence)
     return 0
 

@@ -1,5 +1,5 @@
 """
-Redaction: what is removed from the texts of an event before anybody sees it, and where each rule is.
+Redaction: the texts that are removed from an event before anyone sees it, and the module of each rule.
 
 Always removed:
 - the values of options, properties and variables whose names mark them as secret, or are not known to be harmless:
@@ -7,8 +7,8 @@ Always removed:
 - logins, query parameters and fragments of URLs, and every property of a JDBC URL: `facets.urls`;
 - the values that names of secrets have in free text (`password=...`), the values of options of one letter, private
   keys, tokens in the form of a well-known service, and the secret values that the configuration holds: `text`;
-- comments in SQL, values of options and properties: `sql`; all literals of a run of which a text, the plan or a written
-  column names a secret: `names` decides that, `redact` asks it about the whole run;
+- comments in SQL, values of options and properties: `sql`; all literals of a run if one of its texts, its plan or a
+  written column names a secret: `names` recognizes the name, `redact` applies it to the whole run;
 - statements, plans and lines of source code quoted in error messages: `errors`;
 - values of rows in error messages, unless `row_values` asks for them: `rows`.
 

@@ -1,7 +1,7 @@
 """
 Redact error messages and stack traces, of Python and of the JVM.
 
-They quote what the user wrote: statements, plans, lines of a script. The event holds the statement already, redacted as
+They quote the user's input: statements, plans, lines of a script. The event holds the statement already, redacted as
 SQL; a line of source code may hold anything. So these quotations are removed, and the file and line kept. Credentials
 are removed from the rest. If literals are masked, only exception classes, error conditions, SQL states and stack frames
 remain.

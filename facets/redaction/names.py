@@ -87,7 +87,7 @@ _HARMLESS_OWNERS = frozenset(
     """.split()
 )
 """The words before `key` in the names of columns and settings: `order_key`, `custkey`, `partition.keys`, `monkey`."""
-# In a setting or a text, such a name may be that of a credential: Azure's AccountKey, Pushover's user_key.
+# In a setting or a text, such a name may mean a credential: Azure's AccountKey, Pushover's user_key.
 _WAREHOUSE_KEY = re.compile(
     r"(?:(?!storage|blob|azure|adls|cosmos|batch|api|secret|access)[a-z]+_){0,9}"
     r"(?:account|agent|device|payment|referral|tenant|user)_?keys?"
@@ -96,7 +96,7 @@ _KIND_OF_ASSERTION = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){0,5}")
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a name is that of a secret, such as a password, key, token or signature."""
+    """Return whether a name means a secret, such as a password, key, token or signature."""
     return _is_secret(name[-_LONGEST:])
 
 
@@ -110,7 +110,7 @@ def _is_secret(name: str) -> bool:
 
 
 def is_harmless_value(name: str, value: str) -> bool:
-    """Return whether a value is no secret, though its name is that of one: a number of tokens, a kind of assertion."""
+    """Return whether a value is no secret although its name means one: a number of tokens, a kind of assertion."""
     low = name.lower()
     if low.endswith("tokens"):
         return value.isdigit()
@@ -118,7 +118,7 @@ def is_harmless_value(name: str, value: str) -> bool:
 
 
 def is_secret_column(name: str) -> bool:
-    """Return whether the name of a column in SQL is that of a secret: the keys of a warehouse are none."""
+    """Return whether the name of a column in SQL means a secret: the keys of a warehouse are none."""
     return is_secret(name) and _WAREHOUSE_KEY.fullmatch(_parts(name)) is None
 
 
@@ -129,7 +129,7 @@ def is_secret_number(name: str) -> bool:
 
 
 def is_login(name: str) -> bool:
-    """Return whether a name is that of a user, which is half of a login."""
+    """Return whether a name means a user, which is half of a login."""
     return _LOGIN.search(name.lower()) is not None
 
 
@@ -230,7 +230,7 @@ _SILENT = (TokenKind.SPACE, TokenKind.COMMENT)
 
 
 def named_in(text: str) -> Named:
-    """Return what a text in SQL names; it need not be valid, and may be cut anywhere."""
+    """Return the secrets that a text in SQL names; it need not be valid, and may be cut anywhere."""
     return _named_in(text) if len(text) <= _SHORT else _named_in.__wrapped__(text)
 
 
@@ -298,12 +298,12 @@ def _function(every: Sequence[Token], at: int) -> str:
 
 
 def named_by(name: str) -> Named:
-    """Return what the name of a column names."""
+    """Return the secrets that the name of a column means."""
     return _named(name) if is_secret_column(name) else Named.NOTHING
 
 
 def _named(name: str) -> Named:
-    """Return what a name by itself names."""
+    """Return the secrets that a name by itself means."""
     if not is_secret(name):
         return Named.NOTHING
     return Named.SECRET_NUMBER if is_secret_number(name) else Named.SECRET

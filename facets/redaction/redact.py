@@ -65,7 +65,7 @@ class Redaction:
         return redact_text(text, self.known)
 
     def sql(self, text: str, named: Named = Named.NOTHING, hidden: frozenset[str] = frozenset()) -> SqlText:
-        """Redact a statement or an expression; the result holds what was removed."""
+        """Redact a statement or an expression; the result holds the removed texts."""
         redact = _redacted_sql if len(text) <= _LONGEST_KEPT else _redacted_sql.__wrapped__
         return redact(self, text, named, hidden)
 
@@ -96,7 +96,7 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
     Args:
         state: as it was assembled.
         redaction: the options.
-        earlier: messages of earlier exceptions, and what is shown in their place (`rows.shown_messages`).
+        earlier: messages of earlier exceptions, and the text shown instead of each (`rows.shown_messages`).
     """
     statement = state.job.sql or ""
     named = max(_each_named(state), default=Named.NOTHING)
@@ -127,7 +127,7 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
 
 
 def _each_named(state: RunState) -> Iterator[Named]:
-    """Yield what the texts of a run, its plan, and the columns that it writes name."""
+    """Yield the secrets that the texts of a run, its plan, and the columns that it writes name."""
     statement = state.job.sql or ""
     yield named_in(statement)
     texts: dict[str, None] = {}
@@ -300,7 +300,7 @@ class _Expressions:
 
     Args:
         redaction: the options.
-        named: what the run names.
+        named: the secrets that the run names.
         hidden: the strings that were hidden in the statement.
         written: the strings in the statement if it has parameters; any other string in an expression is the value of
             one, and hidden. None if it has none.
@@ -323,7 +323,7 @@ class _Expressions:
         return given if same else attrs.evolve(given, description=text, way=way)
 
     def _way(self, way: Way) -> Way:
-        """Return a way whose expressions are redacted, without the text of which the description was made."""
+        """Return a way with its expressions redacted, without the text that the description was made of."""
         if way.last is None and not way.composed:
             return way
         last: Step | None = None
@@ -334,7 +334,7 @@ class _Expressions:
         return way._replace(last=last, composed=None)
 
     def read(self, text: str) -> str:
-        """Return an expression redacted, and note what was removed from it."""
+        """Return an expression redacted, and note the removed texts."""
         if not text:
             return text
         if text not in self._known:
@@ -356,7 +356,7 @@ def _lineages(
     expressions = _Expressions(redaction, named, hidden, written)
     shown = [None if each.lineage is None else _lineage(each.lineage, expressions) for each in state.outputs]
     if named:
-        # A message may repeat a constant, of which no edge has a text.
+        # A message may repeat a constant that is in no edge's text.
         for output in state.outputs:
             for text in output.lineage.wording.texts if output.lineage is not None else ():
                 expressions.read(text)

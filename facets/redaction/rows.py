@@ -100,7 +100,7 @@ def without_rows(failure: Failure, known: Mapping[str, str] | None = None) -> Fa
 
     Args:
         failure: as it was recorded.
-        known: messages of earlier exceptions, and what is shown in their place.
+        known: messages of earlier exceptions, and the text shown instead of each.
     """
     if failure.has_rows_removed:
         return failure
@@ -123,7 +123,7 @@ def without_rows(failure: Failure, known: Mapping[str, str] | None = None) -> Fa
 
 
 def shown_messages(failure: Failure, known: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the message of each exception of a failure, with what is shown in its place."""
+    """Return the message of each exception of a failure, with the text shown instead."""
     shown: dict[str, str] = {}
     # Outer messages repeat inner ones.
     order = failure.raised if is_script(failure) else failure.raised[::-1]
@@ -152,7 +152,7 @@ def is_script(failure: Failure) -> bool:
 
 
 def _trace(failure: Failure, shown: Mapping[str, str]) -> str | None:
-    """Return the stack trace of exceptions, with what is shown in place of their messages."""
+    """Return the stack trace of exceptions, with the texts shown instead of their messages."""
     if is_script(failure):
         return "".join(f"{one.frames}{_header(one, shown)}\n" for one in failure.raised)
     python = [one for one in failure.raised if one.class_name.endswith(".PythonException")]
@@ -229,7 +229,7 @@ def _shown_text(text: str, shown: Mapping[str, str], *, of_rows: bool = False, h
 
     Args:
         text: the message, or the trace.
-        shown: known messages, and what is shown in their place.
+        shown: known messages, and the text shown instead of each.
         of_rows: whether all of it may.
         headed: whether it begins with the class of an exception.
     """
@@ -274,7 +274,7 @@ def _without_texts_of_conditions(text: str, shown: Mapping[str, str]) -> str:
 
 
 def _without_beginnings(text: str, shown: Mapping[str, str]) -> str:
-    """Remove what follows the condition of a known message, of which the text has the beginning alone."""
+    """Remove the values behind the condition of a known message, if a text has only its beginning."""
     for message, instead in shown.items():
         condition = _CONDITION.match(message) if message != instead else None
         begin = text.find(message[: condition.end() + _SHORT]) if condition is not None else -1
@@ -337,7 +337,7 @@ def _is_block_of_rows(block: list[str], *, headed: bool) -> bool:
 
 def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
     """Yield the lines that can't quote a value, and one text in place of each message."""
-    said = follows_source = False
+    is_message = follows_source = False
     margin: int | None = None
     for at, line in enumerate(lines):
         if margin is not None and line.strip() and _indent(line) > margin + 1:
@@ -347,18 +347,18 @@ def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
         if source is not None or _is_frame(line):
             margin = len(source["indent"]) if source is not None else None
             follows_source = source is not None or (follows_source and not line.strip())
-            said = said and not line.strip()
+            is_message = is_message and not line.strip()
             yield line
             continue
         if _CAUSE.match(line):
             yield _type_and_message(_CAUSE, line)
-            said = True
+            is_message = True
         elif (headed and at == 0) or follows_source:
             yield _type_and_message(_PYTHON_CLASS if follows_source else _JAVA_CLASS, line)
-            said = True
-        elif _HARMLESS.fullmatch(line) or not said:
+            is_message = True
+        elif _HARMLESS.fullmatch(line) or not is_message:
             yield _shown_line(line)
-            said = not _HARMLESS.fullmatch(line)
+            is_message = not _HARMLESS.fullmatch(line)
         elif marks := _MARK.findall(line):
             yield " ".join(marks)
         follows_source = False
@@ -378,7 +378,7 @@ def _type_and_message(pattern: re.Pattern[str], line: str) -> str:
 
 
 def _shown_line(message: str) -> str:
-    """Return what is shown of the first line of a message that can quote a value."""
+    """Return the shown part of the first line of a message that can quote a value."""
     if lost := _LOST_TASK.match(message):
         rest = message[lost.end() :]
         return message if _NO_TASK.match(rest) else lost.group() + _type_and_message(_JAVA_CLASS, rest)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def known_settings(settings: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Return those of some settings that are of the closed list, and have a value that Spark takes for them."""
+    """Return the settings that are on the closed list, with values that Spark accepts for them."""
     return tuple(
         (key, value) for key, value in settings if key in SETTINGS and SETTINGS[key].fullmatch(value) is not None
     )

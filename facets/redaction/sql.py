@@ -74,7 +74,7 @@ def redact_sql(
         text: the SQL, complete or cut anywhere.
         redact: removes the credentials from the value of a string.
         mask: whether to replace every literal by `?`.
-        named: what is named in another text of the same run; it counts as if it were named here.
+        named: the secrets that another text of the same run names; they count as if they were named here.
         hidden: strings to hide wherever they occur.
     """
     named = max(named, named_in(text))

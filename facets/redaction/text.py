@@ -35,7 +35,7 @@ from openlineage_pyspark.facets.urls import PASSWORD_IN_TEXT, REDACTED, without_
 Span = tuple[str, int, int]
 """A name, and the start and end of its value."""
 
-# A name without any of these is never that of a secret or a login.
+# A name without any of these is never a secret or a login.
 _STEM = re.compile(
     r"(?i)pass|pw|psw|secret|token|cred|sess|key|jwt|bearer|assertion|sig|sas|hmac|auth|cookie|jaas|fernet|pin|pat|otp"
     r"|dsn|salt|pepper|cvv|cvc|mnemonic|code|conn|webhook|kennwort|wachtwoord|contrase|senha|user|uid|login"
@@ -325,7 +325,7 @@ class _NamedValues:
         return before.endswith("[") and outside.endswith(("[", ",", "(")) and quoted is not None
 
     def _reversed(self, name: str, opening: int, start: int) -> None:
-        """Hide what a name is compared with if it is in quotes before the name: `'x' = password`."""
+        """Hide the value that a name is compared with, if it is in quotes before the name: `'x' = password`."""
         first = max(0, start - 150)
         sign = _BEFORE.search(self.text[first:start]) or _BEFORE.search(self.text[first:opening])
         if sign is None:

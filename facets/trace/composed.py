@@ -98,7 +98,7 @@ class _Text(NamedTuple):
 
 
 class _Draft:
-    """A text that is being composed: parts, of which some are drafts themselves, and how long it is."""
+    """A text that is being composed: its length, and its parts, some of which are drafts themselves."""
 
     def __init__(self, parts: Iterable[str | _Hole]) -> None:
         self.root: list[object] = []
@@ -176,7 +176,7 @@ class _ByPath(Generic[_Key, _Made]):
         self._of_path: dict[tuple[_Key, _Path], tuple[_Made, int]] = {}
 
     def get(self, key: _Key, path: _Path | None) -> tuple[_Made, int] | None:
-        """Return what was made of a key, and what has chosen it; None if nothing was made yet."""
+        """Return the result for a key, and what has chosen it; None if there is none yet."""
         known = self._of_all.get(key)
         if known is None and path is not None:
             if self._of_one:
@@ -186,7 +186,7 @@ class _ByPath(Generic[_Key, _Made]):
         return known
 
     def put(self, key: _Key, path: _Path | None, made: _Made, chosen: int) -> None:
-        """Keep what was made of a key, unless a path would choose it and none is known."""
+        """Keep the result for a key, unless a path would choose it and none is known."""
         if chosen == _BY_NOTHING:
             self._of_all[key] = (made, chosen)
             return
@@ -320,7 +320,7 @@ class Composer:
         return found
 
     def _expansion(self, hole: _Hole, way: _Path | None) -> _Parts:
-        """Return what an attribute is computed from; its name if that is not known."""
+        """Return the text that an attribute is computed from; its name if that is unknown."""
         seen: set[tuple[int, int, Path]] = set()
         first, path = hole, hole.path
         above = ""
@@ -362,7 +362,7 @@ class Composer:
         return self._plan.operators[operator].name == "LocalRelation" and _OF_VALUES.fullmatch(name) is not None
 
     def _field(self, text: _Text, path: Path) -> _Parts:
-        """Return the text of a field of what an expression computes."""
+        """Return the text of a field of an expression's result."""
         found, rest = text.at(path)
         return found.parts if _is_cut(found.parts) else _with_field(found.parts, rest)
 
@@ -546,7 +546,7 @@ def _uncut(text: str) -> str:
 
 
 class ColumnTexts(Mapping[int, str]):
-    """The composed texts of an operator's columns by exprId, which are composed when the first one is asked for."""
+    """The composed texts of an operator's columns by exprId, composed on demand."""
 
     def __init__(self, composer: Composer, plan: Plan, operator: int) -> None:
         """

@@ -1,5 +1,5 @@
 """
-What an expression reads, and how: its attributes and subqueries, each with a kind.
+The uses of an expression: its attributes and subqueries, each with a kind.
 
 Rules are registered by the simple name of a Catalyst class; any other class has a full name, and so never gets a rule.
 Without a rule, an expression transforms everything that it reads. This is right for nearly every function; the rules
@@ -293,7 +293,7 @@ def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[t
 
 def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, Path]]:
     """
-    Yield what the struct is made of that `withField` and `dropFields` (UpdateFields) give.
+    Yield the parts of the struct that `withField` and `dropFields` (UpdateFields) return.
 
     Args:
         plan: the plan.
@@ -432,7 +432,7 @@ class UseTarget(str, enum.Enum):
 
 class ExpressionUse(NamedTuple):
     """
-    What an expression reads: an attribute, the rows of an operator, or the result of a subquery.
+    One use of an expression: of an attribute, the rows of an operator, or the result of a subquery.
 
     Args:
         reach: the kind of its target.
@@ -789,7 +789,7 @@ def _aggregate(_: Plan, expression: Expression) -> list[Influence]:
 
 
 def _chosen_elements(_: Plan, expression: Expression) -> list[Influence]:
-    """FILTER, MAP_FILTER, ARRAY_SORT: the elements are transformed; what the function reads is CONDITIONAL."""
+    """FILTER, MAP_FILTER, ARRAY_SORT: the elements are transformed; all that the function reads is CONDITIONAL."""
     a = expression.arguments
     return [(a.get("argument"), Kind.TRANSFORMATION), (a.get("function"), Kind.CONDITIONAL)]
 
@@ -844,12 +844,12 @@ def _with(_: Plan, expression: Expression) -> list[Influence]:
 
 
 def _sql_function(_: Plan, expression: Expression) -> list[Influence]:
-    """SQL functions: what the body reads, with the arguments in place of the parameters."""
+    """SQL functions: all that the body reads, with the arguments in place of the parameters."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
 def _transpiled(_: Plan, expression: Expression) -> list[Influence]:
-    """Python functions that Spark may replace by expressions: what the Python function reads."""
+    """Python functions that Spark may replace by expressions: all that the Python function reads."""
     return [(expression.arguments.get("pythonUDFExpr"), Kind.IDENTITY)]
 
 

@@ -178,7 +178,7 @@ def operator_lineage(plan: Plan, operator: Operator) -> OperatorLineage:
 
 
 def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
-    # An operator without children is a source, and its resolver knows what it reads.
+    # An operator without children is a source, and its resolver knows its columns.
     if not operator.children:
         return OperatorLineage()
     return _opaque(plan, operator)._replace(known=False, certainty=Certainty.GUESSED, code=OpaqueCode.OPERATOR)
@@ -232,7 +232,7 @@ def _pass(_: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "TypedFilter"})
 def _typed_filter(_: Plan, operator: Operator) -> OperatorLineage:
-    """A filter by a function over objects: what the function may read is a FILTER influence."""
+    """A filter by a function over objects: all that the function may read is a FILTER influence."""
     return OperatorLineage(
         passes_through=operator.children[:1],
         influences=((operator.arguments.get("deserializer"), Kind.FILTER),),
@@ -288,7 +288,7 @@ def _aggregate(plan: Plan, operator: Operator) -> OperatorLineage:
 
 def _below_pivot(plan: Plan, operator: Operator) -> tuple[int, ...] | None:
     """
-    Return what is below both of the aggregates that Spark may make of one PIVOT; None for any other aggregate.
+    Return the expression below both aggregates that Spark may make of one PIVOT; None for any other aggregate.
 
     The lower one groups by the pivoted column too, but its groups are no rows of the result.
     """

@@ -87,7 +87,7 @@ _SHORT = 8
 
 class _Hop(NamedTuple):
     """
-    What an operator computes a cell from.
+    A use of a cell below, from which an operator computes its own.
 
     Args:
         cell: the cell below.
@@ -634,14 +634,14 @@ class Trace:
         computation: Computation,
     ) -> list[_Hop]:
         """
-        Return the hop to what an expression of an operator reads; none if nothing below has it.
+        Return the hop to the cell that an expression of an operator reads; none if nothing below has it.
 
         Args:
             operator: the index of the operator.
             use: what its expression reads.
             text: the SQL text of the expression.
             scope: the indices of the operators whose output it reads.
-            computation: what it computes.
+            computation: the computed expression.
         """
         cell: _Cell | None = None
         jumps: _Jumps = ()
@@ -673,7 +673,7 @@ class Trace:
 
 
 def _copies(use: ExpressionUse, path: tuple[str, ...]) -> bool:
-    """Return whether an expression hands on what it reads: to take a field or a subquery's value is a step already."""
+    """Return whether an expression passes its argument on: to take a field or a subquery's value is a step already."""
     return use.kind is Kind.IDENTITY and use.path == path and use.reach is not UseTarget.RESULT
 
 

@@ -133,7 +133,7 @@ class Probe:
         Replace the last words; call `speak_for` before.
 
         Args:
-            words: what the other process reads from its standard input; empty if there is nothing to read.
+            words: the standard input of the other process; empty if it reads none.
 
         Raises:
             OSError: the JVM is gone.
@@ -183,7 +183,7 @@ class Probe:
             context.listenerBus().waitUntilEmpty(int(max(seconds, 0.001) * 1000))
 
     def lost(self) -> int:
-        """Return how many records were dropped because nobody took them in time."""
+        """Return how many records were dropped because they were not fetched in time."""
         return int(self._java.lost())
 
     def analyzed(self, statement: str, java_session: Any) -> Any:
@@ -201,7 +201,7 @@ class Probe:
 
     def attempted(self, statement: str, java_session: Any, attempt: Callable[[Any, str, str, Any], Any]) -> Any:
         """
-        Return what an attempt in the JVM gives of the same.
+        Return the outcome of an attempt in the JVM.
 
         Args:
             statement: its text.
@@ -223,7 +223,7 @@ class Probe:
 
         Raises:
             ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
-            ProbeError: the JVM has forgotten the encoding, since too many others were asked for at the same time.
+            ProbeError: the JVM has dropped the encoding, since too many others were requested at the same time.
         """
         encode = self._java.encodeStatement if isinstance(query, str) else self._java.encode
         pieces, number, first = encode(query, java_session, self._sends_at_once()).split(" ", 2)
@@ -257,7 +257,7 @@ _COMPILING = threading.Lock()
 
 
 def _plan_in(found: Any) -> Any:
-    """Return what the probe gives of a statement; raise ValueError if that is a kind of statement."""
+    """Return the probe's answer about a statement; raise ValueError if that is a kind of statement."""
     if isinstance(found, str) and found in readings.REFUSED:
         raise _refused(found)
     return found
@@ -443,8 +443,8 @@ class Refusal:
 
     Args:
         code: the class of the error, such as `TABLE_OR_VIEW_NOT_FOUND`; empty if it has none.
-        message: what is wrong, for people: one line, without a stack and without the statement.
-        parameters: what the error names, such as `relationName`.
+        message: the problem, for people: one line, without a stack and without the statement.
+        parameters: the names in the error, such as `relationName`.
         line: the line within the statement, from 1; None if Spark does not report it.
         column: the place on that line, from 0.
         is_sql: whether Spark's parser takes the text.
@@ -467,7 +467,7 @@ def analysis_errors() -> tuple[type[Exception], ...]:
 
 
 def spark_errors() -> tuple[type[Exception], ...]:
-    """Return all exceptions of Spark's own, such as that of a setting with a value of the wrong type."""
+    """Return all classes of Spark's own exceptions, such as that of a setting with a value of the wrong type."""
     from pyspark.errors import PySparkException
 
     return (PySparkException, StatementRefusedError)
@@ -488,7 +488,7 @@ class StatementRefusedError(Exception):
 
 def refusal_in(parts: Sequence[str]) -> Refusal:
     """
-    Return what the JVM has of an exception of Spark.
+    Return the JVM's data of an exception of Spark.
 
     Args:
         parts: whether it is SQL (empty if not), the class of the error, and the message; of a message of the analyzer
@@ -545,7 +545,7 @@ def _filter_refusals() -> None:
 
 @contextlib.contextmanager
 def unlogged_refusals() -> Iterator[None]:
-    """Leave out of PySpark's log what Spark refuses on this thread: PySpark 4 logs each such exception as an error."""
+    """Keep Spark's refusals on this thread out of PySpark's log: PySpark 4 logs each such exception as an error."""
     _filter_refusals()
     _asking.active = True
     try:

@@ -33,7 +33,7 @@ class HadoopFiles:
         Return the id of the application.
 
         Raises:
-            OSError: the JVM can't be asked for it.
+            OSError: the JVM can't be reached.
         """
         self._opened()
         return self._label

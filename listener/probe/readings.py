@@ -1,5 +1,5 @@
 """
-The probe's table: what it reads besides the tree itself.
+The probe's table: its readings besides the tree itself.
 
 Some values are not tree nodes: a file relation, a catalog's table, options. The probe reads them during its single
 walk, by the getters that are registered for their class, superclasses or interfaces. Each is registered next to the
@@ -33,7 +33,7 @@ REFUSED = {
 
 def readings() -> dict[str, dict[str, str]]:
     """
-    Return what the probe reads: class -> reading -> chain of getters.
+    Return the probe's readings: class -> reading -> chain of getters.
 
     If two chains have the same name, the one that was registered first is used: a plug-in can't change a built-in rule.
     """

@@ -82,7 +82,7 @@ class BatchExecution:
 @attrs.frozen
 class QueryExecution:
     """
-    What the probe saw of an execution's `QueryExecution`; everything is empty if it saw none.
+    The probe's view of an execution's `QueryExecution`; everything is empty if there was none.
 
     Args:
         plan: the analyzed plan.
@@ -132,7 +132,7 @@ class ScanMetrics:
 
     Args:
         attributes: exprIds of its output columns.
-        read: the statistics of the read; without a row count, it is not known what was read.
+        read: the statistics of the read; without a row count, the inputs of the read are unknown.
         version: the version of its table, if that has versions and the scan is no part of a stream.
     """
 
@@ -158,7 +158,7 @@ class ExecutionMetrics:
     Args:
         scans: what each scan read.
         writes: what each write command wrote.
-        tasks: what the tasks read and wrote.
+        tasks: the statistics of the tasks.
     """
 
     scans: tuple[ScanMetrics, ...] = ()
@@ -178,10 +178,10 @@ class Commit:
         format: `iceberg` or `delta`.
         location: the location of the table, as the format spells it.
         version: the id of the snapshot, or the number of the version.
-        time: when it was made, by the sender's clock (timezone-aware); None if that is unknown.
+        time: when it was made, by the clock of its committer (timezone-aware); None if that is unknown.
         parent: the version before it; None if there is none, or it is not known.
         table: the name of the table; None if it is not known.
-        operation: what the commit did, such as `append`, in the format's words; None if it is not known.
+        operation: the operation of the commit in the format's words, such as `append`; None if it is unknown.
         branch: the branch that was written; None for the main one.
         query: the id of the streaming query that made it, by the commit's own mark; None if it has none.
         epoch: the micro-batch of that query, by the commit's own mark.

@@ -42,7 +42,7 @@ class Application:
         append_command: whether job names have the command.
         append_dataset_name: whether job names end with the name of the dataset they write.
         replace_dots: whether `_` replaces the dots in job names.
-        trimming: what is left out of the names of datasets.
+        trimming: the rules that shorten the names of datasets.
         views: whether permanent views that are read count as inputs.
         submission: how it was started; None if that is not known.
         batch_interval: the seconds between two events that report micro-batches of a run; if it is negative, they come
@@ -88,9 +88,9 @@ class Application:
         Args:
             outcome: how the application ended.
             time: when it ended (timezone-aware).
-            gaps: what was lost on the way.
+            gaps: the records that were lost on the way.
             records: the total number of records.
-            metrics: the names and values of what the listener counted.
+            metrics: the listener's counters, by name.
         """
         failure = None
         if outcome.event_type != "COMPLETE":

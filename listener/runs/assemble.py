@@ -1,5 +1,5 @@
 """
-Assemble runs from executions: which executions are runs, when each run begins and ends, and what is known of it then.
+Assemble runs from executions: which executions are runs, when each run begins and ends, and its state at each event.
 
 A root execution is one run, however many nested executions Spark splits it into; a streaming query is one run that
 spans all its micro-batches. Pure: the probe's records and the analyses of their plans go in, states of runs come out.
@@ -222,7 +222,7 @@ class NestedRecordBuffer:
         return True
 
     def _release(self, root: int) -> list[RecordStep]:
-        """Return what was buffered for a root, in order, and stop buffering for it."""
+        """Return the records buffered for a root, in order, and stop buffering for it."""
         records = self._records.pop(root, [])
         found: list[RecordStep] = []
         for record in records:
@@ -356,7 +356,7 @@ class Runs:
         return self._place(execution, query, plan_lineage)
 
     def _release(self, record: ExecutionEnded) -> list[RunState]:
-        """Place an execution that was held, if Spark has dropped what it was to drop, or the attempt has failed."""
+        """Place an execution that was held, if Spark has dropped the table as planned, or the attempt has failed."""
         execution = self._executions.get(record.id)
         if execution is None or execution.held is None:
             return []
@@ -459,7 +459,7 @@ class Runs:
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
 
     def _count(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
-        """Add what an execution counted to its run; in a stream, the micro-batch counts what the sources gave."""
+        """Add the counts of an execution to its run; in a stream, the micro-batch counts the rows of the sources."""
         own = [] if execution.plan_lineage is None else [execution.plan_lineage]
         around = self._executions.get(execution.root)
         if execution.stream is not None:
@@ -553,7 +553,7 @@ class Runs:
         return [*begun, self._state(run, end_type(record.failure), record.time, record.failure)]
 
     def _batch(self, execution: Execution, query: str, plan_lineage: PlanLineage) -> list[RunState]:
-        """Add a micro-batch to its query's run; the first one shows what the query reads and writes."""
+        """Add a micro-batch to its query's run; the first one shows the inputs and outputs of the query."""
         run = self._runs.get(query)
         if run is None:
             job = self._stream_job(query, [plan_lineage], execution.sql)
@@ -582,7 +582,7 @@ class Runs:
         return batches
 
     def _progress(self, record: StreamProgressed) -> list[RunState]:
-        """Collect a micro-batch that was committed, and report what was collected if it is time to."""
+        """Collect a committed micro-batch, and report the collected ones if it is time to."""
         run = self._runs.get(record.run)
         if run is None or run.batches is None:
             return []

@@ -1,7 +1,7 @@
 """
-What `foreachBatch` writes to a folder of its own for each micro-batch.
+The folders that `foreachBatch` writes, one for each micro-batch.
 
-Such folders are called by the number of the batch (`out/7`, `out/batch_7`). They are one dataset, the folder around
+The names of such folders have the number of the batch (`out/7`, `out/batch_7`). They are one dataset, the folder around
 them: otherwise the event of a stream would grow with each batch, and each restart would be another job.
 """
 

@@ -3,7 +3,7 @@ Find out which commits to tables are an execution's own.
 
 The probe reports the commits that an execution may have made: all those of this application while it ran, to the tables
 that it writes. Several threads of one application may write to one table at the same time. A commit that may be
-another's is nobody's.
+another execution's is assigned to none.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Commits:
             metrics: its metrics.
             began: when it began (timezone-aware).
             running: the executions that run now.
-            root: id of the outermost execution around it; what is inside of that is no other.
+            root: id of the outermost execution around it; executions inside of that are no others.
         """
         left = tuple(each for each in commits if _key(each) not in self._told)
         beside = [*running, *(each for each in self._ended if each.ended is not None and each.ended >= began)]
@@ -95,7 +95,7 @@ def _key(commit: Commit) -> tuple[str, str, datetime.datetime | None]:
 
 
 def _certain(commits: tuple[Commit, ...], metrics: ExecutionMetrics, *, contested: bool) -> tuple[Commit, ...]:
-    """Return the commits that are marked with this micro-batch, or can be nobody else's, or fit what was written."""
+    """Return commits that are marked with this micro-batch, or that only it can have made, or that fit its writes."""
     marked = tuple(each for each in commits if each.query is not None)
     if marked or not contested:
         return marked or commits

@@ -38,10 +38,10 @@ _TICK = datetime.timedelta(microseconds=1)
 @attrs.define
 class _BatchOutput:
     """
-    What a batch has written to one output so far.
+    The writes of a batch to one output so far.
 
     Args:
-        written: what was counted since the last commit.
+        written: the counts since the last commit.
         change: what became of the dataset.
         sinks: the commits.
     """
@@ -74,7 +74,7 @@ class _RunningBatch:
 
     Args:
         counted: what its executions read and wrote.
-        wrote: what they wrote, by output.
+        wrote: their writes, by output.
     """
 
     counted: RunStatistics = attrs.Factory(RunStatistics)
@@ -119,7 +119,7 @@ class MicroBatches:
 
     def begin(self, batch: BatchExecution | None, plan_lineage: PlanLineage) -> None:
         """
-        Take what the execution of a batch has about the query.
+        Take the information of a batch's execution about the query.
 
         Args:
             batch: which batch it is; None if that is not known.
@@ -158,7 +158,7 @@ class MicroBatches:
         Args:
             batch: the number of the batch.
             output: the output.
-            change: what it made of that dataset, such as OVERWRITE; None for an append.
+            change: the change of that dataset as a whole, such as OVERWRITE; None for an append.
         """
         wrote = self._running.setdefault(batch, _RunningBatch()).wrote.setdefault(output, _BatchOutput())
         wrote.change = change or wrote.change
@@ -221,7 +221,7 @@ class MicroBatches:
 
     def is_due(self, now: datetime.datetime, interval: float) -> bool:
         """
-        Return whether an event is to report what was collected.
+        Return whether it is time to report the collected batches.
 
         Args:
             now: the time (timezone-aware).
@@ -238,14 +238,14 @@ class MicroBatches:
 
     def taken(self, event_type: EventType, time: datetime.datetime) -> tuple[StreamingQuery | None, tuple[Gap, ...]]:
         """
-        Return what the next event reports, and forget it.
+        Return the collected batches for the next event, and drop them.
 
         Args:
             event_type: the event's type; a START reports no batches.
             time: the event's time (timezone-aware).
 
         Returns:
-            The query with the batches since the event before, None if its id is not known; and what is missing.
+            The query with the batches since the event before, None if its id is unknown; and the gaps.
         """
         self._told = time
         batches: tuple[MicroBatch, ...] = ()
@@ -322,7 +322,7 @@ class MicroBatches:
         return found
 
     def _named(self, collected: _WaitingBatch) -> MicroBatch:
-        """Return a batch with the names of its sources, some of which may only be known since a later batch."""
+        """Return a batch with the names of its sources; some may only be known since a later batch."""
         batch, sources = collected.batch, []
         for place, source in zip(collected.places, collected.batch.sources, strict=True):
             name = source.dataset or self.names.name_of(place)
@@ -336,7 +336,7 @@ class MicroBatches:
 
 
 def _sinks(identifier: Identifier, wrote: _BatchOutput) -> list[BatchSink]:
-    """Return what was committed to an output; without versions, all that was written is one entry."""
+    """Return the commits to an output; without versions, all writes are one entry."""
     if wrote.sinks:
         return wrote.sinks
     statistics = wrote.written.statistics

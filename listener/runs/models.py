@@ -51,7 +51,7 @@ class LoadedModels:
             classes: the class of the model, and those above it.
 
         Returns:
-            The lineage of the read: what it reads is the model.
+            The lineage of the read: its input is the model.
         """
         folders = tuple(dict.fromkeys(_folder_of(each.identifier) for each in part.inputs))
         for folder in folders:

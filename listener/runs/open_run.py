@@ -104,7 +104,7 @@ class Jobs:
     def job(
         self, word: str, label: str, type_: JobType, processing: ProcessingType = "BATCH", sql: str | None = None
     ) -> Job:
-        """Return the job whose name has a word for what it does, and a label for what it does it to."""
+        """Return the job whose name has a word for the operation, and a label for its target."""
         app = self.application
         label = label if app.append_dataset_name else ""
         # Without either, the job would have the application's name.
@@ -130,7 +130,7 @@ class Jobs:
 
 def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
     """
-    Return a label, with a hash of the dataset's whole name appended if the label leaves out a part of it.
+    Return a label; if it leaves out a part of the dataset's whole name, a hash of the name is appended.
 
     Without the hash, two paths with the same ending, or two tables of one name in two catalogs or databases, would give
     two jobs one name. Dates anywhere in a path are left out, so that a job that writes to another directory each day is
@@ -155,7 +155,7 @@ def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
 
 
 def output_label(plan_lineage: PlanLineage, trimming: Trimming) -> str:
-    """Return the part of a job's name that names what it writes or, if it writes nothing, what it reads."""
+    """Return the part of a job's name that names its target or, if it writes nothing, its source."""
     if plan_lineage.outputs:
         write = plan_lineage.outputs[0].write
         return unique_label(write.label, write.dataset, trimming)
@@ -167,12 +167,12 @@ def output_label(plan_lineage: PlanLineage, trimming: Trimming) -> str:
 
 def stream_label(name: str | None, parts: Sequence[PlanLineage], trimming: Trimming) -> str:
     """
-    Return the label of a streaming query: its name, else what it writes first, else what it reads.
+    Return the label of a streaming query: its name, else its first output, else its inputs.
 
     Args:
         name: the name that the user gave the query, if any.
         parts: the lineage of its first micro-batch, and of the writes in that.
-        trimming: what is left out of the names of datasets.
+        trimming: the rules that shorten the names of datasets.
     """
     if name:
         return naming.snake_case(name)

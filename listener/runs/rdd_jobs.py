@@ -26,7 +26,7 @@ _LATE = "the job ended before the listener inspected it: its outputs are unknown
 
 def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> PlanLineage:
     """
-    Return what an RDD-only job reads and writes.
+    Return the inputs and outputs of an RDD-only job.
 
     Returns:
         Its datasets, without columns. An input file is reported as its directory, as in the Java integration.

@@ -14,7 +14,7 @@ from openlineage_pyspark.listener.probe.records import ExecutionMetrics
 @attrs.define
 class OutputStatistics:
     """
-    What was written to one output so far.
+    The writes to one output so far.
 
     Args:
         by_writes: rows, bytes and files that the write commands report.
@@ -32,7 +32,7 @@ class OutputStatistics:
         self.by_tasks[1] += metrics.tasks.bytes_written
 
     def join(self, other: OutputStatistics) -> None:
-        """Add what was written to another output."""
+        """Add the writes to another output."""
         _add(self.by_writes, Statistics(*other.by_writes))
         self.by_tasks = [mine + more for mine, more in zip(self.by_tasks, other.by_tasks, strict=True)]
 
@@ -55,7 +55,7 @@ class RunStatistics:
     Args:
         read: rows, bytes and files read, by dataset.
         versions: the versions that scans have read, by dataset.
-        written: what was written, by output; under None, what can't be assigned to one of several outputs.
+        written: the writes, by output; under None, those that can't be assigned to one of several outputs.
     """
 
     read: dict[Identifier, list[int | None]] = attrs.Factory(dict)
@@ -105,7 +105,7 @@ class RunStatistics:
 
 def inputs_of(parts: Iterable[PlanLineage], counted: RunStatistics) -> tuple[RunInput, ...]:
     """
-    Return the datasets that a run reads, each with the statistics of what was read.
+    Return the datasets that a run reads, each with the statistics of its reads.
 
     Args:
         parts: the lineage of the run's plans.
@@ -141,14 +141,14 @@ def outputs_of(
     parts: Iterable[PlanLineage], counted: RunStatistics, *, completed: bool, of_batches: bool = False
 ) -> tuple[RunOutput, ...]:
     """
-    Return the datasets that a run writes, with the statistics of what was written.
+    Return the datasets that a run writes, each with the statistics of its writes.
 
     Args:
         parts: the lineage of the run's plans.
         counted: the run's statistics; empty ones to leave them out.
         completed: whether the run ended successfully. If a write that Spark may skip (CREATE TABLE IF NOT EXISTS,
             `mode("ignore")`) has counted nothing by then, it was skipped and has no lineage.
-        of_batches: whether the parts are of several micro-batches, each of which may read other sources; else all that
+        of_batches: whether the parts are of several micro-batches, which may read different sources; else all that
             write one dataset report the same.
     """
     found: dict[Identifier, RunOutput] = {}
@@ -181,7 +181,7 @@ def outputs_of(
 
 def sources_of(parts: Iterable[PlanLineage]) -> dict[Identifier, tuple[Identifier, ...]]:
     """
-    Return the inputs that each output of a run is made from: those of the plans that write it, or that write nothing.
+    Return the inputs of each output of a run: those of the plans that write it, or that write nothing.
 
     Args:
         parts: the lineage of the run's plans.

@@ -27,10 +27,10 @@ _ROWS = re.compile(r"(?:Rate\w*|\w*MemoryStream\w*)(?:\[|$)")
 @attrs.define
 class SourceNames:
     """
-    Finds the inputs of one run's sources, and remembers what it has found: the sources of a run stay.
+    Find the inputs of one run's sources, and remember them: the sources of a run stay.
 
     Args:
-        trimming: what is left out of the names of datasets.
+        trimming: the rules that shorten the names of datasets.
     """
 
     _trimming: Trimming
@@ -42,7 +42,7 @@ class SourceNames:
 
     def learn(self, inputs: Iterable[Identifier], leaves: tuple[tuple[Identifier, ...], ...]) -> None:
         """
-        Take what the plan of a micro-batch has.
+        Take the datasets in the plan of a micro-batch.
 
         Args:
             inputs: the datasets that it reads.
@@ -76,7 +76,7 @@ class SourceNames:
         return self._known.get(place) or self._idle.get(place)
 
     def topics_of(self, source: SourceProgress) -> list[Identifier]:
-        """Return the inputs of a source of Kafka, of which there may be several; empty for any other source."""
+        """Return the inputs of a source of Kafka, perhaps several; empty for any other source."""
         if not _KAFKA.match(source.description):
             return []
         named = stream_offsets.by_topic(source.end) or stream_offsets.by_topic(source.start) or {}
@@ -101,7 +101,7 @@ class SourceNames:
 
 def batch_sources_of(source: SourceProgress, topics: Sequence[Identifier], rows: int | None) -> list[BatchSource]:
     """
-    Return what a micro-batch read from a source: one part, or one for each topic.
+    Return the reads of a micro-batch from one source: one part, or one for each topic.
 
     Args:
         source: its progress.

@@ -42,7 +42,7 @@ class ValueKind(Generic[T_co]):
 
     Args:
         name: a description of the expected values, for messages.
-        convert: converts what was given to the value; raises ValueError or TypeError if it can't.
+        convert: converts the given value; raises ValueError or TypeError if it can't.
         written: returns the text of a value, in a form that `convert` accepts.
     """
 

@@ -1,4 +1,4 @@
-"""Whether a configuration file that nobody names is this user's own, so that nobody else can put keys into it."""
+"""Check whether a configuration file that is not named explicitly is this user's own: no other user may write it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _ACCESS_LIST = "system.posix_acl_access"
 
 def why_not_own(path: Path, file: os.stat_result) -> str:
     """
-    Return why somebody else than this user and root may have made or changed a file; nothing if nobody may.
+    Return why another user than this one and root may have made or changed a file; nothing if none may.
 
     A file that is only found decides where lineage goes and which code sends it. So it counts only if all that leads to
     it is this user's or root's: the file, the folder that holds it, each link on the path, and each folder above.
-    Nobody else may write the file and its folder. Folders above may have the sticky bit (`/tmp`), because then nobody
-    else can rename what is in them.
+    No other user may write the file and its folder. Folders above may have the sticky bit (`/tmp`), because then no
+    other user can rename their entries.
     """
     if not hasattr(os, "geteuid"):
         return ""
@@ -51,7 +51,7 @@ def _problems_above(path: Path) -> Iterator[str]:
 
 
 def _problem(path: Path, status: os.stat_result, *, sticky: bool = False) -> str:
-    """Return why somebody else may write a file or folder; in a sticky folder, only its owner can rename a file."""
+    """Return why another user may write a file or folder; in a sticky folder, only its owner can rename a file."""
     if status.st_uid not in (os.geteuid(), 0):
         return "belongs to another user"
     others = stat.S_IWOTH if _is_private(path, status.st_gid) else stat.S_IWOTH | stat.S_IWGRP
@@ -68,7 +68,7 @@ def _is_private(path: Path, group: int) -> bool:
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         found = grp.getgrgid(group)
-        # The bits of the group are then those of everybody on the list.
+        # The bits of the group then apply to everyone on the list.
         has_list = hasattr(os, "listxattr") and _ACCESS_LIST in os.listxattr(path)
     except (KeyError, OSError):
         return False

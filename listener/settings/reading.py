@@ -1,4 +1,4 @@
-"""Turn what the sources gave into typed values: the strongest source wins, and errors become warnings."""
+"""Turn the values from the sources into typed ones: the strongest source wins, and errors become warnings."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Key(Generic[T]):
         return "" if self.default is None else self.kind.written(self.default)
 
     def matched(self, name: str) -> str | None:
-        """Return what a name has for the part in angle brackets, empty if there is none; None if it is another key."""
+        """Return the part of a name at the angle brackets, empty if there is none; None if it is another key."""
         return next((free for known in (self.name, *self.also) if (free := _free_part(known, name)) is not None), None)
 
 
@@ -145,13 +145,13 @@ class LayerReading:
         return self.converted(key, given[-1]) if given else key.default
 
     def named(self, key: Key[T]) -> Iterator[tuple[str, T, GivenValue]]:
-        """Yield each name that is given for the bracketed part of a key, its value, and what was given."""
+        """Yield each name that is given for the bracketed part of a key, its value, and the entry itself."""
         for name, given in self.given.items():
             if free := key.matched(name):
                 yield free, self.converted(key, given[-1]), given[-1]
 
     def converted(self, key: Key[T], given: GivenValue) -> T:
-        """Return what was given as a value of the key; if it can't be used, add a warning and return the default."""
+        """Return the given value of the key; if it can't be used, add a warning and return the default."""
         try:
             return key.kind.convert(given.value)
         except (ValueError, TypeError):
@@ -185,7 +185,7 @@ def _free_part(known: str, name: str) -> str | None:
 
 
 def _of_one_transport(layers: Sequence[Layer]) -> Iterator[GivenValue]:
-    """Yield what was given, except options meant for a transport other than the one that the strongest layer names."""
+    """Yield the entries, except options meant for a transport other than the one that the strongest layer names."""
     every = [given for layer in layers for given in layer.given]
     chosen = next((_text(given) for given in reversed(every) if given.name == f"{TRANSPORT}type"), None)
     for layer in layers:

@@ -57,7 +57,7 @@ def parse_yaml(text: str) -> tuple[tuple[tuple[str, object], ...], str | None]:
     Parse a configuration file.
 
     Returns:
-        The dotted names with their values; and what is wrong with the file, or None. Unlike the parser's own message,
+        The dotted names with their values; and the problem with the file, or None. Unlike the parser's own message,
         that text quotes nothing from the file, because it may be a secret.
     """
     # Imported here, because most applications have no such file and don't need a YAML parser.

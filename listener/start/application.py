@@ -37,7 +37,7 @@ def worker_of(
     Return the worker for one application; it is not started yet.
 
     Args:
-        facts: what the SparkContext knows of the application.
+        facts: the SparkContext's facts about the application.
         settings: the application's settings.
         probe: supplies the records.
         delivery: ships the events.
@@ -87,7 +87,7 @@ def application_of(facts: ContextFacts, settings: Settings, attempt: int = 1) ->
     Return what all runs of the application share.
 
     Args:
-        facts: what the SparkContext knows of the application.
+        facts: the SparkContext's facts about the application.
         settings: the application's settings.
         attempt: 1 for the first registration, 2 for the next. A run that has ended can't start again, so each
             registration gets its own run.

@@ -1,4 +1,4 @@
-"""Whether anything asks for lineage. Every job of the environment loads this module."""
+"""Whether lineage is enabled anywhere. Every job of the environment loads this module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def means_lineage(key: str) -> bool:
 
 
 def asked_for(conf: dict[str, str]) -> bool:
-    """Return whether a configuration key, an environment variable or a file asks for lineage."""
+    """Return whether a configuration key, an environment variable or a file enables lineage."""
     if any(map(means_lineage, conf)) or any(key.startswith("OPENLINEAGE") for key in os.environ):
         return True
     return os.path.exists("openlineage.yml") or os.path.exists(os.path.expanduser("~/.openlineage/openlineage.yml"))  # noqa: PTH110, PTH111 - pathlib costs an import

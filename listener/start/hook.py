@@ -2,7 +2,7 @@
 Registration by configuration only: the wheel's `.pth` file calls this when pyspark's context module is imported.
 
 `install` does the same where `.pth` files are not read. Every job of the environment loads this module, so it imports
-little but the standard library until a configuration key, an environment variable or a file asks for lineage.
+little but the standard library until a configuration key, an environment variable or a file enables lineage.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Import what the listener needs: on one thread, and a package before its modules.
+Import the modules that the listener needs: on one thread, and a package before its modules.
 
 Python's import system has a lock for each module. A thread that imports `package.module` takes the module's lock, and
 then the package's, unless the package is there already. A thread that imports `package`, whose own code imports that
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Each brings what it imports. The worker's methods, and those of a handle, import nothing else.
+# Each imports its own needs. The worker's methods, and those of a handle, import nothing else.
 _MODULES = (
     "openlineage.client",
     "openlineage_pyspark.listener.start.application",
@@ -53,7 +53,7 @@ def importing(function: Callable[[], T]) -> T:
     Between two calls that thread goes on: this one holds no lock then.
 
     Args:
-        function: what it does before its import it may do several times.
+        function: may repeat the part before its import several times.
 
     Returns:
         The function's result.

@@ -105,7 +105,7 @@ class Handle:
 
     def metrics(self) -> Metrics:
         """
-        Return what the listener has counted so far, also after it was closed.
+        Return the listener's counters so far, also after it was closed.
 
         This queries neither Spark nor a receiver.
 
@@ -327,7 +327,7 @@ def _watch() -> None:
 
 
 def finish() -> None:
-    """End what is listened to, at the end of the script."""
+    """Stop listening, at the end of the script."""
     if not _WATCHING:
         return
     outcome = _WATCHING[0].outcome()

@@ -26,7 +26,7 @@ _MOST = 2000
 # Whole values that are no secret, whatever their names are.
 _WORDS = frozenset("true false yes no on off none null".split())
 _PLACEHOLDER = re.compile(r"\?|\*{3}|\$\{[\w.:\-]{1,200}\}")
-# Their names look like those of secrets, but they hold the working directory and the kind of desktop.
+# Their names look like secrets, but they hold the working directory and the kind of desktop.
 _NO_SECRETS = ("PWD", "OLDPWD", "DESKTOP_SESSION", "GDMSESSION", "XDG_SESSION_ID")
 _PASSWORD = re.compile(r"(?i)pass|pw|psw|phrase|(?:^|[._\-])pin$")
 # Below these options users choose the names, so that a name does not show what its value is.
@@ -141,7 +141,7 @@ def hide_in_logs(known: Iterable[str]) -> None:
     Replace credentials by `***` in everything that this package logs from now on, and begin each line with the prefix.
 
     Args:
-        known: values that are secret wherever they occur, in addition to what is recognised as secret in a text.
+        known: values that are secret wherever they occur, in addition to those that are recognized as secret in a text.
     """
     _REDACTING.hide(known)
     # A filter on a logger does not apply to its child loggers.

@@ -98,7 +98,7 @@ def _after(lines: list[str]) -> list[str]:
 
 def _quotes_rows(problem: BaseException) -> bool:
     """Return whether an exception of PySpark's comes from where rows are handled."""
-    # PySpark has the JVM's stack trace as text. The JVM is not asked: it may be gone.
+    # PySpark has the JVM's stack trace as text. The JVM itself may be gone.
     name = type(problem).__name__
     if name == "PythonException":
         return True

@@ -2,7 +2,7 @@
 The replacements of Spark's readers and writers in the JVM.
 
 PySpark's own classes stay as they are: they collect formats, options and paths, and hand them to an object of the JVM.
-Here that object is one of Python, which remembers what it was given. Only its last call does something: it asks for the
+Here that object is one of Python, which remembers its arguments. Only its last call does something: it asks for the
 columns at a place, or records what would be written.
 """
 
@@ -78,7 +78,7 @@ class Reader(_Given):
     Args:
         format_: Spark's default format.
         folder: the folder in which the script runs.
-        load_place: gives what is read: `load_place(place, schema, reader)`.
+        load_place: gives the DataFrame of a read: `load_place(place, schema, reader)`.
         load_table: gives a table by its name.
         streamed: whether it reads streams.
     """
@@ -104,7 +104,7 @@ class Reader(_Given):
         return self
 
     def load(self, paths: Any = None) -> Any:
-        """Give what is read."""
+        """Return the DataFrame of the read."""
         place = self.place(texts_of(paths), streamed=self._streamed)
         if place.table is not None:
             return self._load_table(place.table)

@@ -26,7 +26,7 @@ def other_sides(
     runner: ScriptRunner, request: ScriptRequest, first: Told, tables: Sequence[DeclaredTable]
 ) -> tuple[tuple[StatementLineage, ...], Told]:
     """
-    Return what a script writes on the other sides of its decisions and not on the first one, and the diagnostics there.
+    Return the writes of a script on the other sides of its decisions alone, with the diagnostics there.
 
     Args:
         runner: runs scripts.
@@ -43,13 +43,13 @@ def other_sides(
     while waiting and runs < MOST_BRANCHES:
         flipped = waiting.popleft()
         runs += 1
-        told = runner.run(attrs.evolve(request, flipped=flipped))
-        every += told
-        for each in lineage_of_script(told, tables):
+        records = runner.run(attrs.evolve(request, flipped=flipped))
+        every += records
+        for each in lineage_of_script(records, tables):
             if each.lineage is not None and _key(each) not in known:
                 known.add(_key(each))
                 found += _marked(each, flipped)
-        further = ((*flipped, each) for each in _decisions(told) if each not in flipped)
+        further = ((*flipped, each) for each in _decisions(records) if each not in flipped)
         for path in further:
             # In which order two decisions are taken otherwise makes no difference.
             if frozenset(path) not in seen:
@@ -76,13 +76,13 @@ def _key(found: StatementLineage) -> tuple[object, ...]:
 def _marked(found: StatementLineage, flipped: Sequence[str]) -> Iterator[StatementLineage]:
     """Yield a statement after a note that names the decision that leads to it."""
     at = found.statement
-    said = f"only written if the decision at {' and at '.join(flipped)} goes the other way"
-    yield StatementLineage(at, problem=Problem(at.file, at.line, at.column, "BRANCH", said))
+    message = f"only written if the decision at {' and at '.join(flipped)} goes the other way"
+    yield StatementLineage(at, problem=Problem(at.file, at.line, at.column, "BRANCH", message))
     yield found
 
 
 def _unfinished(request: ScriptRequest, left: int) -> StatementLineage:
-    said = f"{left} more outcomes of decisions were not tried: a script runs again at most {MOST_BRANCHES} times"
+    message = f"{left} more outcomes of decisions were not tried: a script runs again at most {MOST_BRANCHES} times"
     return StatementLineage(
-        ScriptStatement("", request.name, 1, 1), problem=Problem(request.name, 1, 1, "DECISION", said)
+        ScriptStatement("", request.name, 1, 1), problem=Problem(request.name, 1, 1, "DECISION", message)
     )

@@ -98,7 +98,7 @@ def _run(stage: Stage) -> None:
 
 
 def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
-    """Leave the script nothing but its folder, its arguments, and what it was given."""
+    """Leave the script only its folder, its arguments, and the given variables."""
     request = stage.request
     sys.dont_write_bytecode = True
     sys.argv = [request.path, *request.arguments]
@@ -152,7 +152,7 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
 
 
 def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> None:
-    """Have the files of a specification of a pipeline define what it has."""
+    """Run the files of a pipeline's specification, which define its tables and flows."""
     folder, found = Path(stage.request.path).parent, yaml.safe_load(stage.request.source)
     document = found if isinstance(found, dict) else {}
     for key, value in dict(document.get("configuration") or {}).items():
@@ -180,10 +180,10 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
         run()
     except SystemExit as end:
         if end.code not in (None, 0):
-            said = shortened(end.code if isinstance(end.code, str) else f"status {end.code}")
+            message = shortened(end.code if isinstance(end.code, str) else f"status {end.code}")
             cause = end.__cause__ or end.__context__
             why = f", since it fails at {_place(stage, cause)}: {text_of_error(cause)}" if cause is not None else ""
-            stage.problem("SCRIPT_ENDED", f"the script exits here with {said}{why}", stage.spot_of_error(end))
+            stage.problem("SCRIPT_ENDED", f"the script exits here with {message}{why}", stage.spot_of_error(end))
     except SyntaxError as problem:
         spot = stage.spot_of(str(problem.filename), problem.lineno or 1)
         stage.problem("SCRIPT_FAILED", f"the script is not valid Python: {problem.msg}", spot)
@@ -193,8 +193,8 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
     except BaseException as problem:  # noqa: BLE001 (whatever a script raises)
         spot = stage.spot_of_error(problem)
         of_arguments = isinstance(problem, IndexError) and "argv" in spot.text
-        said = f"{text_of_error(problem)}{f' ({FOLLOW})' if of_arguments else ''}"
-        stage.problem("SCRIPT_FAILED", f"the script fails here: {said}", spot)
+        message = f"{text_of_error(problem)}{f' ({FOLLOW})' if of_arguments else ''}"
+        stage.problem("SCRIPT_FAILED", f"the script fails here: {message}", spot)
 
 
 def _place(stage: Stage, problem: BaseException) -> str:

@@ -52,8 +52,8 @@ class Widgets:
             return given[name]
         if name in self._defaults:
             return self._defaults[name]
-        said = f"the parameter {name} has no value: it is assumed to be {{{name}}} (--param {name}=VALUE sets it)"
-        self._stage.problem("STAND_IN", said)
+        message = f"the parameter {name} has no value: it is assumed to be {{{name}}} (--param {name}=VALUE sets it)"
+        self._stage.problem("STAND_IN", message)
         return f"{{{name}}}"
 
     def getArgument(self, name: str, default: Any = None) -> str:  # noqa: N802 (Databricks')
@@ -161,7 +161,7 @@ class Databricks:
         found = next((each for ending in _ENDINGS if (each := folder / f"{name}{ending}").is_file()), None)
         source = None if found is None else runnable_of(found.read_text(encoding="utf-8-sig"), found.suffix)
         if found is None or source is None:
-            said = f"the notebook {name} was not found: what it defines is unknown"
-            self._stage.problem("STAND_IN", said)
+            message = f"the notebook {name} was not found: what it defines is unknown"
+            self._stage.problem("STAND_IN", message)
             return
         exec(compiled_code(source, os.path.realpath(found)), self._names)  # noqa: S102 (this is what the user asks for)

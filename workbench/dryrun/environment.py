@@ -34,8 +34,8 @@ def hide_environment(stage: Stage) -> None:
                 # `get` calls this too, and has a default of its own.
                 if not stage.is_users(sys._getframe(1).f_code.co_filename):
                     raise
-            said = f"the variable {key} of the environment is not set here: its value is assumed to be {{{key}}}"
-            stage.problem("STAND_IN", f"{said} (--env {key}=VALUE sets it)")
+            message = f"the variable {key} of the environment is not set here: its value is assumed to be {{{key}}}"
+            stage.problem("STAND_IN", f"{message} (--env {key}=VALUE sets it)")
             return f"{{{key}}}"
 
     os.environ.__class__ = Environment
@@ -46,7 +46,7 @@ FOLLOW = "what follows -- on the command line are the arguments of scripts"
 
 
 def tell_wrong_arguments(stage: Stage) -> None:
-    """Have a script that ends for its arguments report which are wrong: Python prints it where nobody sees it."""
+    """Make a script that ends because of its arguments report which are wrong: Python's own message is not seen."""
 
     def telling(end: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
         def error(parser: Any, message: str) -> Any:

@@ -46,7 +46,7 @@ class ScriptSettings:
 
     Args:
         arguments: what follows their names in `sys.argv`.
-        python_path: what they find modules in, beside their own folders.
+        python_path: where they find modules, besides their own folders.
         variables: the variables of the environment that they see.
         allowed: the modules that are not replaced by stand-ins.
         seconds: how long each may run.
@@ -68,7 +68,7 @@ class ScriptSettings:
 
 
 def is_python_script(path: Path) -> bool:
-    """Return whether a file is a script of Python, a notebook or a pipeline, of which not the SQL alone is read."""
+    """Return whether a file is a script of Python, a notebook or a pipeline, of which more than the SQL is read."""
     if path.suffix.lower() in (ENDING, *SPECIFICATIONS):
         return True
     if path.suffix.lower() != _PYTHON:
@@ -98,7 +98,7 @@ def lineage_of_files(
 
     Args:
         scripts: the files in the order in which they run.
-        known: what is known of tables and places.
+        known: the known columns of tables and places.
         settings: how scripts are run.
         of_sql: gives the lineage of files of SQL.
         folder: where the files are as they were in another revision; by default they are at their own paths.
@@ -109,7 +109,7 @@ def lineage_of_files(
     """
     tables, places = list(known.tables), dict(known.places)
     before: list[Script] = []
-    told: dict[int, tuple[StatementLineage, ...]] = {}
+    lineages: dict[int, tuple[StatementLineage, ...]] = {}
     with ScriptRunner(settings.conf, settings.classes) as runner:
         for at, script in enumerate(scripts):
             if not is_python_script(Path(script.name)) or _is_of_sql(script.text):
@@ -118,19 +118,19 @@ def lineage_of_files(
             ddl = tuple((each.name, each.text) for each in before)
             request = _request(script, ddl, KnownColumns(tables, places), settings, folder)
             lines = runner.run(request)
-            told[at] = lineage_of_script(lines, tables)
+            lineages[at] = lineage_of_script(lines, tables)
             others: Told = ()
             if settings.branches:
                 further, others = other_sides(runner, request, lines, tables)
-                told[at] += further
+                lineages[at] += further
             tables += tables_of_script((*others, *lines))
             places.update(columns_of_script((*others, *lines)))
     files = {each.name for each in before}
     of_files = of_sql(before, tables) if before else ()
     in_order: list[StatementLineage] = []
     for at, script in enumerate(scripts):
-        if at in told:
-            in_order += (attrs.evolve(each, script=script.name) for each in told[at])
+        if at in lineages:
+            in_order += (attrs.evolve(each, script=script.name) for each in lineages[at])
         elif script.name in files:
             files.discard(script.name)
             in_order += [each for each in of_files if each.statement.file == script.name]

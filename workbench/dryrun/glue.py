@@ -1,5 +1,5 @@
 """
-What AWS Glue gives its jobs (`awsglue`), as DataFrames of Spark: dynamic frames, their transforms, sources and sinks.
+AWS Glue's library (`awsglue`) as DataFrames of Spark: dynamic frames, their transforms, sources and sinks.
 
 It is not installed outside of Glue. Names of databases and tables are those of Spark's catalog there.
 """
@@ -29,7 +29,7 @@ _TYPED = 4
 
 class DynamicFrame:
     """
-    A DataFrame under the names that Glue has for what is done with it.
+    A DataFrame with Glue's methods.
 
     Args:
         frame: the DataFrame.
@@ -86,8 +86,8 @@ class DynamicFrame:
         frame = self._frame
         for name, action in specs or ():
             if not action.startswith(("cast:", "project:")):
-                said = f"whether {name} has values of several types, which {action} distinguishes, only data know"
-                self.stage.problem("PATTERN", said)
+                message = f"whether {name} has values of several types, which {action} distinguishes, only data know"
+                self.stage.problem("PATTERN", message)
             elif Unknown.of(frame) is None:
                 frame = frame.withColumn(name, F.col(name).cast(action.partition(":")[2]))
         return self._with(frame)
@@ -99,13 +99,13 @@ class DynamicFrame:
         return self._with(self._frame.filter(F.udf(f, "boolean")(F.struct("*"))))
 
     def map(self, *_: Any, **__: Any) -> Any:
-        """Return what a function of Python makes of each row: its columns are not known."""
-        said = "the columns that a function returns for a row of a dynamic frame are unknown, and so is what is made"
-        self.stage.problem("UNKNOWN_SCHEMA", f"{said} from them")
+        """Return the results of a function of Python for each row: their columns are unknown."""
+        message = "the columns that a function returns for a row of a dynamic frame are unknown, and so is what is made"
+        self.stage.problem("UNKNOWN_SCHEMA", f"{message} from them")
         return self._with(type(self).without_columns(self._frame))
 
     def relationalize(self, *_: Any, **__: Any) -> Any:
-        """Return a collection of frames of which only data know the columns."""
+        """Return a collection of frames whose columns depend on data."""
         self.stage.problem("UNKNOWN_SCHEMA", "the frames that relationalize() returns depend on the data")
         return DynamicFrameCollection({}, self._with(type(self).without_columns(self._frame)))
 
@@ -287,7 +287,7 @@ class _Sink:
         self._format = format.removeprefix("glue")
 
     def setCatalogInfo(self, *_: Any, **__: Any) -> None:  # noqa: N802 (Glue's)
-        """Take the table that Glue's catalog gets: the path is what is written."""
+        """Take the table in Glue's catalog: the write goes to its path."""
 
     def writeFrame(self, frame: Any, *_: Any) -> Any:  # noqa: N802 (Glue's)
         """Write a frame."""
@@ -346,7 +346,7 @@ def install_glue(stage: Stage, without_columns: Callable[[Any], Any]) -> None:
     Have a script find these classes where it looks for Glue's.
 
     Args:
-        stage: records what is unknown.
+        stage: records the unknown parts.
         without_columns: makes a DataFrame without known columns of another one.
     """
     DynamicFrame.stage, DynamicFrame.without_columns = stage, staticmethod(without_columns)
@@ -359,8 +359,8 @@ def install_glue(stage: Stage, without_columns: Callable[[Any], Any]) -> None:
                 given[name] = value if sign else (argv[at + 1] if at + 1 < len(argv) else "")
         for name in names:
             if name not in given:
-                said = f"the job argument {name} has no value: it is assumed to be {{{name}}}"
-                stage.problem("STAND_IN", f"{said} (--param {name}=VALUE sets it)")
+                message = f"the job argument {name} has no value: it is assumed to be {{{name}}}"
+                stage.problem("STAND_IN", f"{message} (--param {name}=VALUE sets it)")
         return {name: given.get(name, f"{{{name}}}") for name in names}
 
     transforms = {name: _applied(method) for name, method in _TRANSFORMS.items()}

@@ -45,7 +45,7 @@ _OURS = str(Path(__file__).parents[2]) + os.sep
 
 
 class RefusedError(PermissionError):
-    """A script wanted what it may not do here."""
+    """A refusal of an action that a script may not do here."""
 
 
 class AuditHook:
@@ -53,7 +53,7 @@ class AuditHook:
     The audit hook. It can't be taken away again, as Python's hooks can't.
 
     Args:
-        stage: gets what was refused.
+        stage: gets the refusals.
         port: the port of the JVM on this machine.
         sparks_folder: the folder in which PySpark hands values to the JVM.
     """
@@ -140,7 +140,7 @@ class AuditHook:
 
 
 def _path(value: Any) -> str | None:
-    """Return a path without links; None for what is no path, such as a descriptor."""
+    """Return a path without links; None for a value that is no path, such as a descriptor."""
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, bytes):

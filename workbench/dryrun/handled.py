@@ -58,8 +58,8 @@ def install_handlers(stage: Stage) -> None:
         problem = sys.exc_info()[1]
         # A refusal is recorded already, and a script that handles an absent module can do without it.
         if isinstance(problem, Exception) and not isinstance(problem, RefusedError | ImportError):
-            told = f"the script handles an error, which may not occur in a real run: {text_of_error(problem)}"
-            stage.problem("HANDLED", told, stage.spot_of_error(problem))
+            message = f"the script handles an error, which may not occur in a real run: {text_of_error(problem)}"
+            stage.problem("HANDLED", message, stage.spot_of_error(problem))
 
     load = SourceFileLoader.get_code
 

@@ -53,7 +53,7 @@ class MergeStatement:
         self.clauses: list[str] = []
 
     def add(self, when: str, condition: Any, then: str) -> Any:
-        """Add what is done with rows."""
+        """Add an action on rows."""
         also = "" if condition is None else f" AND ({text_of_column(condition)})"
         self.clauses.append(f"WHEN {when}{also} THEN {then}")
         return self

@@ -63,7 +63,7 @@ def tables_of_script(told: Told) -> tuple[DeclaredTable, ...]:
 
 
 def columns_of_script(told: Told) -> dict[str, Columns]:
-    """Return the columns of what a script would write to paths and other places."""
+    """Return the columns that a script would write to paths and other places."""
     return {str(line["key"]): columns_of_document(line["columns"]) for line in told if line["k"] == "columns"}
 
 
@@ -72,8 +72,8 @@ def _statements(line: dict[str, Any], known: DeclaredTables) -> Iterator[Stateme
         answer = answer_of_document(line["answer"])
         hidden = [literal_of(str(each)) for each in line["hidden"]]
         for found in lineage_of_answers((answer,), tuple(known)):
-            told = found.lineage
-            yield found if told is None else attrs.evolve(found, lineage=_without_texts(told, hidden))
+            lineage = found.lineage
+            yield found if lineage is None else attrs.evolve(found, lineage=_without_texts(lineage, hidden))
     elif line["k"] == "rows":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), is_of_rows=True)
     elif line["k"] == "file":
@@ -136,7 +136,7 @@ def _of_plan(statement: ScriptStatement, plan: str, known: DeclaredTables) -> Li
 def _of_datasets(
     write: WriteTold, found: Iterable[Lineage], targets: Sequence[Dataset], known: DeclaredTables
 ) -> Lineage:
-    """Return the lineage of a write of which the columns are not known: what it reads and what it writes."""
+    """Return the lineage of a write with unknown columns: its inputs and its output."""
     inputs = {each.identifier: each for lineage in found for each in lineage.inputs}
     for text in write.places:
         kind, _, name = text.partition(":")

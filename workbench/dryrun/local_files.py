@@ -1,5 +1,5 @@
 """
-The files of this machine that a script looks for: those that are there, and those of which the columns are known.
+The files of this machine that a script looks for: existing ones, and those with known columns.
 
 Scripts check whether a file of data exists, and list the files of a folder. Here the data are somewhere else: files and
 folders with known columns are assumed to exist, and each other answer is recorded.

@@ -1,5 +1,5 @@
 """
-Models of `pyspark.ml`: nothing is trained, and what a model adds to a DataFrame is known.
+Models of `pyspark.ml`: nothing is trained, and the columns that a model adds to a DataFrame are known.
 
 Spark reports which columns an estimator adds (`transformSchema`). A model that represents a fitted one makes each
 of them from the columns that its parameters name. The values that a model has learned are unknown; each use is
@@ -38,10 +38,10 @@ _SOME_MEASURE = 1.0
 
 def has_models(loader: Callable[[], None]) -> None:
     """
-    Have something done as soon as a script imports `pyspark.ml`, which takes a while that other scripts save.
+    Call a function as soon as a script imports `pyspark.ml`: the import takes a while, which other scripts save.
 
     Args:
-        loader: what is done then.
+        loader: the function.
     """
     if _MODELS in sys.modules:
         loader()
@@ -71,17 +71,17 @@ class _AfterImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return self._real.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Load the module, and do what is done then."""
+        """Load the module, then call the function."""
         self._real.exec_module(module)
         self._then()
 
 
 class Fitted:
     """
-    What a model that represents a fitted one does, whatever class it is of.
+    The attributes of a model that represents a fitted one, whatever class it is of.
 
     Args:
-        stage: records each use of what it has learned.
+        stage: records each use of a learned value.
         maker: the estimator; None for a model that is read from a file.
         added: the columns that it adds; None if they are not known.
     """
@@ -165,7 +165,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
     Have estimators train nothing, for the rest of the process.
 
     Args:
-        stage: records what is not done.
+        stage: records the omitted actions.
         unknown: makes a DataFrame without known columns of another one.
     """
     base, wrapper, util = (importlib.import_module(f"{_MODELS}.{each}") for each in ("base", "wrapper", "util"))
@@ -208,9 +208,9 @@ class _Reader:
         self._stage = stage
 
     def load(self, path: str) -> Any:
-        """Give a model of which nothing is known."""
-        said = f"the model {path} is not read in a dry run: the columns that it adds are unknown"
-        self._stage.problem("UNKNOWN_SCHEMA", said)
+        """Return a model of which nothing is known."""
+        message = f"the model {path} is not read in a dry run: the columns that it adds are unknown"
+        self._stage.problem("UNKNOWN_SCHEMA", message)
         return self._make()
 
     def __getattr__(self, name: str) -> Any:
@@ -240,7 +240,7 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
     """Return what makes models that represent fitted ones."""
 
     class FittedModel(model):  # type: ignore[misc]
-        """A model that nobody has trained."""
+        """An untrained model."""
 
         def __init__(self, maker: Any, added: Sequence[StructField] | None) -> None:
             super().__init__()
@@ -299,8 +299,8 @@ def _install_measures(stage: Stage) -> None:
     evaluation, stat = (importlib.import_module(f"{_MODELS}.{each}") for each in ("evaluation", "stat"))
 
     def evaluate(*_: Any) -> float:
-        said = f"evaluate() returns {_SOME_MEASURE} in a dry run: a real run may decide otherwise"
-        stage.problem("STAND_IN", said)
+        message = f"evaluate() returns {_SOME_MEASURE} in a dry run: a real run may decide otherwise"
+        stage.problem("STAND_IN", message)
         return _SOME_MEASURE
 
     def test(name: str) -> Any:

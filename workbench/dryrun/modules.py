@@ -38,7 +38,7 @@ class StandIn:
     Takes every use, and gives itself again.
 
     Args:
-        name: what it represents.
+        name: the name of the object that it represents.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -142,7 +142,7 @@ class Decorated(StandIn):
     A function of a script that was passed to a stand-in: a call still runs it.
 
     Args:
-        name: what the stand-in represents.
+        name: the name of the object that the stand-in represents.
         function: the function.
     """
 
@@ -152,7 +152,7 @@ class Decorated(StandIn):
         self.__dict__.update(__wrapped__=inner, __name__=inner.__name__, __doc__=inner.__doc__)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """Call the function: what a decorator would have given it beside is the name of the parameter, in braces."""
+        """Call the function; a further argument that the decorator would supply is the parameter's name in braces."""
         function = self.__dict__["__wrapped__"]
         missing = _missing(function, len(given), named)
         return function(*given, **{**{name: f"{{{name}}}" for name in missing}, **named})

@@ -96,15 +96,15 @@ def runnable_of(text: str, ending: str) -> str | None:
 
 def _lines_of_source(lines: list[str]) -> Iterator[str]:
     """Yield the lines of a cell of a notebook in source form."""
-    said = [line.removeprefix(_MAGIC).removeprefix(" ") if line.startswith(_MAGIC) else "" for line in lines]
-    if any(each.strip() for each in said):
-        yield from _lines_of_cell(said) if any(map(_is_taken, said)) else lines
+    code = [line.removeprefix(_MAGIC).removeprefix(" ") if line.startswith(_MAGIC) else "" for line in lines]
+    if any(each.strip() for each in code):
+        yield from _lines_of_cell(code) if any(map(_is_taken, code)) else lines
     else:
         yield from lines
 
 
 def _is_taken(line: str) -> bool:
-    """Return whether a line of magic begins what is done here."""
+    """Return whether a line of magic begins a supported cell."""
     return line.lstrip().lstrip("%").partition(" ")[0] in ("sql", "run", "python") and line.lstrip().startswith("%")
 
 

@@ -127,12 +127,12 @@ class Patches:
         return self.world_of(frame.sparkSession).plan(frame)
 
     def without_columns(self, frame: Any) -> Any:
-        """Return a DataFrame of which the columns are not known, that is made of another one."""
+        """Return a DataFrame with unknown columns that is made of another one."""
         known = Unknown.of(frame) or Unknown((self._plan(frame),))
         return self._unknown(frame.sparkSession, known)
 
     def _frame_of(self, found: Any, spark: Any) -> Any:
-        """Return a DataFrame of what a world gives."""
+        """Return a DataFrame of a world's result."""
         return self._unknown(spark, found) if isinstance(found, Unknown) else self._frame(found, spark)
 
     def _patch_sessions(self) -> None:
@@ -277,8 +277,8 @@ class Patches:
         def known_pivot(grouped: Any, column: str, values: Any = None) -> Any:
             if values:
                 return pivot(grouped, column, values)
-            said = f"the columns of pivot({column!r}) are values in the data: one column represents all of them"
-            self._stage.problem("PATTERN", said)
+            message = f"the columns of pivot({column!r}) are values in the data: one column represents all of them"
+            self._stage.problem("PATTERN", message)
             return pivot(
                 grouped, F.col(column).cast("string") if isinstance(column, str) else column, [f"{{{column}}}"]
             )
@@ -287,8 +287,8 @@ class Patches:
         rows = frame.rdd
 
         def rdd(self_: Any) -> Any:
-            said = "rows pass through an RDD here: what is made from them has no known source"
-            self._stage.problem("STAND_IN", said)
+            message = "rows pass through an RDD here: what is made from them has no known source"
+            self._stage.problem("STAND_IN", message)
             try:
                 return rows.__get__(self_)
             except (Py4JError, *spark_errors()):
@@ -303,8 +303,8 @@ class Patches:
 
     def _action(self, name: str) -> Callable[..., Any]:
         def action(frame: Any, *arguments: Any, **named: Any) -> Any:
-            said = f"{name}() returns one row of stand-ins in a dry run: what is made from its values is unknown"
-            self._stage.problem("STAND_IN", said)
+            message = f"{name}() returns one row of stand-ins in a dry run: what is made from its values is unknown"
+            self._stage.problem("STAND_IN", message)
             row = UnknownRow() if Unknown.of(frame) is not None else row_of(frame.schema, Row)
             if name == "first" or (name == "head" and not arguments and not named):
                 return row
@@ -394,7 +394,7 @@ class ScriptConf:
 
     Args:
         conf: those that Spark has.
-        given: what the script has set, of which Spark gets what concerns its SQL.
+        given: the properties that the script has set; Spark gets those that concern its SQL.
         stage: records properties that only the real application has.
     """
 
@@ -418,8 +418,8 @@ class ScriptConf:
         try:
             return self._conf.get(key) if default is _NO_VALUE else self._conf.get(key, default)
         except spark_errors():
-            said = f"the property {key} is not set: its value is assumed to be {{{key}}}"
-            self._stage.problem("STAND_IN", said)
+            message = f"the property {key} is not set: its value is assumed to be {{{key}}}"
+            self._stage.problem("STAND_IN", message)
             return f"{{{key}}}"
 
     def __getattr__(self, name: str) -> Any:
@@ -432,7 +432,7 @@ class _DoorToJava:
 
     Args:
         name: its name.
-        shared: what the class has.
+        shared: the real value.
         stage: records each use by the script.
     """
 
@@ -443,8 +443,8 @@ class _DoorToJava:
 
     def __get__(self, owner: Any, _: type) -> Any:
         if self._stage.is_users(sys._getframe(1).f_code.co_filename):
-            said = f"{self._name} leads into the JVM, which a dry run does not use: its result is unknown"
-            self._stage.problem("STAND_IN", said)
+            message = f"{self._name} leads into the JVM, which a dry run does not use: its result is unknown"
+            self._stage.problem("STAND_IN", message)
             return StandIn(self._name)
         return self._shared if owner is None else vars(owner).get(self._name, self._shared)
 

@@ -43,7 +43,7 @@ class _Flow:
 
 class ScriptPipeline:
     """
-    What a script defines.
+    The definitions of a script.
 
     Args:
         world: the session.
@@ -131,7 +131,7 @@ class ScriptPipeline:
 
     def _run(self, flow: _Flow) -> None:
         if not flow.is_done:
-            # Before it runs: one that reads itself gets what is known of it.
+            # Before it runs: a flow that reads itself gets the columns known so far.
             flow.is_done = True
             with self._stage.at(flow.spot):
                 flow.make()
@@ -186,8 +186,8 @@ class ScriptPipeline:
             dropped = options.get("except_column_list") or ()
             if Unknown.of(frame) is None and dropped:
                 frame = frame.drop(*dropped)
-            said = f"changes are applied by key ({', '.join(map(str, keys))}): their effect on rows has no edges"
-            self._stage.problem("STAND_IN", said)
+            message = f"changes are applied by key ({', '.join(map(str, keys))}): their effect on rows has no edges"
+            self._stage.problem("STAND_IN", message)
             self._write(plain_name(target), frame, {})
 
         self.define(plain_name(target), spot, make)

@@ -33,12 +33,12 @@ SERVERS = "kafka.bootstrap.servers"
 @attrs.frozen
 class DataPlace:
     """
-    What a reader or a writer of Spark has been given.
+    The arguments of a reader or a writer of Spark.
 
     Args:
         format: the format, in lower case.
         options: the options that state where it is, by their names in lower case.
-        paths: the paths, absolute ones but for those of tables and of connectors.
+        paths: the paths; all are absolute except those of tables and of connectors.
         streamed: whether a stream reads it.
     """
 
@@ -62,7 +62,7 @@ class DataPlace:
 
     @property
     def keeps_nothing(self) -> bool:
-        """Whether what is written there is kept nowhere."""
+        """Whether a write there is kept nowhere."""
         return self.format in _NOTHING_KEPT
 
     @property
@@ -185,7 +185,7 @@ def key_of_dataset(identifier: Identifier) -> str:
 
 @source({"openlineage.pyspark": "KnownTables$KnownTable"}, reads={"place": "#long:place"})
 def known_place(plan: Plan, operator: Operator, _session: Session) -> Relation | None:
-    """Resolve what a script loads while it is not really run."""
+    """Resolve the sources that a script loads in a dry run."""
     table = operator.described("table")
     text = table.text("place") if table is not None else None
     if text is None:

@@ -1,4 +1,4 @@
-"""RDDs of a script: they have no rows here, and what they are made of stays known."""
+"""RDDs of a script: they have no rows here, and their sources stay known."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHIPPED = "/{SparkFiles}"
 
 def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
     """
-    Have actions on RDDs give no rows, and paths be those of the script's folder.
+    Make actions on RDDs return no rows, and relative paths begin at the script's folder.
 
     Args:
         stage: records each action.
@@ -37,8 +37,8 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
 
     def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
         def action(*_: Any, **__: Any) -> Any:
-            said = f"{name}() of an RDD returns no rows in a dry run: what is made from them is unknown"
-            stage.problem("STAND_IN", said)
+            message = f"{name}() of an RDD returns no rows in a dry run: what is made from them is unknown"
+            stage.problem("STAND_IN", message)
             return value()
 
         return action
@@ -71,8 +71,8 @@ def _install_files(stage: Stage) -> None:
         for each in (shipped.get(name, beside), beside):
             if os.path.exists(each):  # noqa: PTH110 (a text)
                 return each
-        said = f"the file {name} is not shipped here: its path is assumed to be {_SHIPPED}/{name}"
-        stage.problem("STAND_IN", said)
+        message = f"the file {name} is not shipped here: its path is assumed to be {_SHIPPED}/{name}"
+        stage.problem("STAND_IN", message)
         return f"{_SHIPPED}/{name}"
 
     SparkContext.addFile = add
@@ -95,7 +95,7 @@ def _of_path(read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
 
 
 def schema_of_names(names: Any) -> Any:
-    """Return the schema of an RDD of which only the names of columns are known; None if they are not known either."""
+    """Return the schema of an RDD if only the names of its columns are known; None if they are unknown too."""
     if not isinstance(names, (list, tuple)) or not names or not all(isinstance(each, str) for each in names):
         return None
     return StructType([StructField(each, StringType()) for each in names])

@@ -1,7 +1,7 @@
 """
 The records of a script's process: lines of JSON, each complete by itself, so that none is lost however it ends.
 
-The process runs code that nobody knows. Whatever it writes is data: it is read, and nothing of it is run.
+The process runs untrusted code. Its output is data: it is read, and nothing of it is run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Spot:
     Args:
         file: the file, for people.
         line: the line in it, from 1.
-        text: what is written there.
+        text: the source text at the line.
     """
 
     file: str
@@ -37,7 +37,7 @@ class WriteTold:
 
     Args:
         spot: the line that writes.
-        plans: the encoded plans of what is written; several if only the datasets are known, and not the columns; none
+        plans: the encoded plans of the write; several if only the datasets are known, and not the columns; none
             with a schema if the target is changed, and nothing is read.
         target: the place, as `DataPlace.to_text` has it; empty for a table.
         table: the parts of the table's name; empty for a place.
@@ -71,7 +71,7 @@ class ProblemTold:
     Args:
         spot: the line.
         code: its class.
-        message: what it is, and what to do.
+        message: the problem, and what to do.
     """
 
     spot: Spot

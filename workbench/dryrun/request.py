@@ -31,13 +31,13 @@ class ScriptRequest:
         arguments: what follows its name in `sys.argv`.
         folder: the folder to which its paths are relative.
         scratch: the folder in which it may write.
-        begins: the folder in which it is, if its files are those of another revision: names of data do not show it.
+        begins: its folder, if its files are those of another revision: names of data do not show it.
         ddl: the files of SQL that run before it: each name with its text.
         tables: the tables that are known.
         columns: the columns of datasets that are no tables, by `key_of_dataset`.
         conf: properties of Spark.
         variables: the variables of the environment that it sees.
-        python_path: what it finds modules in, beside its own folder.
+        python_path: where it finds modules, besides its own folder.
         allowed: the modules that are not replaced by stand-ins.
         seconds: how long it may run.
         megabytes: how much memory it may take.

@@ -83,8 +83,8 @@ class ScriptRunner:
                 status = self._run(asked, file, told.fileno(), errors)
             found = tuple(_lines(out))
             if not found and status:
-                said = Path(scratch, "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-                raise LineageError(f"the process of {request.name} ended before the script did: {' '.join(said[-1:])}")
+                lines = Path(scratch, "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+                raise LineageError(f"the process of {request.name} ended before the script did: {' '.join(lines[-1:])}")
         return found
 
     def _run(self, request: ScriptRequest, file: Path, out: int, errors: IO[bytes]) -> int:
@@ -111,14 +111,14 @@ class ScriptRunner:
         with os.fdopen(read, "rb") as pipe:
             ready, _, _ = select.select([pipe], [], [], _SECONDS_TO_START)
             line = pipe.readline() if ready else b""
-        told = json.loads(line) if line.strip() else {"failed": f"Spark did not start: {self._last_words()}"}
-        if "failed" in told:
-            raise LineageError(str(told["failed"]))
-        self._variables = {PORT: str(told["port"]), SECRET: str(told["secret"])}
+        answer = json.loads(line) if line.strip() else {"failed": f"Spark did not start: {self._last_words()}"}
+        if "failed" in answer:
+            raise LineageError(str(answer["failed"]))
+        self._variables = {PORT: str(answer["port"]), SECRET: str(answer["secret"])}
 
     def _last_words(self) -> str:
-        said = (self._folder / "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        return said[-1] if said else "it printed nothing"
+        lines = (self._folder / "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return lines[-1] if lines else "it printed nothing"
 
     def _end_host(self) -> None:
         if self._host is not None:
@@ -151,7 +151,7 @@ def _started(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and what it has started."""
+    """End a process and all that it has started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, _KILL)
     process.wait()

@@ -31,11 +31,11 @@ _AFTER_TYPE = frozenset({"COMMENT", "NOT", "DEFAULT", "GENERATED"})
 @attrs.define
 class KnownColumns:
     """
-    What is known of tables and of other places.
+    The known columns of tables and of other places.
 
     Args:
         tables: the tables.
-        places: the columns of what is no table, by `key_of_dataset`.
+        places: the columns of datasets that are no tables, by `key_of_dataset`.
     """
 
     tables: list[DeclaredTable] = attrs.field(factory=list)
@@ -44,7 +44,7 @@ class KnownColumns:
 
     def read(self, file: Path, folder: str) -> None:
         """
-        Add what a file of JSON gives.
+        Add the columns in a file of JSON.
 
         Args:
             file: the file.
@@ -92,7 +92,7 @@ class KnownColumns:
         return f"{json.dumps(dict(sorted(found.items())), indent=2, ensure_ascii=False)}\n"
 
     def add_datasets(self, datasets: Iterable[tuple[str, str, Columns]]) -> None:
-        """Add what a store knows: namespaces and names of datasets with their columns."""
+        """Add the columns that a store knows: namespaces and names of datasets with their columns."""
         for namespace, name, columns in datasets:
             key = key_of_dataset(Identifier(namespace, name))
             self.places[key] = self._names[key] = columns

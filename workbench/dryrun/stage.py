@@ -1,4 +1,4 @@
-"""The stage on which a script runs: its records, what it knows of paths, and which line of it is at work."""
+"""The stage on which a script runs: its records, the columns of paths, and the current line of the script."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Stage:
             if self._count > _MOST_TOLD:
                 return
             if self._count == _MOST_TOLD:
-                said = f"the script has done more than {_MOST_TOLD:,} diagnostics: the others are left out"
-                kind, values = "problem", attrs.asdict(ProblemTold(self.spot(), "CUT", said))
+                message = f"the script has done more than {_MOST_TOLD:,} diagnostics: the others are left out"
+                kind, values = "problem", attrs.asdict(ProblemTold(self.spot(), "CUT", message))
             line = json.dumps({"k": kind, **values}, default=str).encode() + b"\n"
             while line:
                 line = line[os.write(self._out, line) :]
@@ -94,8 +94,8 @@ class Stage:
 
     def decides(self, what: str, taken: str = "1") -> bool:
         """Report a decision that depends on data; return whether to decide the other way this time."""
-        said = f"a decision depends on {what}, which is assumed to be {taken}: a real run may decide otherwise"
-        self.problem("DECISION", said)
+        message = f"a decision depends on {what}, which is assumed to be {taken}: a real run may decide otherwise"
+        self.problem("DECISION", message)
         at = self.spot()
         return decision_of(at.file, at.line) in self.request.flipped
 
@@ -123,7 +123,7 @@ class Stage:
         return found
 
     def local_paths(self) -> list[str]:
-        """Return the files and folders of this machine of which the columns are known."""
+        """Return the files and folders of this machine with known columns."""
         return [f"/{key.removeprefix(_LOCAL)}" for key in self._columns if key.startswith(_LOCAL)]
 
     @contextlib.contextmanager
@@ -175,7 +175,7 @@ class Stage:
         return None
 
     def learn(self, place: DataPlace, columns: Columns, partitions: Iterable[str]) -> None:
-        """Remember what the script would write at a place."""
+        """Remember the columns that the script would write to a place."""
         last = {each.lower() for each in partitions}
         ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
         for dataset in datasets_of(place):

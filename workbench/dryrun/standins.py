@@ -73,8 +73,8 @@ def count_of(decides: Callable[[], object], value: int = 1) -> Count:
     Return a number that only data know.
 
     Args:
-        decides: is called each time that something is decided by it; what it gives is true for the other decision.
-        value: what it is assumed to be.
+        decides: called at each decision by the value; returns true for the other decision.
+        value: the assumed value.
     """
     found = Count(value)
     found.decides = decides

@@ -17,7 +17,7 @@ _SOME_NUMBER = 1.0
 
 class StandInMetrics(dict[str, Any]):
     """
-    What an observation gives: each metric that the script asks for is a number that only data know.
+    The result of an observation: each metric that the script reads is a number that depends on data.
 
     Args:
         stage: records each decision by one.

@@ -1,5 +1,5 @@
 """
-DataFrames of which the columns are not known, because nobody has given the schema of what they read.
+DataFrames with unknown columns, because no schema of their source is given.
 
 They take every method of a DataFrame, and what is made of them is not known either: what is left is which datasets
 they read. So a script goes on, and its other statements have their whole lineage.
@@ -26,7 +26,7 @@ _OF_GROUPS = ("agg", "avg", "count", "max", "mean", "min", "sum", "apply", "appl
 @attrs.frozen
 class Unknown:
     """
-    What is known of a DataFrame without columns.
+    The known facts about a DataFrame without columns.
 
     Args:
         plans: encoded plans of known DataFrames that it was made of.
@@ -40,12 +40,12 @@ class Unknown:
 
     @staticmethod
     def of(frame: Any) -> Unknown | None:
-        """Return what is known of such a DataFrame; None for any other value."""
+        """Return the known facts about such a DataFrame; None for any other value."""
         found = vars(frame).get(_UNKNOWN) if hasattr(frame, "__dict__") else None
         return found if isinstance(found, Unknown) else None
 
     def joined(self, other: Unknown) -> Unknown:
-        """Return what is known of something that was made of both."""
+        """Return the known facts about a DataFrame that was made of both."""
 
         def both(mine: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
             return tuple(dict.fromkeys((*mine, *others)))
@@ -54,14 +54,14 @@ class Unknown:
 
 
 class UnknownNames:
-    """The views and tables of a session of which the columns are not known."""
+    """The views and tables of a session with unknown columns."""
 
     def __init__(self) -> None:
         self._views: dict[str, Unknown] = {}
         self._tables: dict[tuple[str, ...], Unknown] = {}
 
     def put_view(self, name: str, known: Unknown) -> None:
-        """Have a temporary view of which only what it reads is known."""
+        """Add a temporary view of which only the sources are known."""
         self._views[name.lower()] = known
 
     def drop_view(self, name: str) -> bool:
@@ -69,7 +69,7 @@ class UnknownNames:
         return self._views.pop(name.lower(), None) is not None
 
     def put_table(self, parts: tuple[str, ...]) -> None:
-        """Have a table, by its whole name, of which only the name is known."""
+        """Add a table, by its whole name, of which only the name is known."""
         self._tables[name_key(parts)] = Unknown(tables=(".".join(map(in_backticks, parts)),))
 
     def drop_table(self, parts: tuple[str, ...]) -> None:
@@ -78,7 +78,7 @@ class UnknownNames:
 
     def of(self, names: tuple[str, ...], whole: tuple[str, ...]) -> Unknown | None:
         """
-        Return what is known of a view or a table; None if it is none of these.
+        Return the known facts about a view or a table; None if it is none of these.
 
         Args:
             names: its name as it is spelled.
@@ -109,7 +109,7 @@ class UnknownRow:
 
 class UnknownRows:
     """
-    The RDD of a DataFrame of which the columns are not known: what is made of it reads the same datasets.
+    The RDD of a DataFrame with unknown columns: an RDD made of it reads the same datasets.
 
     Args:
         frame: the DataFrame.

@@ -1,4 +1,4 @@
-"""One session of Spark as a script meets it: what it loads has columns and no rows, what it writes is reported."""
+"""One session of Spark for a script: a read has columns and no rows, and a write is reported."""
 
 from __future__ import annotations
 
@@ -122,13 +122,13 @@ class World:
         return TableWriter(name, self._format, self.stage.request.folder, to_table)
 
     def load_place(self, place: DataPlace, schema: Any, reader: Reader) -> Any:
-        """Return what is at a place, as a DataFrame of the JVM; `Unknown` if its columns are not known."""
+        """Return the data at a place, as a DataFrame of the JVM; `Unknown` if its columns are unknown."""
         typed = self._schema(place, schema, reader)
         if typed is None:
             return self._missing(place)
         if place.format == PARSED:
-            said = "rows are parsed from strings of the script here: the sources of these strings are unknown"
-            self.stage.problem("STAND_IN", said)
+            message = "rows are parsed from strings of the script here: the sources of these strings are unknown"
+            self.stage.problem("STAND_IN", message)
             return self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), typed)
         if place.format in _MADE_UP:
             return self._jvm_frame("rate", place, typed)
@@ -206,8 +206,8 @@ class World:
 
     def _missing_table(self, name: str) -> Unknown:
         if _is_of_data(name):
-            said = f"the table name {name} comes from data: which tables it means is unknown"
-            self.stage.problem("PATTERN", said)
+            message = f"the table name {name} comes from data: which tables it means is unknown"
+            self.stage.problem("PATTERN", message)
             return Unknown(tables=(name,))
         self.stage.problem(
             "UNKNOWN_TABLE",
@@ -220,9 +220,9 @@ class World:
         """Report a write to a place, and remember the columns that would be there."""
         if place.keeps_nothing:
             return
-        told = self._told(frame)
-        self.stage.tell("write", **attrs.asdict(attrs.evolve(told, target=place.to_text())))
-        if told.schema:
+        record = self._told(frame)
+        self.stage.tell("write", **attrs.asdict(attrs.evolve(record, target=place.to_text())))
+        if record.schema:
             columns = self._columns(frame)
             self.stage.learn(place, columns, partitions)
             if place.is_of_files:
@@ -235,7 +235,7 @@ class World:
         Report a write to a table, and make known the table that it would make.
 
         Args:
-            frame: what is written.
+            frame: the rows of the write.
             name: the table, as it is spelled.
             mode: `create`, `append`, or `insert` for one by the places of the columns.
             partitions: the columns of partitions.
@@ -243,21 +243,21 @@ class World:
         """
         parts = self.whole(name)
         known = self.session.known(parts)
-        told = attrs.evolve(self._told(frame), table=parts)
+        record = attrs.evolve(self._told(frame), table=parts)
         if known is None and mode == "insert":
             self._missing_table(name)
-        if told.schema:
+        if record.schema:
             given = [column for column, _ in self._columns(frame)]
             if known is not None and mode != "create":
                 own = [column for column, _ in known.columns]
                 spelt = {column.lower(): column for column in own}
                 names = own if mode == "insert" else [spelt.get(each.lower(), each) for each in given]
-                told = attrs.evolve(told, names=tuple(names[: len(given)]))
+                record = attrs.evolve(record, names=tuple(names[: len(given)]))
             elif mode != "insert":
                 self._declare(parts, self._columns(frame), partitions, place)
         elif mode == "create" or (known is None and mode == "append"):
             self._without_columns(parts)
-        self.stage.tell("write", **attrs.asdict(told))
+        self.stage.tell("write", **attrs.asdict(record))
 
     def whole(self, name: str) -> tuple[str, ...]:
         """Return the parts of a table's name as it is spelled, with its catalog and its database."""
@@ -278,7 +278,7 @@ class World:
         return tuple((str(each.name()), str(each.dataType().sql())) for each in fields)
 
     def _told(self, frame: Any) -> WriteTold:
-        """Return what a write reports of what it writes."""
+        """Return the fields of a write's record that describe its rows."""
         unknown = Unknown.of(frame)
         if unknown is not None:
             return self._told_unknown(unknown)
@@ -313,11 +313,11 @@ class World:
         return not (is_multi or name in _STATEMENTS or any(each.isInstance(parsed) for each in classes))
 
     def _read_by(self, text: str) -> tuple[str, Unknown]:
-        """Return the table that a statement writes, and what it reads, as far as its text names them."""
+        """Return the target and the sources of a statement, as far as its text names them."""
         target, read = "", Unknown()
-        for told in read_text(text):
-            target = told.target or target
-            for name in told.tables:
+        for lineage in read_text(text):
+            target = lineage.target or target
+            for name in lineage.tables:
                 known = self._unknown_of(name)
                 table = None if known is not None else self.session.table(name)
                 read = read.joined(known or Unknown((table.query.plan,) if table is not None else (), (), ()))
@@ -325,7 +325,7 @@ class World:
 
     def query(self, text: str, ask: Callable[[], Any]) -> Any:
         """
-        Return what a query gives.
+        Return the result of a query.
 
         Args:
             text: the query.
@@ -368,8 +368,8 @@ class World:
         try:
             self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         except analysis_errors():
-            said = "parts of this statement come from data: what it reads and writes is unknown"
-            self.stage.problem("UNKNOWN_STATEMENT", said)
+            message = "parts of this statement come from data: what it reads and writes is unknown"
+            self.stage.problem("UNKNOWN_STATEMENT", message)
             return True
         return False
 
@@ -432,7 +432,7 @@ class World:
         return True
 
     def _without_columns(self, parts: tuple[str, ...]) -> None:
-        """Have a table of which the columns are not known."""
+        """Add a table with unknown columns."""
         self.session.forget(parts)
         self._unknown.put_table(parts)
 
@@ -453,11 +453,11 @@ class World:
         self.session.declare(attrs.evolve(table, identifier=_identifier(place)))
         self._tell_tables()
         if is_moved:
-            told = WriteTold(self.stage.spot(), (), table=table.parts, schema=str(self._parsed(table.ddl).json()))
-            self.stage.tell("write", **attrs.asdict(told))
+            record = WriteTold(self.stage.spot(), (), table=table.parts, schema=str(self._parsed(table.ddl).json()))
+            self.stage.tell("write", **attrs.asdict(record))
 
     def _viewed(self, text: str) -> bool:
-        """Make a temporary view of a place, if that is what a statement does without naming columns."""
+        """Make a temporary view of a place, if the statement does that without naming columns."""
         try:
             parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         except analysis_errors():

@@ -89,7 +89,7 @@ class StatedPath(NamedTuple):
         expression: the text that makes the target, in terms of columns of the sources; empty if the event has none.
         certainty: how sure it is.
         operators: the operators that it passes; empty if the event does not name them.
-        steps: what those of them do that do more than pass the value on.
+        steps: those of them that do more than pass the value on.
         is_traced: whether the event states its path and certainty.
     """
 
@@ -153,7 +153,7 @@ class MadeByBatch(NamedTuple):
 
 
 class BatchOfRun(NamedTuple):
-    """A micro-batch: its number, its time (microseconds since 1970, if it has one), what it read and what it made."""
+    """A micro-batch: its number, its time (microseconds since 1970, if it has one), its reads and its writes."""
 
     number: int
     time: int | None
@@ -190,7 +190,7 @@ class SessionOfRun(NamedTuple):
     The session of a statement.
 
     Args:
-        settings: the names and values of settings that change what it means, where they differ from Spark's defaults.
+        settings: the settings that change its meaning, by name, where they differ from Spark's defaults.
         catalog: the current catalog; empty for Spark's own.
         schema: the current schema in it; empty for the one that is current at first.
     """

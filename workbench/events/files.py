@@ -80,7 +80,7 @@ class EventText:
 
 def event_texts(file: str, read: Callable[[int], None] = lambda _: None) -> Iterator[EventText]:
     """
-    Yield what should be the events of a file, in order; nothing for what is blank.
+    Yield the events of a file, or the problems with them, in order; nothing for blank lines.
 
     Args:
         file: a path, or `-` for standard input; gzip is recognised by its first bytes, not by the file's name.
@@ -171,7 +171,7 @@ class _Gathered:
         self._begin: tuple[int, int] | None = None
 
     def add(self, number: int, text: str) -> Iterator[EventText]:
-        """Add a line; yield what it ends."""
+        """Add a line; yield the events that it completes."""
         pending = [(number, text)]
         while pending:
             number, text = pending.pop()
@@ -231,7 +231,7 @@ class _Gathered:
                 return False
             self._last = part
         if self._begin is None:
-            # An array may be long: only what is open in it is kept.
+            # An array may be long: only its open part is kept.
             self._lines, self._length = [(number, "[")], 1
         return True
 
@@ -331,7 +331,7 @@ def _constant(name: str) -> NoReturn:
 
 def refuse_missing_file(text: str) -> None:
     """
-    Refuse what is meant as a file, and not as a time, if there is no such file.
+    Refuse an argument that is meant as a file, and not as a time, if there is no such file.
 
     Args:
         text: names no file that exists.

@@ -10,7 +10,7 @@ _Value = TypeVar("_Value")
 
 class once(Generic[_Value]):  # noqa: N801 (it stands where `property` does)
     """
-    Compute a property when it is asked for first, and keep it.
+    Compute a property when it is first used, and keep it.
 
     Two threads that read it at one time may both compute it, with equal results.
 

@@ -149,7 +149,7 @@ class DatasetOfEvent:
     A dataset of an event.
 
     Args:
-        role: what the dataset is in the event.
+        role: the role of the dataset in the event.
         namespace: its namespace.
         name: its name.
     """
@@ -571,7 +571,7 @@ class Sides:
         inputs: the datasets that the job reads.
         outputs: those that it writes.
         alone: the one that the event is about.
-        diagnostics: what was left out because it is no array.
+        diagnostics: the values that were left out because they are no arrays.
     """
 
     inputs: tuple[DatasetOfEvent, ...] = ()
@@ -731,7 +731,7 @@ def dataset_facts(document: object, role: Role) -> DatasetOfEvent:
 
     Args:
         document: the dataset as parsed JSON.
-        role: what it is in the event.
+        role: its role in the event.
 
     Raises:
         InvalidEventError: it has no name.
@@ -1027,7 +1027,7 @@ def _joined(edges: Iterable[StatedEdge]) -> Iterator[StatedEdge]:
 
 
 def _in_doubt(edge: StatedEdge) -> StatedEdge:
-    """Return an edge of an event with gaps: what is exact is guessed, unless the event traces its way."""
+    """Return an edge of an event with gaps: exact paths become guessed, unless the event traces them."""
     paths = tuple(
         path if path.is_traced or path.certainty != "exact" else path._replace(certainty="guessed")
         for path in edge.paths

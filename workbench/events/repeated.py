@@ -1,4 +1,4 @@
-"""The event of a run as that of another run that does the same again: with what is new, and all else as it was."""
+"""Make the event of a repeated run from that of the first run: with the new values, and all else unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSIONS = ("version", "pyspark_snapshot")
 @attrs.frozen
 class Repetition:
     """
-    What is new.
+    The new values.
 
     Args:
         run_id: the new run.
@@ -48,7 +48,7 @@ def repeated(event: Mapping[str, Any], new: Repetition, place_of: PlaceOf) -> di
 
     Args:
         event: the last event of the other run.
-        new: what is new.
+        new: the new values.
         place_of: gives the places of datasets.
     """
     outputs = [
@@ -59,12 +59,12 @@ def repeated(event: Mapping[str, Any], new: Repetition, place_of: PlaceOf) -> di
     if not outputs:
         return None
     inputs = [] if new.reads_nothing else event.get("inputs", ())
-    said = {"_producer": event["producer"], "_schemaURL": event["schemaURL"]}
-    facets = {**event["run"].get("facets", {}), **{name: {**said, **facet} for name, facet in new.about.items()}}
+    base = {"_producer": event["producer"], "_schemaURL": event["schemaURL"]}
+    facets = {**event["run"].get("facets", {}), **{name: {**base, **facet} for name, facet in new.about.items()}}
     # A statement has none, though the run of a stream may be the one that is like it.
     facets.pop("pyspark_micro_batches", None)
     of_job = event["job"].get("facets", {})
-    sql = {**said, **of_job.get("sql", {}), "query": new.sql}
+    sql = {**base, **of_job.get("sql", {}), "query": new.sql}
     return {
         **event,
         "eventTime": new.time,

@@ -1,7 +1,7 @@
 """
 The rules for events that no schema can express.
 
-They cover the order and completeness of runs, what an event's parts mean, and texts that look like credentials.
+They cover the order and completeness of runs, the meaning of an event's parts, and texts that look like credentials.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Finding:
         rule: the rule that is broken.
         run_id: the id of the event's run; empty if it is not known.
         job: the name of its job; empty if it is not known.
-        problem: what is wrong, as a clause.
+        problem: the problem, as a clause.
     """
 
     place: EventPlace
@@ -192,7 +192,7 @@ def _one_job(steps: list[_EventOfRun]) -> Iterator[tuple[str, _EventOfRun, str]]
 
 def event_findings(place: EventPlace, event: EventJson) -> Iterator[Finding]:
     """
-    Yield what is wrong with one event by itself.
+    Yield the findings about one event by itself.
 
     Args:
         place: its location.
@@ -200,17 +200,17 @@ def event_findings(place: EventPlace, event: EventJson) -> Iterator[Finding]:
     """
     run_id, job = event["run"]["runId"], event["job"]["name"]
     try:
-        said = facts(event)
+        read = facts(event)
     except InvalidEventError as invalid:
         yield Finding(place, SPECIFICATION, run_id, job, str(invalid))
         return
-    found = [(NAMES, problem) for problem in _names(said)]
-    for output in said.outputs:
+    found = [(NAMES, problem) for problem in _names(read)]
+    for output in read.outputs:
         if output.has_column_lineage:
             where = f"columnLineage of {output.name}"
-            found += [(COLUMN_LINEAGE_RULE, f"{where}: {problem}") for problem in _sources(said, output)]
+            found += [(COLUMN_LINEAGE_RULE, f"{where}: {problem}") for problem in _sources(read, output)]
             found += [(TRANSFORMATIONS, f"{where}: {problem}") for problem in _kinds(output)]
-    found += [(SPECIFICATION, f"{each.place}: {each.message}") for each in said.diagnostics if each.code == "odd-facet"]
+    found += [(SPECIFICATION, f"{each.place}: {each.message}") for each in read.diagnostics if each.code == "odd-facet"]
     for rule, problem in found:
         yield Finding(place, rule, run_id, job, problem)
 
@@ -233,7 +233,7 @@ def _names(said: EventFacts) -> Iterator[str]:
 
 def _sources(said: EventFacts, output: DatasetOfEvent) -> Iterator[str]:
     columns = _paths(output)
-    # Including the output itself: a statement such as UPDATE reads what it writes.
+    # Including the output itself: a statement such as UPDATE reads its own target.
     fields = {(output.namespace, output.name): columns}
     fields |= {(dataset.namespace, dataset.name): _paths(dataset) for dataset in said.inputs}
     for column in sorted({*output.lineage_columns} - columns):

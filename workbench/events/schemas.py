@@ -32,7 +32,7 @@ _VERSION = re.compile(r"/\d+-\d+-\d+/")
 
 
 def _object(*required: str, **properties: object) -> EventJson:
-    """Return the schema of an object by its properties, of which some are required."""
+    """Return the schema of an object by its properties, some of them required."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
@@ -121,7 +121,7 @@ class Shape:
     """Checks events against `SHAPE` alone.
 
     Attributes:
-        checked: what is checked, for the command's summary.
+        checked: a description of the check, for the command's summary.
     """
 
     checked = "required fields and their types; for the full JSON Schemas use --spec DIR"
@@ -155,7 +155,7 @@ class Schemas:
             and `registry` beside it.
 
     Attributes:
-        checked: what is checked, for the command's summary.
+        checked: a description of the check, for the command's summary.
         by_facet: the reference to the definition of each facet.
 
     Raises:

@@ -56,10 +56,10 @@ def answers_of(
 
     Args:
         scripts: the scripts in the order in which they run.
-        given: what is known before.
+        given: the knowledge before the first statement.
         progress: is called before Spark analyzes a statement, with how many it has analyzed and how many there are.
         folder: where answers are kept; None to keep none.
-        session: gives a session that knows what is given.
+        session: returns a session with the given knowledge.
 
     Raises:
         LineageError: no Spark starts.
@@ -139,7 +139,7 @@ class _Found:
     The answers to statements.
 
     Args:
-        dependences: what the statements depend on.
+        dependences: the dependences of the statements.
         kept: the answers.
         opaque: the digests of statements that have seen or changed more than their text reports.
     """
@@ -202,7 +202,7 @@ class _Asking:
 
 
 def _tasks(dependences: Sequence[Dependence], known: Mapping[str, KeptAnswer]) -> list[int]:
-    """Return what is to be done about each statement, so that those see all that are analyzed that they can see."""
+    """Return how to treat each statement, so that an analyzed one sees all earlier ones that it can see."""
     tasks = []
     needed: set[str] | None = set()
     is_asked = False
@@ -217,7 +217,7 @@ def _tasks(dependences: Sequence[Dependence], known: Mapping[str, KeptAnswer]) -
 
 
 def _task(answer: KeptAnswer, needed: Collection[str] | None, *, is_asked: bool) -> int:
-    """Return what is to be done about a statement whose answer is kept; `needed` are the names that later ones see."""
+    """Return how to treat a statement with a cached answer; `needed` are the names that later ones see."""
     of_all = {"setting", "catalog"}
     is_seen = is_asked and any(each.kind in of_all or needed is None or each.name in needed for each in answer.effects)
     if not is_seen:
@@ -226,7 +226,7 @@ def _task(answer: KeptAnswer, needed: Collection[str] | None, *, is_asked: bool)
 
 
 def _mark(key: str) -> str:
-    """Return what is in answers for the place of the statement with a key: it may be another one in each run."""
+    """Return the mark for the place of the statement with a key: the place may differ in each run."""
     return f"\x02{key}\x03"
 
 

@@ -55,11 +55,11 @@ _AT_ONCE = 500
 @attrs.frozen
 class KeptAnswer:
     """
-    What Spark reported of a statement, and what the statement changed for later ones.
+    Spark's result for a statement, and the statement's changes for later ones.
 
     Args:
         analyzed: what Spark reported.
-        effects: what was changed.
+        effects: the changes.
         lineage: the lineage of its analyzed plan; None if it has none.
     """
 
@@ -163,7 +163,7 @@ class KeptAnswers:
             connection.executemany("INSERT OR IGNORE INTO opaque VALUES (?)", ((each,) for each in digests))
 
     def _opened(self) -> sqlite3.Connection:
-        """Return the connection to the file; what is no such file is replaced."""
+        """Return the connection to the file; another file there is replaced."""
         with _as_os_error(self._path):
             try:
                 return _connection(self._path)
@@ -226,7 +226,7 @@ def _answer_in(document: bytes) -> KeptAnswer | None:
 
 
 def _walked(analyzed: Analyzed) -> WalkedPlan | None:
-    """Return the plan of a kept answer with its lineage, which few ask for."""
+    """Return the plan of a kept answer with its lineage, which few callers need."""
     query = analyzed.query
     return None if query is None else WalkedPlan(lambda: walked_query(query))
 

@@ -2,7 +2,7 @@
 Keeps the classes that Spark's JVM loads in an archive (AppCDS), from which the next JVM starts in about half the time.
 
 The JVM checks an archive against its own version and its jars, and starts without it if they differ. The archive holds
-code, so it is used only if nobody else can write it.
+code, so it is used only if no other user can write it.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ class ClassArchive:
 
 def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None:
     """
-    Return the archive in a folder that fits a JVM; None if this Java has none, or somebody else can write the folder.
+    Return the archive in a folder that fits a JVM; None if this Java has none, or another user can write the folder.
 
     Args:
         folder: where archives are kept; it is made if it is not there.
         jars: the folder of Spark's jars.
-        purpose: what the JVM does, which decides what it loads.
+        purpose: the JVM's task, which decides which classes it loads.
 
     Raises:
         OSError: the folder can't be written, or the jars can't be read.
@@ -123,7 +123,7 @@ def _java() -> Path | None:
 
 
 def _release(java: Path) -> str:
-    """Return what an installation of Java writes about itself; empty if it writes nothing."""
+    """Return the description that an installation of Java has of itself; empty if it has none."""
     try:
         return (java.parent.parent / "release").read_text(encoding="utf-8")
     except OSError:

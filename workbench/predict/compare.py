@@ -76,7 +76,7 @@ def _placed(
 
 def compared(before: PlacedGraph, after: PlacedGraph, store: Store | None) -> tuple[Diff, tuple[str, ...]]:
     """
-    Return what is different, with what is downstream of it in the scripts and in a store.
+    Return the differences, with everything downstream of them in the scripts and in a store.
 
     Args:
         before: the earlier state.
@@ -100,7 +100,7 @@ def compared(before: PlacedGraph, after: PlacedGraph, store: Store | None) -> tu
 
 def readers_of(state: PlacedGraph, column: str) -> set[str]:
     """
-    Return what is made of a column in a state, by one statement.
+    Return the columns that one statement makes of a column in a state.
 
     Args:
         state: the state.
@@ -116,7 +116,7 @@ def readers_of(state: PlacedGraph, column: str) -> set[str]:
 
 
 def name_of(dataset: Dataset) -> str:
-    """Return the name of a dataset for people: that of the table, if it is one."""
+    """Return the name of a dataset for people: the table's, if it is one."""
     return table_of(dataset) or f"{dataset.identifier.namespace}/{dataset.identifier.name}"
 
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 @attrs.frozen
 class Consequence:
     """
-    What a statement changes for later ones.
+    A change that a statement makes for later ones.
 
     Args:
         kind: `table` if a table is made known, `forgotten` if one is forgotten, `unsure` if the types of one may be
             others, `catalog` if a name is taken for that of a catalog; `object` if a view, a function or a variable is
             made or dropped, and `setting` if a value of the session is set: these two are in Spark alone.
-        name: the last part of the name of what is changed, in lower case.
+        name: the last part of the changed name, in lower case.
         parts: the whole name of a table.
         table: the table that is made known.
         from_text: as for `Knowledge.declare`.
@@ -52,6 +52,6 @@ class Consequences:
         self._found.append(Consequence("table", table.key[-1], table.parts, table, from_text))
 
     def take(self) -> tuple[Consequence, ...]:
-        """Return what was added since this was last asked."""
+        """Return the changes since the last call."""
         found, self._found = tuple(self._found), []
         return found

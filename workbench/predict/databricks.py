@@ -225,7 +225,7 @@ def _with_plain_columns(text: str) -> str:
 
 
 def _plain_column(part: str) -> str:
-    """Return a column without what follows its type and is no comment; empty for what is no column."""
+    """Return a column without the part after its type, except a comment; empty for an item that is no column."""
     at = depth = 0
     is_first = True
     for token in tokens(part):

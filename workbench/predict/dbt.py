@@ -48,7 +48,7 @@ class Model:
         parts: the name of its table: its catalog, its schema and its own name.
         path: the path of its compiled file within `target/compiled`.
         is_view: whether it is a view.
-        reads: the ids of what it reads, also through ephemeral models.
+        reads: the ids of its inputs, also through ephemeral models.
         compiled: its query as dbt has compiled it; empty if it is not known.
         is_snapshot: whether it is a snapshot.
     """
@@ -74,7 +74,7 @@ class Exposure:
 
     Args:
         name: its name.
-        type: what it is, such as `dashboard`.
+        type: the type, such as `dashboard`.
         owner: who has it: a name, an address, or both.
         file: the file that describes it.
         reads: the names of the tables that it reads.
@@ -158,7 +158,7 @@ def scripts_of_models(scripts: Iterable[Script], project: Project) -> list[Scrip
 
 def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
     """
-    Return scripts of which those that are models of dbt, as people write them, make tables of the names of their files.
+    Return scripts, with models of dbt as people write them making tables of the names of their files.
 
     Only expressions that need no code are resolved: `ref`, `source`, `var` with a default, `this` and `config`; of an
     incremental model, its first run. Macros and tests of a project are left out.
@@ -188,7 +188,7 @@ def _within_project(path: Path) -> PurePath | None:
 
 
 def _resolved(text: str, own: str) -> tuple[str, tuple[str, ...]]:
-    """Return a model with the names of what it reads, at their places, and the names of the models among these."""
+    """Return a model with the names of its inputs resolved, and the names of the models among these."""
     reads: list[str] = []
 
     def named(found: re.Match[str]) -> str:
@@ -254,7 +254,7 @@ def _model(node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> M
 
 
 def _reads(node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], seen: set[str]) -> Iterator[str]:
-    """Yield the ids of what a node reads; the query of an ephemeral model is in those of its readers."""
+    """Yield the ids of a node's inputs; the query of an ephemeral model is in those of its readers."""
     for each in dict(node.get("depends_on") or {}).get("nodes") or ():
         inner = nodes.get(each)
         if inner is None or inner.get("resource_type") not in _MODELS or _is_model(inner):
@@ -285,7 +285,7 @@ def _parts(node: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _tables(nodes: Iterable[Mapping[str, Any]], catalog: Mapping[str, Any]) -> Iterator[DeclaredTable]:
-    """Yield the tables of which all columns are known: the manifest alone may name some of them."""
+    """Yield the tables whose columns are all known: the manifest alone may name only some of them."""
     described = {**dict(catalog.get("nodes", {})), **dict(catalog.get("sources", {}))}
     for node in nodes:
         columns = dict(dict(described.get(node["unique_id"], {})).get("columns", {})).values()

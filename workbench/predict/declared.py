@@ -21,7 +21,7 @@ Parts = tuple[str, ...]
 @attrs.frozen
 class DeclaredTable:
     """
-    A table of which the columns are known.
+    A table with known columns.
 
     Args:
         parts: its catalog, the parts of its database, and its name.

@@ -1,4 +1,4 @@
-"""A Spark whose catalogs hold what is declared to them: names and schemas alone (`DeclaredTables.java`)."""
+"""A Spark whose catalogs hold the declared tables: names and schemas alone (`DeclaredTables.java`)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DeclaringSpark:
         self.use_from_this_thread()
         self._methods = {each.getName(): each for each in self._loader.loadClass(_CLASS).getMethods()}
         if is_first:
-            # The class outlives the session before in this process, such as that of the other side of a comparison.
+            # The class outlives the previous session of this process, such as the other side of a comparison.
             self.call("clear")
         self._catalogs = {SPARK_CATALOG}
         self.put_in_front()
@@ -104,12 +104,12 @@ class DeclaringSpark:
         try:
             self.session.sql(f"CREATE DATABASE IF NOT EXISTS {SPARK_CATALOG}.{in_backticks(name[0])}")
         except analysis_errors():
-            # Its name is none that Spark takes, such as that of a parameter; its tables are found all the same.
+            # Spark does not accept its name, such as that of a parameter; its tables are found all the same.
             return False
         return True
 
     def put_in_front(self) -> None:
-        """Have Spark use the catalogs that hold what is declared here, whatever a script has reset."""
+        """Make Spark use the catalogs with the declared tables, whatever a script has reset."""
         for name in self._catalogs:
             of_catalog = "InFront" if name == SPARK_CATALOG else "Named"
             self.session.conf.set(f"spark.sql.catalog.{name}", f"{_CLASS}${of_catalog}")
@@ -120,7 +120,7 @@ class DeclaringSpark:
         self.call("put", parts[0], self.array(parts[1:-1]), parts[-1], schema, self.array(table.partitions))
 
     def register_function(self, name: str, type_: str = "VOID") -> None:
-        """Make a function known to Spark of which only the name is known; VOID becomes most other types."""
+        """Declare a function of which only the name is known; VOID becomes most other types."""
         of_type = self.parser.parseDataType(type_)
         given = self.objects([name, of_type])
         function = self._methods["function"].invoke(None, given)
@@ -151,7 +151,7 @@ class DeclaringSpark:
         return tuple(zip(parts[::2], parts[1::2], strict=True))
 
     def shape_of(self, plan: Any) -> str:
-        """Return all of a plan that decides what it computes."""
+        """Return all parts of a plan that decide what it computes."""
         source = resources.files(__package__).joinpath(_SHAPE_JAVA).read_text(encoding="utf-8")
         class_ = compiled_classes(self._gateway, _SHAPE_CLASS, source)
         method = next(each for each in class_.getMethods() if each.getName() == "of")

@@ -55,15 +55,15 @@ _READ_LATER = frozenset({"VIEW", "FUNCTION", "VARIABLE"})
 @attrs.frozen
 class Dependence:
     """
-    What a statement can see and change.
+    The names that a statement can see and change.
 
     Args:
         key: a hash of its text and of all that it can see; statements with the same key have the same answer.
         reads: the names that it can see, in lower case; None for all.
-        writes: the names of which it can change something; None for all.
-        catalogs: the names that it may have taken for those of catalogs.
+        writes: the names that it can change; None for all.
+        catalogs: the names that it may have taken for catalogs.
         sets: whether it may change the values of the session.
-        replaces_setting: whether it is taken to replace one of these, so that what was before is over.
+        replaces_setting: whether it is assumed to replace one of these, so that the earlier values no longer matter.
         words: all names in its text.
     """
 
@@ -77,11 +77,11 @@ class Dependence:
 
     def is_covered(self, text: str, effects: Collection[Consequence], *, is_refused: bool) -> bool:
         """
-        Return whether a statement has seen and changed nothing but what it is taken to see and to change.
+        Return whether a statement has seen and changed only the names that it is assumed to see and to change.
 
         Args:
             text: what Spark has read instead of the statement.
-            effects: what the statement has changed in the session.
+            effects: the statement's changes in the session.
             is_refused: whether Spark refused it.
         """
         # A function of a database is called by one name if it is not known otherwise.
@@ -145,11 +145,11 @@ class Dependencies:
             self._give(name.rpartition(".")[2].strip("`").lower(), _hash("function", name))
 
     def take(self, statement: ScriptStatement) -> Dependence:
-        """Return what a statement can see and change, and have it changed for the next ones."""
+        """Return the names that a statement can see and change, and apply its changes for the next ones."""
         texts = self._texts_of(statement)
         read = [_significant(each) for each in texts]
         words = frozenset().union(*map(_names_in, read))
-        # Which rows a loop has, and what is a variable in a script, depends on statements around it.
+        # The rows of a loop, and the variables in a script, depend on statements around them.
         sees_all = self._is_blind or statement.in_script or any(map(_COMPUTED_NAME.search, texts))
         if self._opaque and text_digest(statement) in self._opaque:
             sees_all = self._is_blind = True
@@ -263,7 +263,7 @@ def _first_parts(read: list[Token]) -> set[str]:
 
 
 def _change_of(texts: list[str], read: list[list[Token]], catalogs: Collection[str]) -> _Change:
-    """Return what a statement can change, by the texts that Spark may read in its place."""
+    """Return the names that a statement can change, by the texts that Spark may read in its place."""
     found = [_change_by(text, each, catalogs) for text, each in zip(texts, read, strict=True)]
     names: frozenset[str] | None = frozenset()
     for each in found:
@@ -293,20 +293,20 @@ def _change_by(text: str, found: list[Token], catalogs: Collection[str]) -> _Cha
 
 
 def _of_setting(text: str, words: list[str]) -> _Change:
-    """Return what a SET of a property changes."""
+    """Return the change that a SET of a property makes."""
     key, is_set, value = text.split(None, 1)[-1].partition("=")
     key = key.strip()
     if not is_set or words[1:2] in (["CATALOG"], ["TIME"], ["ROLE"]):
         return _Change(rolls_setting=True)
     if is_kept_setting(key):
         return _Change()
-    # Spark takes any value for what is not its own.
+    # Spark accepts any value for a property that is not its own.
     is_plain = not key.lower().startswith("spark.") and key.replace(".", "").replace("_", "").isalnum()
     return _Change(setting=f"={key}", value=value.strip()) if is_plain else _Change(rolls_setting=True)
 
 
 def _of_use(found: list[Token], words: list[str], catalogs: Collection[str]) -> _Change:
-    """Return what USE changes: a name alone is that of a database."""
+    """Return the change that USE makes: a name alone is a database."""
     named = found[2:] if words[1:2] and words[1] in _NAMESPACES else found[1:]
     first = frozenset(_name(each) for each in named[:1])
     is_plain = len(named) == 1 and named[0].kind in (TokenKind.WORD, TokenKind.NAME) and first.isdisjoint(catalogs)

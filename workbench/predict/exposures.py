@@ -24,7 +24,7 @@ def lineage_of_exposures(
     exposures: Sequence[Exposure], found: Iterable[StatementLineage]
 ) -> tuple[StatementLineage, ...]:
     """
-    Return the lineage of exposures: each reads all columns of its tables, as what it shows is not known.
+    Return the lineage of exposures: each reads all columns of its tables, since its own columns are unknown.
 
     Args:
         exposures: the exposures.
@@ -47,16 +47,16 @@ def _lineage(
 
 def _columns(found: Iterable[StatementLineage]) -> _Columns:
     """Return the datasets in the lineage of statements with the names of their columns, by their names."""
-    told: _Columns = {}
+    columns: _Columns = {}
     for each in found:
         if each.lineage is None:
             continue
         for dataset in each.lineage.inputs:
-            _add(told, dataset, _names(dataset.fields))
+            _add(columns, dataset, _names(dataset.fields))
         for written, lineage in each.lineage.outputs:
             if written is not None:
-                _add(told, written, (*_names(written.fields), *(column.name for column in lineage.columns)))
-    return told
+                _add(columns, written, (*_names(written.fields), *(column.name for column in lineage.columns)))
+    return columns
 
 
 def _add(told: _Columns, dataset: Dataset, names: Iterable[str]) -> None:

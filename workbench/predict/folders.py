@@ -1,4 +1,4 @@
-"""Which files of a folder are read: those of SQL, unless git ignores them or a hidden folder holds them."""
+"""Find the files of a folder to read: those of SQL, unless git ignores them or a hidden folder holds them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def files_in(folder: Path, globs: Sequence[str] = ()) -> list[Path]:
     Args:
         folder: the folder. It may be a hidden or an ignored one itself.
         globs: patterns such as `*.q` or `models/*.sql`, of which a name, or a path within the folder, must match one;
-            without one, the files that end as those of SQL do, and notebooks of Databricks.
+            without one, the usual names of SQL files, and notebooks of Databricks.
     """
     found = []
     for place, folders, names in os.walk(folder):

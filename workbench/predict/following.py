@@ -39,7 +39,7 @@ _KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.sql.va
                   "spark.hadoop.", "spark.hive.",
                   "hadoop.", "fs.", "dfs.", "ipc.", "javax.", "hive.")  # fmt: skip
 
-# The kinds of statements that make a table or a view; their names are those of Spark's parsed plans.
+# The kinds of statements that make a table or a view, by the names of Spark's parsed plans.
 _CREATES = frozenset({"CreateTable", "ReplaceTable"})
 FILLS = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect"})
 VIEWS = frozenset({"CreateView", "CreateViewCommand"})
@@ -75,8 +75,8 @@ class Following:
 
     Args:
         spark: the Spark that analyzes them.
-        knowledge: what is known.
-        consequences: collects what is changed.
+        knowledge: the known tables and functions.
+        consequences: collects the changes.
     """
 
     def __init__(self, spark: DeclaringSpark, knowledge: Knowledge, consequences: Consequences) -> None:
@@ -91,7 +91,7 @@ class Following:
         self._values: dict[str, Any] = {}
 
     def follow(self, text: str, kind: str, parsed: Any, plan: Any) -> None:
-        """Make known what a statement would make."""
+        """Make known the tables and views that a statement would make."""
         if kind in _CREATES:
             self._create(
                 parsed,
@@ -123,7 +123,7 @@ class Following:
             self._carry_out(text, kind, parsed)
 
     def with_values(self, plan: Any) -> Any:
-        """Return a plan in which variables are what they were made of."""
+        """Return a plan in which variables are replaced by their sources."""
         objects = self._spark.objects(self._values.values())
         return self._spark.call("withValues", plan, self._spark.array(self._values), objects) if self._values else plan
 
@@ -187,7 +187,7 @@ class Following:
                 self._spark.put_in_front()
 
     def _set_variables(self, text: str) -> None:
-        """Note of what variables are made that are set to what a query gives: what uses them has its sources."""
+        """Note the sources of variables that are set to the result of a query: each use of the variable has them."""
         for name, value in assigned(text):
             self._consequences.add("object", name)
             self._values.pop(name, None)
@@ -345,7 +345,7 @@ class Following:
 
 
 def _is_kept(parsed: Any) -> bool:
-    """Return whether a SET would change what the session must keep."""
+    """Return whether a SET would change a setting that the session must keep."""
     setting = parsed.kv()
     return bool(setting.isDefined()) and is_kept_setting(str(setting.get()._1()))
 

@@ -15,7 +15,7 @@ def plainly_created(text: str) -> str:
     Return a statement that creates a table without replacing one, and without the table's storage.
 
     Spark's own catalog can't replace a table, and a provider may need a connector that is not there, or Hive. Blanks
-    replace what is left out, so that every position in the statement stays what it was.
+    replace the removed parts, so that every position in the statement stays the same.
 
     Args:
         text: a CREATE TABLE ... AS, or a REPLACE TABLE ... AS. Any other text is returned as it is.

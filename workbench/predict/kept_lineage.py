@@ -75,7 +75,7 @@ def lineage_of_document(document: Mapping[str, Any], walked: WalkedPlan | None =
 
 
 class _Writer:
-    """Writes edges, and collects what they share."""
+    """Writes edges, and collects their shared values."""
 
     def __init__(self) -> None:
         self.identifiers: dict[Identifier, int] = {}
@@ -117,7 +117,7 @@ class _Writer:
 
 
 class _Reader:
-    """Reads edges with what they share."""
+    """Reads edges with their shared values."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._identifiers = [Identifier(namespace, name) for namespace, name in document["identifiers"]]

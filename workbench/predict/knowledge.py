@@ -53,7 +53,7 @@ class Knowledge:
     Args:
         spark: the Spark to which it is declared.
         tables: the tables that are known. Those that statements make are added.
-        consequences: collects what is changed.
+        consequences: collects the changes.
     """
 
     def __init__(self, spark: DeclaringSpark, tables: DeclaredTables, consequences: Consequences) -> None:
@@ -81,7 +81,7 @@ class Knowledge:
 
     def see(self, reach: Collection[str] | None) -> Mapping[Parts, str]:
         """
-        Limit what the next statement can see, and return the tables in it that are known from a text, with its place.
+        Limit what the next statement can see, and return its tables that are known from a text, with the place of each.
 
         Args:
             reach: the last parts of all names that it can see, in lower case; None if these are not known.
@@ -126,7 +126,7 @@ class Knowledge:
         self._spark.drop_table(parts)
 
     def restore(self, effects: Iterable[Consequence]) -> None:
-        """Consequence once more what a statement has changed in another session, but for what is in Spark alone."""
+        """Repeat the changes that a statement has made in another session, except those in Spark alone."""
         for each in effects:
             if each.table is not None:
                 self.declare(each.table, each.from_text)
@@ -139,7 +139,7 @@ class Knowledge:
         self._consequences.take()
 
     def made(self) -> tuple[DeclaredTable, ...]:
-        """Return the tables that were made known since this was last asked."""
+        """Return the tables that were made known since the last call."""
         found, self._declared_since = tuple(self._declared_since), []
         return found
 
@@ -149,7 +149,7 @@ class Knowledge:
 
     def know_function(self, name: str) -> None:
         """
-        Make a function known of which only the name is known: edges through it are opaque.
+        Declare a function of which only the name is known: edges through it are opaque.
 
         Args:
             name: its name, perhaps with a database before it.
@@ -164,7 +164,7 @@ class Knowledge:
             self.note_unsure(parts)
 
     def retried(self, action: Callable[[], Any]) -> Any:
-        """Do something; each time that Spark misses what is known here, make it known and do it again."""
+        """Do an action; each time that Spark misses a known definition, supply it and repeat the action."""
         while True:
             try:
                 return action()
@@ -173,7 +173,7 @@ class Knowledge:
                     raise
 
     def end(self) -> None:
-        """End a statement: forget what was supplied for it."""
+        """End a statement: drop the definitions that were supplied for it."""
         if self._loosened or self._guesses:
             self._loosened = False
             self._guesses.clear()
@@ -209,7 +209,7 @@ class Knowledge:
         return self._reach is None or parts[-1].lower() in self._reach
 
     def _supply(self, refusal: Refusal) -> bool:
-        """Make known what an analysis missed, and return whether there was anything to make known."""
+        """Supply a definition that an analysis missed, and return whether there was one."""
         missed = refusal.parameters
         if refusal.code == UNKNOWN_TABLE:
             return self._know(self._spark.whole(names_in(missed.get("relationName", ""))))
@@ -262,7 +262,7 @@ class Knowledge:
                 self._spark.put_table(table.parts, _of_any_type(table) if is_loose else table)
 
     def _of_unknown_types(self) -> set[Parts]:
-        """Return the tables whose columns may have other types: those of a text, and those made of such ones."""
+        """Return the tables whose columns may have other types: those known from a text, and those made of them."""
         return {each for each in self._put & (self._from_text.keys() | self._made) if self._is_near(each)}
 
     def _guess(self, refusal: Refusal) -> bool:
@@ -271,8 +271,8 @@ class Knowledge:
         wanted = _QUOTED.findall(missed.get("requiredType") or missed.get("inputType", ""))
         type_ = next((_FITTING[each] for each in wanted if each in _FITTING), None)
         type_ = "BOOLEAN" if refusal.code == _NO_CONDITION else type_
-        said = missed.get("inputSql") or missed.get("filter") or missed.get("base") or missed.get("sqlExpr", "")
-        named = {each.lower() for each in re.findall(r"\w+", said)}
+        text = missed.get("inputSql") or missed.get("filter") or missed.get("base") or missed.get("sqlExpr", "")
+        named = {each.lower() for each in re.findall(r"\w+", text)}
         found: dict[tuple[Parts, str], str] = {}
         for key in self._of_unknown_types():
             table = self._tables.get(key)
@@ -288,7 +288,7 @@ class Knowledge:
         return bool(found)
 
     def _guess_function(self, named: set[str], type_: str) -> bool:
-        """Give a function of which only the name is known the type that Spark misses, for one statement."""
+        """Give a function of which only the name is known the type that Spark needs, for one statement."""
         every = {each.lower(): each for each in (*self._declared, *self._stubs)}
         names = [every[each] for each in sorted(named & every.keys()) if each not in self._of_type]
         for name in names[:1]:

@@ -64,7 +64,7 @@ def with_sources(plan: Plan, sources: Mapping[str, Plan]) -> NamedSources:
     texts: dict[int, str] = {}
     for index, name in found.items():
         operator, source = operators[index], sources[name]
-        # Its rows are as those of an RDD that an earlier query has computed.
+        # Its rows are like an RDD that an earlier query has computed.
         operators[index] = Operator("LogicalRDD", LOGICAL_RDD, {}, operator.output)
         dataset = _dataset(name, source)
         for here, there in zip(operator.output, source.top.output, strict=True):
@@ -122,7 +122,7 @@ class _Shapes:
         self._ids = ids
         self._operators: dict[int, int] = {}
         self._expressions: dict[int, int] = {}
-        # Most children come after their parents: so few are asked for before they are known.
+        # Most children come after their parents, so few are needed before they are known.
         for index in reversed(range(len(plan.expressions))):
             self._expression(index)
         for index in reversed(range(len(plan.operators))):

@@ -32,7 +32,7 @@ def is_notebook(text: str) -> bool:
 
 def sql_of(text: str) -> str:
     """
-    Return the SQL of a text: of a notebook that of its cells, of any other text all of it.
+    Return the SQL of a text: of a notebook's cells, or all of another text.
 
     Args:
         text: the content of a file.
@@ -45,7 +45,7 @@ def sql_of(text: str) -> str:
 
 
 def _lines(lines: list[str], comment: str) -> Iterator[str]:
-    """Yield the SQL of each line of a notebook; an empty line for what is none."""
+    """Yield the SQL of each line of a notebook; an empty line if it has none."""
     in_sql = comment == _SQL
     for line in lines:
         if line.startswith(f"{comment}{_BORDER}"):
@@ -56,11 +56,11 @@ def _lines(lines: list[str], comment: str) -> Iterator[str]:
         if not line.startswith(magic):
             yield line if comment == _SQL else ""
             continue
-        said = line[len(magic) :]
-        begin = _BEGIN_OF_SQL.match(said)
+        code = line[len(magic) :]
+        begin = _BEGIN_OF_SQL.match(code)
         if begin is not None:
-            in_sql, said = True, f"{' ' * begin.end()}{said[begin.end() :]}"
-        elif said.lstrip().startswith("%"):
+            in_sql, code = True, f"{' ' * begin.end()}{code[begin.end() :]}"
+        elif code.lstrip().startswith("%"):
             in_sql = False
         # In a notebook of SQL, what follows MAGIC without %sql is of another language.
-        yield f"{' ' * len(magic)}{said}" if in_sql and (comment != _SQL or begin is not None) else ""
+        yield f"{' ' * len(magic)}{code}" if in_sql and (comment != _SQL or begin is not None) else ""

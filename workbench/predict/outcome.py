@@ -66,10 +66,10 @@ def fails(found: StatementLineage, gates: Collection[str]) -> bool:
     """Return whether one of some gates is about a statement."""
     if found.problem is None:
         return False
-    told, names = certainty_of_statement(found), {"any", reason_for(found.problem)}
-    if told != "exact":
-        names |= {"short", "text-only" if told == "text" else "nothing"}
-    # An error is what is wrong with the statement itself, and each statement of which nothing is known.
+    certainty, names = certainty_of_statement(found), {"any", reason_for(found.problem)}
+    if certainty != "exact":
+        names |= {"short", "text-only" if certainty == "text" else "nothing"}
+    # Errors are problems of the statement itself, and statements of which nothing is known.
     names = names | {"error"} if severity_of(found) == "error" else names - {"error"}
     return not names.isdisjoint(gates)
 
@@ -77,7 +77,7 @@ def fails(found: StatementLineage, gates: Collection[str]) -> bool:
 @attrs.frozen
 class Cause:
     """
-    What several statements lack, or what is wrong with them.
+    A gap or a problem that several statements have.
 
     Args:
         reason: the reason.
@@ -112,7 +112,7 @@ class Summary:
     Args:
         files: how many files have such statements.
         counts: how many statements are known how far; of those that have a lineage or a problem.
-        causes: what they lack, each once, in the order of the statements.
+        causes: their gaps and problems, each once, in the order of the statements.
     """
 
     files: int
@@ -172,18 +172,18 @@ def _reason(reason: Reason, kinds: int) -> str:
 
 def summary_of(found: Iterable[StatementLineage]) -> Summary:
     """Return how some statements came out."""
-    told: dict[HowFar, int] = dict.fromkeys(get_args(HowFar), 0)
+    counts: dict[HowFar, int] = dict.fromkeys(get_args(HowFar), 0)
     files: set[str] = set()
     problems: dict[str, list[StatementLineage]] = {}
     for each in found:
         # A note of a script is no statement.
         if each.lineage is not None or each.problem is None or each.problem.code not in NOTES:
-            told[certainty_of_statement(each)] += 1
+            counts[certainty_of_statement(each)] += 1
         files.add(each.statement.file)
         if each.problem is not None:
             problems.setdefault(each.problem.message, []).append(each)
     causes = [_cause(each) for each in problems.values()]
-    return Summary(len(files), tuple(told.items()), tuple(causes))
+    return Summary(len(files), tuple(counts.items()), tuple(causes))
 
 
 def _cause(found: list[StatementLineage]) -> Cause:

@@ -119,7 +119,7 @@ def _lineage(spark: SparkSession, query: DataFrame | str, sources: Mapping[str, 
 
 
 def _told_by_text(spark: SparkSession, statement: str, refusal: Refusal) -> Lineage | None:
-    """Return what the text of a statement reports that Spark can't analyze; None if it reports nothing."""
+    """Return the lineage in the text of a statement that Spark can't analyze; None if it has none."""
 
     def known(name: str) -> Lineage | None:
         try:

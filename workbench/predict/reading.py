@@ -32,7 +32,7 @@ DIALECTS = ("databricks", "duckdb", "snowflake", "bigquery", "postgres", "redshi
 # Each statement that Spark refuses is read several times.
 _MOST_TREES = 1024
 _NO_QUOTES = re.compile(r"\w+")
-# Before the word TABLE: what a query follows, and what the table follows that is filled.
+# Before the word TABLE: words before a query, and words before the table that is filled.
 _BEFORE_QUERY = frozenset({"", "(", ")", "AS", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS"})
 _BEFORE_TARGET = frozenset({"INTO", "OVERWRITE", ",", "("})
 # How a statement that writes begins -> the words after which its target is named.
@@ -57,14 +57,14 @@ _MADE = frozenset((Kind.TRANSFORMATION,))
 @attrs.frozen
 class TextLineage:
     """
-    What a text reports.
+    The content of a text.
 
     Args:
         target: the name of the table that is written, as it is spelled; empty for a query.
         tables: the names of the tables that are read, as they are spelled, each once.
         columns: each column of the result with its source columns; None where the text does not report them.
         whole: whether these are all of the columns, in their order.
-        by_position: whether they become those of the target by their places, whatever they are called.
+        by_position: whether they become the target's columns by position, whatever their names are.
         given: the columns of the target that get constants from a PARTITION clause, in lower case.
         rows: the source columns that decide about all rows, and how.
         rows_known: whether these are all.
@@ -85,7 +85,7 @@ class TextLineage:
 @attrs.frozen
 class Known:
     """
-    What is known of the tables in a text, by their names as they are spelled there.
+    The known columns of the tables in a text, by the names as they are spelled there.
 
     Args:
         columns: tables and views -> all their columns.
@@ -98,11 +98,11 @@ class Known:
 
 def read_statement(statement: str, known: Known | None = None, dialect: str = "") -> tuple[TextLineage, ...] | None:
     """
-    Return what a statement reads and writes, by its text: one value for each table that it writes.
+    Return the reads and writes of a statement, by its text: one value for each table that it writes.
 
     Args:
         statement: the text.
-        known: what is known of its tables.
+        known: the known columns of its tables.
         dialect: the SQL in which it is written, as sqlglot calls it; empty for that of Spark, or of any database whose
             grammar has the statement.
 
@@ -118,8 +118,8 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
     if len(statement) > MOST_CHARACTERS:
         return (TextLineage("", named_tables(statement, dialect or SPARK)),)
     found = [_read_one(each, known or Known(), dialect) for each in single_inserts(_for_sqlglot(statement))]
-    told = tuple(each for each in found if each is not None)
-    return told if len(told) == len(found) else None
+    lineages = tuple(each for each in found if each is not None)
+    return lineages if len(lineages) == len(found) else None
 
 
 def _read_one(text: str, known: Known, dialect: str) -> TextLineage | None:
@@ -205,7 +205,7 @@ def target_in(statement: str) -> str:
 
 
 def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
-    """Return what a parsed statement reads and writes; None for a kind that is not read."""
+    """Return the reads and writes of a parsed statement; None for a kind that is not supported."""
     from openlineage_pyspark.facets.foreign_sql.reader import UnreadableError
     from sqlglot import exp
 
@@ -241,7 +241,7 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
 
 
 def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, str]]:
-    """Return what a query reads, and the names of its tables as they are read -> as they are spelled."""
+    """Return the sources of a query, and the names of its tables as they are read -> as they are spelled."""
     from openlineage_pyspark.facets.foreign_sql.reader import read_parsed
 
     spelled = _spellings(query)
@@ -253,12 +253,12 @@ def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, 
 @attrs.frozen
 class _Assigned:
     """
-    What a MERGE or an UPDATE sets.
+    The assignments of a MERGE or an UPDATE.
 
     Args:
         paths: the names of columns, each with the names of fields in it; None if the columns have the names that the
             query gives them.
-        query: a query of their values; None for what the text does not report.
+        query: a query of their values; None for values that the text does not show.
         decides: a query of the condition under which they are set; None without one.
     """
 
@@ -268,7 +268,7 @@ class _Assigned:
 
 
 def _changed(tree: Any, known: Known, dialect: str) -> TextLineage | None:
-    """Return what a MERGE, an UPDATE or a DELETE reads and writes; None if it names no table to change."""
+    """Return the reads and writes of a MERGE, an UPDATE or a DELETE; None if it names no table to change."""
     from sqlglot import exp
 
     if not isinstance(tree.this, exp.Table):
@@ -286,7 +286,7 @@ def _changed(tree: Any, known: Known, dialect: str) -> TextLineage | None:
 
 
 class _Changes:
-    """Collects what a statement does to the columns of its target."""
+    """Collects the assignments of a statement to the columns of its target."""
 
     def __init__(self, target: str, known: Known, dialect: str) -> None:
         self.target = target
@@ -417,7 +417,7 @@ def _whens(merge: Any) -> list[Any]:
 
 
 def _assignments(tree: Any) -> Iterator[_Assigned]:
-    """Yield what a MERGE or an UPDATE sets."""
+    """Yield the assignments of a MERGE or an UPDATE."""
     from sqlglot import exp
 
     target, source = tree.this, tree.args.get("using")
@@ -446,11 +446,11 @@ def _set_to(assigned: list[Any], rows: tuple[Any, ...], tree: Any, decides: Any)
     """Yield what some assignments set, from the rows of some tables."""
     from sqlglot import exp
 
-    told = [each for each in assigned if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column)]
-    if told:
-        values = [each.expression for each in told]
-        yield _Assigned([_path(each.this, tree.this) for each in told], _selected(values, rows, tree), decides)
-    if len(told) < len(assigned):
+    assignments = [each for each in assigned if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column)]
+    if assignments:
+        values = [each.expression for each in assignments]
+        yield _Assigned([_path(each.this, tree.this) for each in assignments], _selected(values, rows, tree), decides)
+    if len(assignments) < len(assigned):
         stars = all(isinstance(each, exp.Star) for each in assigned)
         yield _Assigned(None, _selected(assigned, rows[-1:], tree) if stars else None, decides)
 
@@ -459,7 +459,7 @@ def _selected(values: list[Any], rows: tuple[Any, ...], tree: Any) -> Any:
     """Return a query of values, from the rows of tables, with the CTEs of the statement."""
     from sqlglot import exp
 
-    # Names that the user does not give: a value may read what the other columns are called.
+    # Names that no user chooses: a value may read the other columns under their own names.
     named = [
         value.copy() if isinstance(value, exp.Star) else exp.alias_(value.copy(), f"value number {at}", quoted=True)
         for at, value in enumerate(values)

@@ -55,7 +55,7 @@ def behind_views(lineage: Lineage, views: Mapping[Identifier, Lineage]) -> Linea
 
 
 def _read(dataset: Dataset, views: Mapping[Identifier, Lineage]) -> tuple[Dataset, ...]:
-    """Return what is read where a dataset is: of a view its tables, and the view itself unless it is temporary."""
+    """Return the datasets behind one: for a view its tables, and the view itself unless it is temporary."""
     view = views.get(dataset.identifier)
     if view is None:
         return (dataset,)

@@ -138,13 +138,13 @@ def _commit(folder: Path, revision: str) -> str:
 def _texts_at(folder: Path, commit: str, names: Sequence[str]) -> Iterator[str]:
     """Yield the texts of files in a commit, which one process of git reads."""
     asked = "".join(f"{commit}:./{name}\n" for name in names)
-    told = _git_bytes(folder, "cat-file", "--batch", given=asked.encode()) if names else b""
+    output = _git_bytes(folder, "cat-file", "--batch", given=asked.encode()) if names else b""
     at = 0
     for _ in names:
-        line = told[at : told.index(b"\n", at)]
+        line = output[at : output.index(b"\n", at)]
         size = int(line.rsplit(b" ", 1)[1])
         begin = at + len(line) + 1
-        yield _decoded(told[begin : begin + size])
+        yield _decoded(output[begin : begin + size])
         at = begin + size + 1
 
 
@@ -162,7 +162,7 @@ def _names_at(folder: Path, commit: str, name: str, globs: Sequence[str]) -> Ite
 
 
 def _notebooks_at(folder: Path, commit: str, name: str) -> frozenset[str]:
-    """Return the files in a folder that were notebooks in a commit, but for those of SQL."""
+    """Return the notebooks in a folder of a commit, except files of SQL."""
     lines = _git(folder, "grep", "-h", "-z", "--name-only", "-e", NOTEBOOK, commit, "--", name, may_find_nothing=True)
     names = (each.removeprefix(f"{commit}:") for each in lines.split("\0"))
     those = [each for each in names if each.lower().endswith(NOTEBOOK_ENDINGS) and each != name]
@@ -192,7 +192,7 @@ def _git_bytes(folder: Path, *arguments: str, may_find_nothing: bool = False, gi
     except FileNotFoundError:
         raise TextError("--diff needs git, which is not installed") from None
     if done.returncode and not (may_find_nothing and done.returncode == 1):
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
         asked = arguments[-1].removesuffix("^{commit}")
-        raise TextError(f"git: {said[0] if said else f'there is no revision {asked}'}")
+        raise TextError(f"git: {lines[0] if lines else f'there is no revision {asked}'}")
     return done.stdout

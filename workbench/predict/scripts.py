@@ -64,7 +64,7 @@ class Script:
         name: its name, for people.
         text: its content.
         is_ddl: whether it only declares tables: its lineage is not reported.
-        head: what is put before its first statement, a query, so that it makes a table.
+        head: the text before its first statement, a query, that makes a table of it.
     """
 
     name: str
@@ -82,7 +82,7 @@ class StatementAnswer:
         statement: the statement.
         analyzed: what Spark reported.
         is_ddl: whether it is in a file that only declares tables.
-        lineage: that of its analyzed plan, if it was kept, as `lineage_of_analyzed` gives it.
+        lineage: the lineage of its analyzed plan, if it was kept, as `lineage_of_analyzed` gives it.
     """
 
     statement: ScriptStatement
@@ -101,7 +101,7 @@ class Problem:
         line: the line in it, from 1.
         column: the place on the line, from 1.
         code: the class of the error, such as `TABLE_OR_VIEW_NOT_FOUND`; empty if it has none.
-        message: what is wrong, or missing.
+        message: the problem or the gap.
     """
 
     file: str
@@ -125,7 +125,7 @@ class StatementLineage:
         lineage: its lineage; None if it has none, or nothing could be reported.
         problem: why Spark can't analyze it; None if it can. The lineage is then that of its text, or that with a
             function that can't be read instead of one that is not known.
-        from_text: whether the lineage is that of the text.
+        from_text: whether the lineage comes from the text.
         script: the name of the script that runs it, also where its line is in another file; empty for a file of SQL.
         is_of_rows: whether a script gets a value of rows here, such as their number, from which it may make anything.
         opened: the file that a script reads here, from the folder in which it runs; empty if it reads none.
@@ -143,7 +143,7 @@ class StatementLineage:
 @attrs.frozen
 class Given:
     """
-    What is known before any statement.
+    The knowledge before the first statement.
 
     Args:
         tables: the tables.
@@ -168,10 +168,10 @@ def statements_in(scripts: Iterable[Script]) -> list[tuple[ScriptStatement, bool
 @contextmanager
 def session_of(given: Given, *, classes: Path | None = None) -> Iterator[ScriptSession]:
     """
-    Give a session that knows what is given, in a Spark of its own.
+    Give a session with the given knowledge, in a Spark of its own.
 
     Args:
-        given: what is known before.
+        given: the knowledge before the first statement.
         classes: the folder with the archives of the classes that JVMs load; None to use none.
 
     Raises:
@@ -184,11 +184,11 @@ def session_of(given: Given, *, classes: Path | None = None) -> Iterator[ScriptS
 
 def session_in(spark: Any, given: Given) -> ScriptSession:
     """
-    Return a session that knows what is given, and has no effects yet.
+    Return a session with the given knowledge, and without effects.
 
     Args:
         spark: a Spark that no other statements have changed.
-        given: what is known before.
+        given: the knowledge before the first statement.
     """
     session = ScriptSession(spark, DeclaredTables(given.tables), shapes=given.shapes)
     for name in given.functions:
@@ -288,7 +288,7 @@ def _used_columns(
 
 class _Refused:
     """
-    A statement that Spark refuses, with what is known of its tables.
+    A statement that Spark refuses, with the known columns of its tables.
 
     Args:
         answer: what Spark reported.
@@ -355,11 +355,11 @@ def analyzed(session: ScriptSession, statement: ScriptStatement, options: Analys
     if found.refusal is None:
         return found
     text = found.text or statement.text
-    told = read_text(text, options.dialect)
-    spelled = {name: session.table(name) for each in told for name in (*each.tables, each.target) if name}
+    texts = read_text(text, options.dialect)
+    spelled = {name: session.table(name) for each in texts for name in (*each.tables, each.target) if name}
     known = {name: table for name, table in spelled.items() if table is not None}
     makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
-    if makes and len(told) == 1 and told[0].target:
+    if makes and len(texts) == 1 and texts[0].target:
         _declare_told(session, read_text(text, options.dialect, Known(_columns(known))), place, known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
@@ -372,10 +372,10 @@ def _declare_told(
     session: ScriptSession, found: Sequence[TextLineage], place: str, known: Mapping[str, FoundTable]
 ) -> None:
     """Make a table known that a statement makes which Spark refuses, if its text reports all of its columns."""
-    for told in found:
-        if told.columns and told.whole:
-            columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
-            session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
+    for text_lineage in found:
+        if text_lineage.columns and text_lineage.whole:
+            columns = tuple((name, _type_of(sources, known)) for name, sources in text_lineage.columns)
+            session.declare(DeclaredTable(session.whole(names_in(text_lineage.target)), columns), place)
 
 
 def read_text(text: str, dialect: str = "", known: Known | None = None) -> tuple[TextLineage, ...]:
@@ -399,7 +399,7 @@ def _creates(text: str) -> bool:
 
 
 def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> str:
-    """Return the type of a column that its statement's text reports: that of the one column that it is a copy of."""
+    """Return the type of a column according to its statement's text: the type of the one column that it copies."""
     if sources is None or len(sources) != 1:
         return TEXT_TYPE
     (((table, column), kinds),) = sources.items()
@@ -410,7 +410,7 @@ def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> s
 @attrs.frozen
 class _Reading:
     """
-    What the lineage of statements depends on beside themselves.
+    The input of the lineage of statements, besides themselves.
 
     Args:
         known: the tables that were known before.
@@ -494,13 +494,13 @@ def _with_view(found: Lineage, views: dict[Identifier, Lineage], *, is_temporary
 
 
 def _unsure(lineage: Lineage, from_text: Mapping[Parts, str], views: Mapping[Identifier, Lineage]) -> Iterator[Gap]:
-    """Yield what is not sure of the tables that a statement reads: those that were declared from a text."""
+    """Yield the uncertainties about the tables that a statement reads: those that were declared from a text."""
     read = {(dataset.identifier.namespace, dataset.identifier.name) for dataset in lineage.inputs}
     for parts, place in from_text.items():
         name = ".".join(parts[1:])
         if (parts[0], name) in read and Identifier(parts[0], name) in views:
-            said = f"the columns of the view {name} are taken from its text: Spark can't analyze it ({place})"
-            yield Gap(TEXT, said)
+            message = f"the columns of the view {name} are taken from its text: Spark can't analyze it ({place})"
+            yield Gap(TEXT, message)
         elif (parts[0], name) in read:
             yield gap_of_types(name, place)
 

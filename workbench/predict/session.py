@@ -74,7 +74,7 @@ _WITHOUT_LINEAGE = tuple(
 @attrs.frozen
 class Analyzed:
     """
-    What the session reports of a statement.
+    The session's result for a statement.
 
     Args:
         kind: the class of its parsed plan; empty if it can't be parsed.
@@ -160,7 +160,7 @@ class ScriptSession:
         reach: Collection[str] | None = None,
     ) -> Analyzed:
         """
-        Return what a statement would read and write, and make known what it would make.
+        Return the reads and writes of a statement, and make known the tables that it would make.
 
         Args:
             text: the statement.
@@ -186,7 +186,7 @@ class ScriptSession:
                     text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
                 plan = self._analyzed(text, kind, parsed) if self._unset is None else None
                 plan = None if plan is None else self._following.with_values(plan)
-                # The names of tables are those of the script, whatever the machine's configuration makes of paths.
+                # The script decides the names of tables, whatever the machine's configuration does to paths.
                 query = EncodedQuery(encoded_query(self._spark.session, plan).plan) if plan is not None else None
                 self._shape = self._spark.shape_of(plan) if plan is not None and self._shapes else ""
                 if self._unset is None:
@@ -250,20 +250,20 @@ class ScriptSession:
         return self._text
 
     def effects(self) -> tuple[Consequence, ...]:
-        """Return what was changed for later statements since this was last asked."""
+        """Return the changes for later statements since the last call."""
         return self._consequences.take()
 
     def restore(self, effects: Iterable[Consequence]) -> None:
-        """Change once more what a statement has changed in another session, but for what is in Spark alone."""
+        """Repeat the changes that a statement has made in another session, except those in Spark alone."""
         self._knowledge.restore(effects)
 
     def made(self) -> tuple[DeclaredTable, ...]:
-        """Return the tables that were made known since this was last asked."""
+        """Return the tables that were made known since the last call."""
         return self._knowledge.made()
 
     def with_known(self, action: Callable[[], Any]) -> Any:
         """
-        Do something in Spark with all that is known here, and return what it gives.
+        Do an action in Spark with all known definitions, and return its result.
 
         Args:
             action: has Spark analyze something, perhaps several times: until it misses nothing that is known.
@@ -365,7 +365,7 @@ class ScriptSession:
         return self._knowledge.explained(refusal)
 
     def _enter(self, loops: tuple[Loop, ...]) -> None:
-        """Have the rows of the FOR loops around a statement as variables, and those of no other loop."""
+        """Declare the variables of the FOR loops around a statement, and drop all others."""
         if loops == self._loops:
             return
         for name in self._of_loops:

@@ -54,7 +54,7 @@ class ScriptStatement:
         column: the place of its first character on that line, from 1.
         in_script: whether it is between BEGIN and END, so that something may decide whether it runs.
         loops: the FOR loops around it, the outermost first.
-        head: how many characters of the text are put before what the file has.
+        head: how many characters of the text were put before the file's own.
     """
 
     text: str

@@ -118,7 +118,7 @@ def _told(
 
 
 def _output(told: TextLineage, target: Dataset | None, names: _Named) -> tuple[ColumnLineage, list[str]]:
-    """Return the lineage of what a text writes, and what the text does not report of it."""
+    """Return the lineage of a text's writes, and the gaps in the text."""
     places = _placed(told, target)
     columns = [
         (name, None if sources is None else names.edges(sources))
@@ -138,7 +138,7 @@ def _output(told: TextLineage, target: Dataset | None, names: _Named) -> tuple[C
 
 def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default") -> Dataset:
     """
-    Return a table of which only the name is known.
+    Return a table with its name alone.
 
     Args:
         name: its name, as it is spelled.
@@ -156,7 +156,7 @@ def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default")
 
 def gap_of_types(name: str, place: str) -> Gap:
     """
-    Return what is not sure of a table that was declared from the text of a statement.
+    Return the uncertainty about a table that was declared from the text of a statement.
 
     Args:
         name: the name of the table.
@@ -247,10 +247,10 @@ def _transformation(kind: Kind) -> Transformation:
 
 def _merged(found: Iterable[_MadeEdge]) -> tuple[InputField, ...]:
     """Return edges, one for each source column, all of the certainty `unknown`."""
-    told: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
+    merged: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
     for dataset, field, transformation in found:
-        told.setdefault((dataset, field), {})[attrs.evolve(transformation, way=_WAY)] = None
-    return tuple(sorted(InputField(dataset, field, tuple(sorted(each))) for (dataset, field), each in told.items()))
+        merged.setdefault((dataset, field), {})[attrs.evolve(transformation, way=_WAY)] = None
+    return tuple(sorted(InputField(dataset, field, tuple(sorted(each))) for (dataset, field), each in merged.items()))
 
 
 def _after(first: Transformation, then: Kind) -> Transformation:

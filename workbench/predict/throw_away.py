@@ -32,7 +32,7 @@ appender.none.type = Null
 appender.none.name = none
 """
 _LOG4J = "log4j2.properties"
-# One that is never there, and that nobody can make.
+# A path that never exists, and that no user can create.
 _NO_FOLDER = f"{os.devnull}/conf"
 # With the first option alone the JVM takes a fifth of the usual code cache, and reports on stdout when that is full.
 _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
@@ -64,7 +64,7 @@ def throw_away_session(conf: Mapping[str, str], *, classes: Path | None = None, 
     Args:
         conf: further properties.
         classes: the folder with the archives of the classes that JVMs load; None to use none.
-        purpose: what the JVM does, which decides what it loads.
+        purpose: the JVM's task, which decides which classes it loads.
 
     Raises:
         LineageError: PySpark is not installed, a Spark runs in this process already, or none starts.
@@ -126,12 +126,12 @@ def _started(folder: Path, conf: Mapping[str, str]) -> Any:
     builder = SparkSession.builder.appName("openlineage-pyspark lineage")
     for key, value in {**_CONF, "spark.sql.warehouse.dir": str(folder / "warehouse"), **conf}.items():
         builder = builder.config(key, value)
-    said = folder / "stderr"
+    log = folder / "stderr"
     try:
-        with _stderr_in(said):
+        with _stderr_in(log):
             return builder.getOrCreate()
     except (RuntimeError, OSError) as problem:
-        lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         why = "; ".join([*lines[-_MOST_LINES:], str(problem).splitlines()[0]])
         raise LineageError(f"Spark did not start: {why}") from problem
 

@@ -35,7 +35,7 @@ class _Use:
 
 def type_by_use(statement: str, column: str, unknown: str = "STRING") -> str | None:
     """
-    Return the type of a column out of which a statement takes something; None if it takes nothing out of it.
+    Return the type of a column with parts that a statement uses; None if it uses none.
 
     Args:
         statement: the text.
@@ -51,7 +51,7 @@ def type_by_use(statement: str, column: str, unknown: str = "STRING") -> str | N
 
 
 def _follow(found: list[Token], at: int, use: _Use) -> None:
-    """Add what is taken out of a value behind its name."""
+    """Add the parts of a value that are used behind its name."""
     for _ in range(_DEEPEST):
         if _text(found, at) == "." and at + 1 < len(found) and _name(found[at + 1]):
             use = use.fields.setdefault(_name(found[at + 1]), _Use())

@@ -46,7 +46,7 @@ class UnknownVariableError(ValueError):
     A variable of a statement has no value.
 
     Args:
-        message: what is missing, and how it is given.
+        message: the missing value, and how to give it.
         line: its line within the statement, from 1.
         column: its place on that line, from 0.
     """
@@ -161,8 +161,8 @@ def _with_templates(text: str, value_of: Callable[[str], str | None], *, keeps: 
             return found[0]
         if _PLAIN.fullmatch(name):
             raise _unknown(name, text, found.start())
-        said = " ".join(found[0].split())
-        why = f"the template {said} is not rendered: use the rendered files, such as those that dbt compiles"
+        message = " ".join(found[0].split())
+        why = f"the template {message} is not rendered: use the rendered files, such as those that dbt compiles"
         raise UnknownVariableError(why, *_place(text, found.start()))
 
     return _TEMPLATE.sub(value, text)

@@ -1,4 +1,4 @@
-"""The arguments that questions share, with what they mean, and the times that people write."""
+"""The arguments that questions share, with their meanings, and the times that people write."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Diff:
 
     Args:
         changes: the differences, by their names.
-        downstream: what is made from the changes -> the number of jobs between, nearest first.
+        downstream: the nodes downstream of the changes -> the number of jobs between, nearest first.
         sides: the complete graphs that were compared, to draw them; None for two runs.
     """
 
@@ -111,7 +111,7 @@ class PlacedGraph:
     Args:
         graph: the graph. An edge between two datasets has no paths.
         places: the id of a node -> the key of its dataset, and the column, which is empty for the dataset itself.
-        whole: the same with its jobs, to be drawn; None for what is not drawn.
+        whole: the same with its jobs, for the picture; None if it is not drawn.
     """
 
     graph: Graph
@@ -122,10 +122,10 @@ class PlacedGraph:
 @attrs.frozen
 class Differences:
     """
-    What is different between two graphs.
+    The difference of two graphs.
 
     Args:
-        rows: the changes with the names that people know: those of values that are no longer masked first.
+        rows: the changes with names for people: columns that are no longer masked come first.
         columns: the columns that changed, or are made differently.
         datasets: the datasets that are made of other ones.
     """
@@ -137,7 +137,7 @@ class Differences:
 
 def differences(before: PlacedGraph, after: PlacedGraph, label: Callable[[Any], str]) -> Differences:
     """
-    Return what is different between two graphs.
+    Return the difference of two graphs.
 
     Args:
         before: the earlier one.
@@ -187,7 +187,7 @@ _WRITERS = _IN_WORDS | {format_: _drawn(format_) for format_ in ("mermaid", "dot
 
 def answer_of_files(before: str, after: str) -> Answer[Diff] | None:
     """
-    Return what is different between two event files, or folders of them; None if neither side names a file.
+    Return the difference of two event files, or folders of them; None if neither side names a file.
 
     Raises:
         StoreError: one side is meant as a file and is none, or the other one is none; one is a store; or as
@@ -245,7 +245,7 @@ def _runs_until(tables: QueriedTables, time: int) -> list[str]:
 
 def diff_of_files(before: Path, after: Path) -> Diff:
     """
-    Return what is different between two event files, or folders of them: between what holds after the events of each.
+    Return the difference of two event files, or folders of them: of the current lineage after the events of each.
 
     Raises:
         OSError: one can't be read.
@@ -274,7 +274,7 @@ def _lines(file: Path) -> Iterator[EventLine]:
 
 
 def _texts_until(tables: QueriedTables, time: int, runs: Sequence[str]) -> Iterator[str]:
-    """Yield the events of runs until a time, and those of no run: they state the schemas that hold then."""
+    """Yield the events of runs until a time, and those without a run: they state the schemas of that time."""
     yield from _texts_of_runs(tables, runs, time)
     alone = "SELECT json FROM event WHERE run_id = '' AND time <= ? ORDER BY time, event_id"
     yield from (text for (text,) in tables.query(alone, (time,)))
@@ -291,7 +291,7 @@ def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | No
 
 
 def _diff(tables: QueriedTables, old: PlacedGraph, new: PlacedGraph) -> Diff:
-    """Return the difference of two states with the names that a store knows, and what it has downstream of that."""
+    """Return the difference of two states with the names that a store knows, and the store's nodes downstream of it."""
     ids = {dataset for state in (old, new) for dataset, _ in state.places.values()}
     labels = {id_: dataset.label for id_, dataset in datasets(tables, ids).items()}
     found = differences(old, new, labels.__getitem__)
@@ -357,7 +357,7 @@ def _state(store: QueriedTables, tables: QueriedTables, limits: Limits, runs: Se
 
     Args:
         store: the store.
-        tables: a store that knows all of its datasets, by the names of which the graph calls them.
+        tables: a store that knows all of its datasets by the names in the graph.
         limits: the time.
         runs: the runs whose events state the schemas, as `_runs_until` returns them.
     """
@@ -430,7 +430,7 @@ def _placed(
     between: Collection[tuple[int, int]],
 ) -> PlacedGraph:
     """
-    Return a graph of what a store knows by ids.
+    Return a graph of the nodes that a store knows by ids.
 
     Args:
         tables: the store.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @attrs.frozen
 class Forgetting:
     """
-    What is forgotten with a job or a dataset.
+    The events and runs that are forgotten with a job or a dataset.
 
     Args:
         label: the job or the dataset.
@@ -32,7 +32,7 @@ class Forgetting:
         runs: how many runs they are of.
         jobs: the names of the jobs that lose runs.
         datasets: the names of further datasets that these runs mention.
-        lost: the runs, by what is not forgotten: answers about it may lack them.
+        lost: the runs, by the nodes that are not forgotten: answers about these may lack the runs.
     """
 
     label: str

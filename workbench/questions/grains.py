@@ -69,7 +69,7 @@ def _by_job(found: Reach, *, is_down: bool) -> Reach:
     following: dict[NodeId, list[Edge]] = {}
     for edge in found.graph.edges:
         job, near = edge.job or _NO_JOB.id, edge.source if is_down else edge.target
-        # A job that was asked for is no step of its own.
+        # A job that the user named is no step of its own.
         depth = found.depths[near] + int(is_table)
         depths[job] = min(depth, depths.get(job, depth))
         following.setdefault(edge.source, []).append(edge)

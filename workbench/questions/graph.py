@@ -118,7 +118,7 @@ def with_diagnostics(answer: Answer[Graph]) -> Graph:
 
 def detailed(tables: QueriedTables, limits: Limits, named: Graph) -> Graph:
     """
-    Return a graph with all that the store knows of its nodes, and with what was not understood of their jobs.
+    Return a graph with all that the store knows of its nodes, and with the gaps of their jobs.
 
     Args:
         tables: the store.
@@ -165,7 +165,7 @@ class _Builder:
         )
 
     def fill(self, graph: Graph) -> Graph:
-        """Return a graph with what is known of its nodes, the runs of its jobs, and what these did not understand."""
+        """Return a graph with the known facts of its nodes, the runs of its jobs, and the gaps of these."""
         own, stating = graph.nodes, {edge.run_id for edge in graph.edges} - {""}
         named = datasets(
             self._tables, (identity("dataset", n.namespace, n.name) for n in own if isinstance(n, DatasetNode))
@@ -178,7 +178,7 @@ class _Builder:
         known = {node.id: node for node in every}
         details = details_of_runs(self._tables, {run.run_id for run in runs} | stating, self._limits.time)
         named_nodes = [node for node in own if not isinstance(node, RunNode)]
-        # The latest run of each job comes before one that was asked for.
+        # The latest run of each job comes before one that the user named.
         nodes = {node.id: known.get(node.id, node) for node in (*named_nodes, *runs, *asked)}
         nodes |= {node.id: node for node in operators_of_edges(graph.edges)}
         return Graph(nodes.values(), graph.edges, _diagnostics(details, runs, stating), self._time)
@@ -247,7 +247,7 @@ class _Builder:
         ]
 
     def _among(self, sql: str, column: str, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, or those of them that have one of some ids in a column."""
+        """Return the rows of a query, or only those with one of some ids in a column."""
         if name_ids is None:
             return self._tables.query(sql)
         return [row for listed in id_lists(name_ids) for row in self._tables.query(f"{sql} AND {column} IN ({listed})")]
@@ -268,7 +268,7 @@ class _Builder:
 
     def _columns(self, named: dict[int, DatasetName], derived: list[EdgeRow]) -> Iterator[ColumnNode]:
         """Return the columns of the latest schemas in their order, then those that edges alone name."""
-        said: dict[int, list[tuple[int, str, str, int]]] = {}
+        columns_of: dict[int, list[tuple[int, str, str, int]]] = {}
         for listed in id_lists(named):
             rows = self._tables.query(
                 "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM told_column c "  # noqa: S608
@@ -277,14 +277,14 @@ class _Builder:
                 (self._limits.time,),
             )
             for dataset, position, name, type_, last in rows:
-                said.setdefault(dataset, []).append((position or 0, name, type_, min(last, self._limits.time)))
+                columns_of.setdefault(dataset, []).append((position or 0, name, type_, min(last, self._limits.time)))
         used: dict[int, dict[str, None]] = {}
         for row in derived:
             for dataset, column in ((row.source, row.read), (row.target, row.written)):
                 if column:
                     used.setdefault(dataset, {})[column] = None
         for dataset, name in sorted(named.items(), key=lambda each: (each[1].label, each[1].namespace, each[1].name)):
-            rows_of = said.get(dataset, [])
+            rows_of = columns_of.get(dataset, [])
             latest = max((row[3] for row in rows_of), default=0)
             types = {column: type_ for _, column, type_, time in sorted(rows_of) if time == latest}
             types |= {column: "" for column in sorted(used.get(dataset, ())) if column not in types}
@@ -305,7 +305,7 @@ class _Builder:
         }
 
     def _runs(self, jobs: dict[int, JobNode]) -> list[RunNode]:
-        """Return the latest runs of jobs, the latest first, as they were at the time asked for."""
+        """Return the latest runs of jobs, the latest first, as they were at the requested time."""
         return [
             self._run_node(row, jobs)
             for listed in id_lists(jobs)
@@ -316,12 +316,12 @@ class _Builder:
         ]
 
     def _run(self, run: RunNode, jobs: dict[int, JobNode]) -> RunNode:
-        """Return a run with what is known of it."""
+        """Return a run with its known facts."""
         rows = self._tables.query(f"SELECT {_RUN_COLUMNS} FROM run WHERE run_id = ?", (run.run_id,))  # noqa: S608 (ours)
         return next((self._run_node(row, jobs) for row in rows if row[0] in jobs), run)
 
     def _run_node(self, row: tuple[Any, ...], jobs: dict[int, JobNode]) -> RunNode:
-        """Return a run as it was at the time asked for."""
+        """Return a run as it was at the requested time."""
         job, run, state, started, ended, parent, error = row
         later = ended is not None and ended > self._limits.time
         return RunNode(

@@ -69,7 +69,7 @@ class VersionRow:
         columns_added: columns that the previous version did not have; empty for the first version.
         columns_removed: columns that only the previous version had.
         columns_changed: columns whose types changed since the previous version, with both types.
-        inputs: what the run read.
+        inputs: the inputs of the run.
     """
 
     version: str

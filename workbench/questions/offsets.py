@@ -38,7 +38,7 @@ class VersionOrder(Protocol):
 @attrs.frozen
 class ReadVersions:
     """
-    What a micro-batch read of a dataset.
+    The reads of a micro-batch from a dataset.
 
     Args:
         ids: the versions, in their order; None if the offsets do not state them.

@@ -24,9 +24,9 @@ _EVENTS = "SELECT json FROM event WHERE {} AND json LIKE '%\"ownership\"%' AND t
 
 def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[NodeId, tuple[Owner, ...]]:
     """
-    Return the owners of the datasets and jobs of a graph, of those of which an event names them.
+    Return the owners of the datasets and jobs of a graph, where an event names them.
 
-    The events of the last run of each job count, and those of no run; the latest one that names owners decides.
+    The events of the last run of each job count, and those without a run; the latest one that names owners decides.
 
     Args:
         tables: the store.
@@ -35,10 +35,10 @@ def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[Nod
     """
     found: dict[tuple[str, int], tuple[Owner, ...]] = {}
     for text in _texts(tables, graph, time):
-        said = facts(json.loads(text))
-        named = [(("dataset", identity("dataset", each.namespace, each.name)), each.owners) for each in said.datasets]
-        if said.job is not None:
-            named.append((("job", identity("job", said.job.namespace, said.job.name)), said.job.owners))
+        event = facts(json.loads(text))
+        named = [(("dataset", identity("dataset", each.namespace, each.name)), each.owners) for each in event.datasets]
+        if event.job is not None:
+            named.append((("job", identity("job", event.job.namespace, event.job.name)), event.job.owners))
         found |= {key: each for key, each in named if each}
     same: dict[int, int] = {}
     for listed in id_lists(id_ for kind, id_ in found if kind == "dataset"):
@@ -55,7 +55,7 @@ def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[Nod
 
 
 def _texts(tables: QueriedTables, graph: Graph, time: int) -> Iterator[str]:
-    """Yield the events that name owners: those of no run, and those of the last run of each job."""
+    """Yield the events that name owners: those without a run, and those of the last run of each job."""
     yield from (text for (text,) in tables.query(_EVENTS.format("run_id = ''"), (time,)))
     last: dict[NodeId, str] = {}
     for node in graph.nodes:

@@ -79,9 +79,9 @@ class Limits:
         depth: how many jobs to pass at most; None for all.
         direct: whether to pass only columns whose values arrive, and not those that decide about rows.
         as_of: the time for which to answer, microseconds since 1970; None for now.
-        ever: whether to pass what a job did once and does no longer.
-        now: without a time, what is later does not count yet.
-        since: leave out what jobs do that were not seen since, microseconds since 1970; 0 for nothing.
+        ever: whether to include lineage that a job no longer has.
+        now: without a time, later events are ignored.
+        since: ignore jobs that were not seen since, microseconds since 1970; 0 to ignore none.
     """
 
     depth: int | None = None
@@ -107,7 +107,7 @@ def reach(
     looks_on: bool = True,
 ) -> Closure:
     """
-    Return what is upstream or downstream of some places.
+    Return the places upstream or downstream of others.
 
     Args:
         tables: the store.

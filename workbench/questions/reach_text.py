@@ -1,7 +1,7 @@
 """
 Format the answer of a traversal as text: a tree, a table, CSV, and pictures.
 
-Mermaid, which GitHub draws in Markdown, and DOT show versions and jobs as they were asked for; all else is drawn as a
+Mermaid, which GitHub draws in Markdown, and DOT show versions and jobs as requested; all else is drawn as a
 graph.
 """
 
@@ -73,9 +73,9 @@ def figure_of_reach(answer: Answer[Reach]) -> str:
     """Return the graph and the table of edges, for a notebook."""
     found = answer.result
     columns, rows = answer.table()
-    told = [at for at in range(len(columns)) if any(row[at] not in (None, "", "exact") for row in rows)]
-    cells = [["" if row[at] is None else str(row[at]) for at in told] for row in rows]
-    headings = [columns[at].replace("_", " ") for at in told]
+    filled = [at for at in range(len(columns)) if any(row[at] not in (None, "", "exact") for row in rows)]
+    cells = [["" if row[at] is None else str(row[at]) for at in filled] for row in rows]
+    headings = [columns[at].replace("_", " ") for at in filled]
     about = f"{answer.question} of {found.label(found.start[0])}"
     caption = "from one to the other" if answer.question == "between" else about
     return figure(
@@ -94,7 +94,7 @@ def csv_of_reach(answer: Answer[Reach]) -> str:
 
 def picture_of_reach(answer: Answer[Reach]) -> Picture:
     """
-    Return the picture of an answer: that of a graph, unless it is one by versions or by jobs.
+    Return the picture of an answer: a graph, unless it is an answer by versions or by jobs.
 
     A picture by versions or by jobs has a box for each dataset with its versions, or for each job, and one arrow a
     pair.

@@ -102,7 +102,7 @@ class _Tree:
         is_down: whether it is downstream of the start.
         jobs: the namespace and the name of each job -> its name for people.
         below: a node -> the nodes next to it, in the direction of the question, each with the edges that lead there.
-        places: a table or a version -> those of its nodes from which edges lead on.
+        places: a table or a version -> its nodes from which edges continue.
         above: each node in the tree -> its parent; a root has none.
     """
 
@@ -252,7 +252,7 @@ class _Tree:
         return not one or not two or one.startswith(f"{two}.") or two.startswith(f"{one}.")
 
     def _hows(self, edge: Edge) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield how an edge makes its target: a text, and what somebody should notice."""
+        """Yield how an edge makes its target: a text, and a notice."""
         target = self.found.nodes[edge.target]
         if edge.kept:
             yield "keeps its rows", ()

@@ -43,7 +43,7 @@ _RAISES = "Raises:\n    StoreError: nothing has such a name, several things have
 @attrs.frozen
 class Help:
     """
-    What a parameter means.
+    The meaning of a parameter.
 
     Args:
         text: for people, as the command line's help shows it.
@@ -66,7 +66,7 @@ class Argument:
     Args:
         name: its name in Python.
         shape: what its values are.
-        help: what it means.
+        help: the help text.
         default: its value if it is left out.
         is_required: whether it can't be left out.
         is_option: whether it is a keyword: on the command line, an option.
@@ -97,12 +97,12 @@ class Question:
     A question.
 
     Args:
-        name: its name: that of the command and of the method.
+        name: its name, of both the command and the method.
         ask: answers it from the tables of a store and the arguments.
-        description: what it is, for people.
+        description: its description for people.
         writers: the formats of its answer beside JSON, the usual one first -> what writes it.
         status: gives the exit code of the command for an answer.
-        signature: that of the function.
+        signature: the signature of the function.
         of_files: answers it from event files, if the arguments name some; None if it needs a store.
         reads_rows: returns whether it reads the rows of a table for these arguments, which needs a Spark session.
     """
@@ -146,7 +146,7 @@ def question(
 
     Args:
         writers: the formats of its answer beside JSON, the usual one first -> what writes it.
-        name: its name; by default that of the function.
+        name: its name; by default the function's.
         figure: as in `Answer`.
         status: gives the exit code of the command for an answer; by default 0 for each.
         of_files: as in `Question`.
@@ -192,7 +192,7 @@ def asks(
     """
     Return a question as a method of a class that has the store in its attribute `tables`.
 
-    Its documentation names the parameters with their meanings, what it returns, and what it raises.
+    Its documentation describes the parameters, the result and the errors.
     """
 
     def method(store: Any, /, *args: P.args, **kwargs: P.kwargs) -> Answer[R]:
@@ -226,7 +226,7 @@ def answered(result: R, diagnostics: Iterable[Diagnostic] = (), *, as_of: int | 
 
     Args:
         result: the result.
-        diagnostics: what somebody should know of it.
+        diagnostics: the diagnostics about it.
         as_of: the time for which it holds, microseconds since 1970; None for now.
     """
     return Answer("", {}, result, iso_text(as_of), "", tuple(dict.fromkeys(diagnostics)))

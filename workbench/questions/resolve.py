@@ -78,7 +78,7 @@ ResolvedRef: TypeAlias = "ResolvedPlace | ResolvedVersion | ResolvedJob | Resolv
 
 def resolve_ref(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> ResolvedRef:
     """
-    Return what a text names.
+    Return the node that a text names.
 
     Args:
         tables: the store.

@@ -1,5 +1,5 @@
 """
-What the events of runs state beyond the edges: what was not understood, and the paths of edges.
+The facts that the events of runs state beyond the edges: gaps, and the paths of edges.
 
 The facet `pyspark_lineage_steps` names the operators that an edge passes, and how sure it is.
 """
@@ -41,7 +41,7 @@ _Key: TypeAlias = "tuple[str, str, str, str, bool]"
 @attrs.frozen
 class RunDetails:
     """
-    What the events of a run state.
+    The facts that the events of a run state.
 
     Args:
         remarks: the gaps, as pairs of an operator and a message.
@@ -61,7 +61,7 @@ _NOTHING = RunDetails()
 
 def details_of_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, RunDetails]:
     """
-    Return what the events of some runs state, by run; runs whose events state nothing of this are left out.
+    Return the facts that the events of some runs state, by run; runs without any are left out.
 
     Args:
         tables: the store.
@@ -87,7 +87,7 @@ def stored_edge(source: str, target: str, row: EdgeRow, job: str) -> Edge:
 
     Args:
         source: the id of the node of the source column.
-        target: that of the target.
+        target: the field of the target.
         row: the row.
         job: the id of the job's node.
     """
@@ -104,7 +104,7 @@ def explained(
 
     Args:
         edges: the edges, each with one path.
-        details: what the events of their last runs state, by the id of the run.
+        details: the facts that the events of their last runs state, by the id of the run.
         earlier: what `earlier_runs` returned. For an edge of such a run, the latest of the others that states its path
             counts.
     """
@@ -181,10 +181,10 @@ def diagnostics_of(
     details: dict[str, RunDetails], jobs: Mapping[str, str], needed: Collection[str]
 ) -> tuple[Diagnostic, ...]:
     """
-    Return what was not understood as diagnostics.
+    Return gaps as diagnostics.
 
     Args:
-        details: what the events of runs state.
+        details: the facts that the events of runs state.
         jobs: run -> the id of its job's node.
         needed: the runs without which something is missing.
     """

@@ -1,4 +1,4 @@
-"""The tables that a store knows with their columns: what a statement needs to be analyzed without them."""
+"""The tables that a store knows with their columns, for analyzing a statement without the tables."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def dataset_columns(tables: QueriedTables) -> Iterator[tuple[str, str, tuple[tup
 
 
 def _is_table(name: str) -> bool:
-    """Return whether a name may be that of a table in a catalog, and not a path or a topic."""
+    """Return whether a name may be a table in a catalog, and not a path or a topic."""
     parts = name.split(".")
     return all(parts) and "/" not in name and len(parts) <= _MOST_PARTS
 
@@ -96,7 +96,7 @@ def _top(types: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _ddl(path: str, types: dict[str, str]) -> str:
-    """Return the type of a column or a field, with those of its fields."""
+    """Return the type of a column or a field, including the types of its fields."""
     type_ = types[path].strip()
     below = {each[len(path) + 1 :]: each for each in types if each.startswith(f"{path}.")}
     fields = {name: _ddl(each, types) for name, each in below.items() if _is_direct(name, below)}

@@ -94,7 +94,7 @@ def reached_from(
     tables: QueriedTables, text: str, direction: Direction, limits: Limits, by: Grain | None = None
 ) -> Reach:
     """
-    Return what is upstream or downstream of a node.
+    Return the nodes upstream or downstream of a node.
 
     Args:
         tables: the store.

@@ -100,7 +100,7 @@ class _Recorded:
 
     Args:
         tables: the store.
-        since: what was last read before it is not read, microseconds since 1970.
+        since: ignore reads before this time, microseconds since 1970.
         ever: whether what jobs do no longer counts too.
 
     Attributes:
@@ -181,7 +181,7 @@ class _Recorded:
         ]
 
     def _holding(self, outputs: set[tuple[int, int]]) -> set[tuple[int, int]]:
-        """Return those of some jobs and datasets that the jobs write."""
+        """Return, of some jobs and datasets, the pairs in which the job writes the dataset."""
         if self._current is None:
             return outputs
         self._current.learn(outputs)
@@ -206,7 +206,7 @@ class _Recorded:
                 self.readers[source].add(job)
 
     def _with_versions(self) -> set[int]:
-        """Return the datasets that are stored as tables: the format says so, or they have versions of their own."""
+        """Return the datasets that are stored as tables: by their format, or because they have versions."""
         formats = self._tables.query(
             "SELECT i.dataset_id, lower(d.format) FROM dataset d JOIN dataset_identity i ON i.name_id = d.name_id "
             "WHERE d.format IS NOT NULL"
@@ -265,7 +265,7 @@ def _by_column(recorded: _Recorded) -> tuple[list[UnusedRow], list[Diagnostic]]:
 def _exported(
     recorded: _Recorded, dataset: int, columns: Iterable[str], read: Mapping[str, set[int]]
 ) -> Iterator[UnusedRow]:
-    """Yield the columns of which nothing is made but sinks outside."""
+    """Yield the columns of which only outside sinks are made."""
     for column in columns:
         made = {target for each, targets in read.items() if _is_part(column, each) for target in targets}
         if all(map(recorded.is_outside, made)):

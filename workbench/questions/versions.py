@@ -8,7 +8,7 @@ Rows of one version continue on two paths: a run reads them and makes another ve
 keeps them. A stream reads only the rows that versions added, so rows that a version kept do not arrive there. This is
 why a place here is a version together with a part of its rows.
 
-All is asked for many versions at once, and the history of a dataset only once.
+Each query covers many versions at once, and the history of a dataset is read only once.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ class _History:
         return former if former in self.places else id_
 
     def current(self, time: int, reader: RunPart | None = None) -> str:
-        """Return the version that was current at a time, leaving out what the reader itself made; empty if none was."""
+        """Return the version that was current at a time, without the reader's own; empty if there was none."""
         place = bisect.bisect_right(self.versions, time, key=lambda version: version.time) - 1
         while place >= 0 and reader in self.versions[place].parts:
             place -= 1
@@ -432,7 +432,7 @@ class StoredVersions:
         ]
 
     def used(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
-        """Return the edges from versions to what runs made from them; the places are those of `forward`."""
+        """Return the edges from versions to those that runs made from them; the places are those of `forward`."""
         meant = dict(sorted(places))
         readers = self.readers(meant)
         reads = [read for key, added in meant.items() for read in readers[key] if added or not read.added]
@@ -446,7 +446,7 @@ class StoredVersions:
         return self._stated(edges)
 
     def made_from(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
-        """Return the edges to versions from what runs made them from; the places are those of `backward`."""
+        """Return the edges to versions from those that runs made them from; the places are those of `backward`."""
         keys = sorted({key for key, _ in places})
         self.load(dataset_id for dataset_id, _ in keys)
         parts = {key: self.get(key).parts for key in keys}
@@ -461,7 +461,7 @@ class StoredVersions:
         return self._stated(edges)
 
     def _stated(self, edges: list[VersionEdge]) -> list[VersionEdge]:
-        """Leave out edges that a run's events do not have: they may state what each output is made from."""
+        """Leave out edges that a run's events do not have: they may state the inputs of each output."""
         described = self._tables.described.of_runs(sorted({edge.part[0] for edge in edges}), FOREVER)
         stated = [
             (run, name, writing.sources)
@@ -483,7 +483,7 @@ class StoredVersions:
         """
         Leave out rows without a version of runs within which another run wrote the dataset.
 
-        An orchestrator's task states what the statements in it wrote: that is one version, and not two.
+        An orchestrator's task states the writes of the statements in it: that is one version, and not two.
         """
         writers: dict[int, set[str]] = {}
         for row in rows:
@@ -580,7 +580,7 @@ def reach_versions(
         start: where to begin.
         direction: downstream or upstream.
         depth: how many runs to pass at most; None for all.
-        as_of: leave out what was made later, microseconds since 1970; None for nothing.
+        as_of: ignore later versions, microseconds since 1970; None to ignore none.
     """
     # Downstream of what a version added is also what is downstream of what it kept; upstream it is the other way round.
     wider = direction is Direction.DOWNSTREAM
@@ -656,7 +656,7 @@ _READ = (
 )
 _READER = "LEFT JOIN run r ON r.run_id = l.run_id LEFT JOIN job j ON j.job_id = l.job_id"
 _SOURCES = f"{_READ}JOIN source_snapshot_lineage l ON l.name_id = i.name_id {_READER}"
-# Each of the two conditions is that of an index.
+# Each of the two conditions uses an index.
 _PLAIN_READS = (
     f"{_READ}JOIN told_read s ON s.name_id = i.name_id "
     f"JOIN source_snapshot_lineage l ON l.job_id = s.job_id AND l.name_id = s.name_id {_READER} "
@@ -679,7 +679,7 @@ def _read_order(read: VersionRead) -> tuple[int, RunPart, VersionKey]:
 @attrs.frozen
 class _Life:
     """
-    The versions of a dataset in its life at a time: from one drop to the next one, numbers are those of one table.
+    The versions of a dataset in its life at a time: between two drops, the numbers belong to one table.
 
     Args:
         history: all of its versions.
@@ -743,23 +743,23 @@ def _history(
         ends: when it was dropped.
     """
     found = {}
-    for id_, told in rows.items():
+    for id_, writes in rows.items():
         # Two runs may report one version, as an orchestrator's task and the statement in it do.
-        told.sort(key=lambda row: (not row.run_id, row.row_count is None, -row.batch_id, row.time, row.run_id))
-        first, made = told[0], [row for row in told if row.run_id]
-        parent = next((row.parent for row in told if row.parent), "")
+        writes.sort(key=lambda row: (not row.run_id, row.row_count is None, -row.batch_id, row.time, row.run_id))
+        first, made = writes[0], [row for row in writes if row.run_id]
+        parent = next((row.parent for row in writes if row.parent), "")
         if parent and _LIFE in id_:
             parent = f"{parent}{id_[id_.index(_LIFE) :]}"
         found[id_] = DatasetVersion(
             dataset_id,
             id_,
             VersionKind.STORAGE if first.snapshot else VersionKind.RUN,
-            min(row.time for row in made or told),
+            min(row.time for row in made or writes),
             tuple(dict.fromkeys(row.part for row in made)),
             first.job_id,
             parent if parent in rows and parent != id_ else "",
             storage_parent=parent,
-            change=next((row.change for row in told if row.change), ""),
+            change=next((row.change for row in writes if row.change), ""),
             rows=first.row_count,
             bytes=first.bytes,
         )
@@ -803,7 +803,7 @@ def _in_order(found: dict[str, DatasetVersion]) -> list[DatasetVersion]:
             if not waiting[parent]:
                 ready.append(parent)
     heap = [(times[id_], *_natural(id_)) for id_, version in found.items() if not version.parent]
-    # Parents that go round in a circle are those of no storage: each of them is taken as if it had none.
+    # No storage has parents in a cycle: each of them is treated as if it had none.
     circle = set(found) - set(ready)
     heap += [(times[id_], *_natural(id_)) for id_ in circle if found[id_].parent]
     heapq.heapify(heap)

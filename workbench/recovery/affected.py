@@ -128,7 +128,7 @@ class Flow:
         found: dict[HistoryPlace, HistoryPlace] = {}
         for dataset, history in self.facts.histories.items():
             places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
-            # A parent that nobody recorded is the place between, and all of its children begin there.
+            # An unrecorded parent is the place between, and all of its children begin there.
             unknown: dict[str, int] = {}
             for place, made in enumerate(history):
                 before = places.get(made.parent, place)
@@ -247,9 +247,9 @@ def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spre
     - A micro-batch after one that read bad data holds them: a query has state, and its checkpoint goes back as a whole.
 
     Args:
-        flow: the versions, and what was read.
+        flow: the versions and their reads.
         start: the bad version.
-        passes: returns whether what a job reads of one dataset reaches another.
+        passes: returns whether data from one input of a job get into an output.
     """
     spreading = _Spreading(flow, start, passes)
     # The batches after the one that made it go on from its state.
@@ -279,7 +279,7 @@ class _Spreading:
             self.waiting.append(key)
 
     def taint_from(self, unit: Unit, reason: HistoryPlace) -> None:
-        """Taint the outputs of a unit, and those of the micro-batches after it."""
+        """Mark the outputs of a unit as bad, and those of the micro-batches after it."""
         waiting = [unit]
         while waiting:
             unit = waiting.pop()
@@ -292,7 +292,7 @@ class _Spreading:
             waiting += self._flow.following(unit)
 
     def reaches_something(self, unit: Unit, reason: HistoryPlace) -> bool:
-        """Return whether what a unit read of a version is in what it made."""
+        """Return whether a unit's read of a version is in the unit's output."""
         return any(self._reaches(unit, reason, key) for key in self._flow.writes.get(unit, ()))
 
     def _reaches(self, unit: Unit, reason: HistoryPlace, key: HistoryPlace) -> bool:
@@ -308,9 +308,9 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
     A bad version that a clean one replaced is not repeated, unless something that is current was made from it.
 
     Args:
-        flow: the versions, and what was read.
+        flow: the versions and their reads.
         found: those that hold bad data.
-        again_from: datasets of which more is made again -> the place of the first such version.
+        again_from: datasets that are rebuilt further back -> the place of the first such version.
     """
     waiting = [line[0] for dataset in found.datasets if (line := flow.line(dataset))[0] in found.because]
     waiting += [key for dataset, begin in again_from.items() for key in flow.line(dataset) if key[1] >= begin]

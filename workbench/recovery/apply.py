@@ -1,4 +1,4 @@
-"""Applies a plan of recovery: all is checked first, SQL runs in a Spark session, and a journal keeps what was done."""
+"""Apply a plan of recovery: all is checked first, SQL runs in a Spark session, and a journal records each step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Ask: TypeAlias = "Callable[[str], bool] | None"
 @attrs.frozen
 class Consent:
     """
-    What the caller has accepted beforehand.
+    The consent that the caller has given beforehand.
 
     Args:
         newer: tables whose versions that the store does not know may be lost.
@@ -53,9 +53,9 @@ class PlanApplication:
         session: the Spark session.
         journal: its journal, which is held.
         say: shows a line to the user.
-        ask: asks a person; None if nobody can be asked.
-        consent: what was accepted beforehand.
-        recorder: lets the store learn what was done; None if the plan's store is no file.
+        ask: asks the user; None if there is no terminal.
+        consent: the consent given beforehand.
+        recorder: reports the steps to the store; None if the plan's store is no file.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class PlanApplication:
 
         Raises:
             StoreError: Spark can't be queried.
-            RecoveryError: the journal can't be written, or nobody knows whether a step was done.
+            RecoveryError: the journal can't be written, or it is unknown whether a step was done.
         """
         self._settle()
         finished = self._journal.finished()
@@ -138,7 +138,7 @@ class PlanApplication:
 
     def _settle(self) -> None:
         """
-        Find out, of the step that was begun last, what was done of it.
+        Find out how far the last step that was begun got.
 
         Raises:
             StepFailedError: that is uncertain.

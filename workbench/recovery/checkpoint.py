@@ -160,17 +160,17 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     shutil.copytree(path, copy)
     (copy / _REPLACES).unlink(missing_ok=True)
     cut = [_cut(copy / "offsets", batch), _cut(copy / "commits", batch), _cut_state(copy / "state", batch + 1)]
-    said = ["removed {} offsets, {} commits and {} files of newer state".format(*cut)]
+    actions = ["removed {} offsets, {} commits and {} files of newer state".format(*cut)]
     _identify(copy)
     try:
-        said += [_moved(copy / "offsets", batch, lake) for lake in lakes]
+        actions += [_moved(copy / "offsets", batch, lake) for lake in lakes]
         _refuse_if_written(path, written)
     except CheckpointError:
         shutil.rmtree(copy)
         raise
     (copy / _REPLACES).write_text(_query_id(path), "utf-8")
     _exchange(copy, path, kept)
-    return [*said, f"the old checkpoint is {kept}"]
+    return [*actions, f"the old checkpoint is {kept}"]
 
 
 def _files(path: Path) -> set[tuple[str, int]]:
@@ -314,7 +314,7 @@ class _Delta:
         """Return the place after that commit, before the first file; None for an offset of another source."""
         if "reservoirId" not in offset or self.id not in ("", offset["reservoirId"]):
             return None
-        # Spark also asks for what was between the last two micro-batches.
+        # Spark also reads the data between the last two micro-batches.
         if is_last and self.target is not None:
             _refuse_a_gap(self.place, offset, self.target)
         # org.apache.spark.sql.delta.sources.DeltaSourceOffset
@@ -479,7 +479,7 @@ def _moved(offsets: Path, batch: int, lake: _Delta | _Iceberg) -> str:
         The action, as a sentence.
 
     Raises:
-        CheckpointError: there is no such source, or it read what was rolled back.
+        CheckpointError: there is no such source, or it read versions that were rolled back.
     """
     found: dict[str, Any] | None = None
     for number in (batch - 1, batch):

@@ -55,7 +55,7 @@ class TableSession(Protocol):
         """Return a table as it is now; None if there is none."""
 
     def parsed(self, sql: str, /) -> LiveStatement:
-        """Return the kind of a statement and what it writes."""
+        """Return the kind of a statement and its target."""
 
     def problem_of(self, sql: str, /) -> str:
         """Return why Spark can't analyze a statement; empty if it can."""
@@ -71,8 +71,8 @@ class PlanProblem:
 
     Args:
         step: the number of the step.
-        message: what is wrong, as a sentence.
-        newer: the name of the table that somebody unknown has written; empty for other problems.
+        message: the problem, as a sentence.
+        newer: the name of the table that an unknown writer has written; empty for other problems.
     """
 
     step: int
@@ -83,11 +83,11 @@ class PlanProblem:
 @attrs.frozen
 class Findings:
     """
-    What the checks of a plan found.
+    The findings of a plan's checks.
 
     Args:
         problems: why it is not begun.
-        notes: what is done differently from the plan, with the number of the step.
+        notes: the deviations from the plan, with the number of the step.
         detached: roll backs to versions that are no ancestors of the current one: the step's numbers.
     """
 
@@ -224,7 +224,7 @@ class _Checking:
             return
         newer = list(itertools.takewhile(lambda each: each.version != known, live.line))
         if len(newer) < len(live.line) and all(each.operation in _KEEPING_ROWS for each in newer):
-            # Somebody has only tidied up the files.
+            # A maintenance command has only tidied up the files.
             return
         if name in self._reached:
             # A change accepted before the first step is gone after it. This one would stay in later results.
@@ -288,9 +288,9 @@ class _Checking:
 
     def _clean(self, number: int, name: str, live: LiveTable, check: TableCheck) -> None:
         """
-        Check that nobody unknown has put bad data into a version: what he made of it is older, or has no new rows.
+        Check that no unknown writer has put bad data into a version: its writes are older, or add no rows.
 
-        The commits show both, so nobody has to check.
+        The commits show both, so no person has to check.
         """
         unknown = check.version
         while (here := live.versions.get(unknown)) is not None and here.version != check.since:
@@ -343,7 +343,7 @@ def statement_problem(step: RecoveryStep, sql: str, session: TableSession) -> st
         names = ", ".join(sql_name(each) for each in step.writes)
         return f"it writes {'.'.join(found.target)}, and the step is about {names}"
     if found.kind == "DropTable" and step.action in ("empty", "switch") and _same(found.target, step.writes[0].parts):
-        # Only what a copy keeps is dropped.
+        # Only a table whose rows a copy keeps is dropped.
         return "" if step.action == "empty" and len(step.writes) == 1 else "it drops the table itself"
     return ""
 
@@ -406,7 +406,7 @@ def _same(target: tuple[str, ...], parts: tuple[str, ...]) -> bool:
 
 
 def _accepting(name: str) -> str:
-    """Return the option for a table as a shell takes it, which would run what is in backquotes."""
+    """Return the option for a table, quoted for a shell, which would run text in backquotes."""
     return f"--accept-newer {shlex.quote(name)}"
 
 

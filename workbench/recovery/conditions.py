@@ -21,7 +21,7 @@ class Conditions:
     The checks of a plan's steps.
 
     Args:
-        flow: the versions, and what was read.
+        flow: the versions and their reads.
         start: the bad version.
         bases: where each dataset begins again.
     """
@@ -45,8 +45,8 @@ class Conditions:
         Yield the conditions for repeating a statement, such as that the versions that it reads exist.
 
         Args:
-            reads: what it reads, each with the version to which it is pinned.
-            writes: what it writes, unless it writes copies.
+            reads: the datasets that it reads, each with the version to which it is pinned.
+            writes: the datasets that it writes, unless it writes copies.
         """
         for known in writes:
             yield from self.newest(known.id)
@@ -55,7 +55,7 @@ class Conditions:
                 yield TableCheck("there", table_id(known), version)
 
     def after_repeating(self, unit: Unit, copies: Mapping[int, str]) -> Iterator[TableCheck]:
-        """Yield that a repeated run does to each table, or to its copy, what it did then."""
+        """Yield the check that a repeated run changes each table, or its copy, as it did then."""
         for key in self._flow.writes.get(unit, ()):
             known, made = self._facts.datasets[key[0]], self._flow.made(key)
             if known.has_versions and made.snapshot and not made.branch:
@@ -98,7 +98,7 @@ class Conditions:
             key = (dataset, places[base.version])
         while key is not None and key[1] and (made := self._flow.made(key)).time > bad.time:
             if made.whole is True and self._facts.has_maker(made):
-                # Nothing of what was before is in it.
+                # Nothing from before is in it.
                 break
             is_unknown |= bool(self._facts.unknown_maker(made))
             key = self._flow.before.get(key)

@@ -60,11 +60,11 @@ def _notes(decided: Decisions) -> Iterator[str]:
 
 def _doubts(decided: Decisions, name: str) -> Iterator[str]:
     """
-    Yield what is not certain.
+    Yield the uncertainties.
 
     Args:
-        decided: what is decided.
-        name: the name of what is corrected: the dataset, or its copy.
+        decided: the decisions.
+        name: the name of the corrected table: the dataset, or its copy.
     """
     label, version = decided.facts.label(decided.root), decided.bad.version
     if not decided.again.in_place and not decided.again.goes_back:

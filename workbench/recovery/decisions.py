@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 @attrs.frozen
 class Decisions:
     """
-    What is decided about a recovery.
+    The decisions about a recovery.
 
     Args:
-        request: what is asked for.
-        flow: the versions, and what was read.
+        request: the request.
+        flow: the versions and their reads.
         spread: the versions that hold bad data.
-        again: what is made again, and from where.
+        again: what is rebuilt, and from where.
         groups: what runs again, in order.
         group_of: the place of the group that repeats each run and micro-batch.
-        reads: what it reads then.
+        reads: the reads of a repeated run.
         restarts: the streaming queries that go back.
         conditions: what must hold before and after the steps.
         created: the datasets that an application which runs again creates -> its run and the name of its job.
@@ -58,7 +58,7 @@ class Decisions:
 
     @property
     def facts(self) -> Facts:
-        """Return what is known."""
+        """Return the facts."""
         return self.flow.facts
 
     @property
@@ -81,7 +81,7 @@ class Decisions:
         return self.flow.newest(dataset) in self.spread.because
 
     def is_statement(self, group: Group) -> bool:
-        """Return whether what a group repeats is one statement, whose text is known."""
+        """Return whether a group repeats one statement, whose text is known."""
         return _is_statement(self.facts, self._texts, group)
 
     def names_source(self, group: Group, dataset: int) -> bool:
@@ -90,9 +90,9 @@ class Decisions:
 
     def replaced_after(self, group: Group) -> set[int]:
         """
-        Return what the application of a group writes beside, and a later group replaces before anything reads it.
+        Return the further outputs of a group's application that a later group replaces before anything reads them.
 
-        So nobody must keep the application from writing it.
+        So the application may write them.
         """
         here = self.group_of[group.units[0]]
         written = self.flow.written(group.units)
@@ -120,11 +120,11 @@ class Decisions:
 
 def decide(facts: Facts, request: RecoveryRequest) -> Decisions:
     """
-    Decide what a recovery does.
+    Decide the steps of a recovery.
 
     Args:
-        facts: what is known.
-        request: what is asked for.
+        facts: the facts.
+        request: the request.
     """
     flow = Flow(_with_new_names(facts))
     found = spread(flow, request.start, request.passes)
@@ -196,7 +196,7 @@ def _with_new_names(facts: Facts) -> Facts:
         for made in history
         if made.change == "RENAME" and (old := reads.get(made.unit)) is not None and old != made.dataset
     )
-    # The latest one first: what was renamed twice has the last name.
+    # The latest one first: a table that was renamed twice has the last name.
     for time, dataset, old in reversed(renamed):
         if all(each.time <= time for each in facts.histories.get(old, ())):
             new, known = named[dataset], named[old]

@@ -77,7 +77,7 @@ class DatasetFacts:
 
     @property
     def is_of_spark(self) -> bool:
-        """Return whether its name in statements is one of Spark's: that of a table of a database may not be."""
+        """Return whether its name in statements is one of Spark's: a table of a database may have another."""
         return bool(self.sql) and bool(self.format or self.location)
 
     @property
@@ -140,7 +140,7 @@ class MadeVersion:
 @attrs.frozen
 class ReadFacts:
     """
-    What a run or a micro-batch read.
+    The read of a run or a micro-batch.
 
     Args:
         dataset: the dataset.
@@ -179,7 +179,7 @@ class RunFacts:
         query: what identifies the streaming query: its checkpoint, else its id; empty for a batch.
         checkpoint: the place of its checkpoint; empty if it is not known.
         sql: the text of its statement; empty if it has none.
-        gaps: what is missing in its events, according to them.
+        gaps: the gaps that its events report.
         seconds: how long it took; None if that is not known.
         corrects: the version that it corrected in place, in a recovery; empty for others.
         session: the settings under which it ran; None if no event states them.
@@ -208,7 +208,7 @@ class RunFacts:
 @attrs.frozen
 class ApplicationFacts:
     """
-    What is known of how an application was started.
+    The known facts about the start of an application.
 
     Args:
         run_id: its run.
@@ -240,7 +240,7 @@ class Facts:
     Args:
         datasets: the datasets by their ids.
         histories: a dataset -> its versions, the oldest first.
-        reads: what was read.
+        reads: the reads.
         runs: the runs by their ids.
         applications: the applications by their runs' ids.
         unfinished: a dataset -> runs that began to write it and never reported an end, and no version of theirs is
@@ -260,7 +260,7 @@ class Facts:
     open_readers: tuple[tuple[int, str, int], ...] = ()
 
     def run(self, run_id: str) -> RunFacts:
-        """Return a run; one of which nothing is known if it is not recorded."""
+        """Return a run; an empty one if it is not recorded."""
         return self.runs.get(run_id, _UNKNOWN_RUN)
 
     def label(self, dataset: int) -> str:
@@ -268,7 +268,7 @@ class Facts:
         return self.datasets[dataset].label
 
     def has_maker(self, made: MadeVersion) -> bool:
-        """Return whether it is known who made a version: one that somebody has read is known without."""
+        """Return whether the maker of a version is known: a version that was only read has none."""
         return made.run_id in self.runs
 
     def unknown_parent(self, made: MadeVersion) -> str:
@@ -276,7 +276,7 @@ class Facts:
         return made.parent if made.parent not in self._snapshots[made.dataset] else ""
 
     def unknown_maker(self, made: MadeVersion) -> str:
-        """Return a version, or the one before it, of which nobody is known who made it; empty if both are known."""
+        """Return a version, or the one before it, if its maker is unknown; empty if both makers are known."""
         return self.unknown_parent(made) if self.has_maker(made) else made.snapshot
 
     @functools.cached_property
@@ -288,7 +288,7 @@ class Facts:
 @attrs.frozen
 class Effect:
     """
-    What a run did to the dataset that it wrote, as `MadeVersion` has it.
+    The change of a dataset by a run that wrote it, as `MadeVersion` has it.
 
     Args:
         whole: whether the version holds nothing of the one before; None if that is not known.
@@ -303,15 +303,15 @@ class Effect:
 
 def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool, replaced: str = "") -> Effect:
     """
-    Return what a run did to the dataset that it wrote.
+    Return the change of a dataset by a run that wrote it.
 
     Args:
         change: such as OVERWRITE; empty for an append.
         sql: the statement that made it; empty if it is not known.
         job: the name of the job, which contains the name of the operator.
-        format_: that of the dataset.
+        format_: the format of the dataset.
         was_there: whether there is a version before, and that is no DROP.
-        replaced: what it replaced according to its event, such as `all`; empty if the event does not state it.
+        replaced: the part that it replaced according to its event, such as `all`; empty if the event does not state it.
     """
     if begin := _COMMENTS.match(sql):
         sql = sql[begin.end() :]
@@ -329,7 +329,7 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool, re
 
 
 def replaces_partitions(job: str) -> bool:
-    """Return whether a job's name has the operator that replaces those partitions alone of which it writes rows."""
+    """Return whether a job's name has the operator that replaces only the partitions of its own rows."""
     return any(operator in job for operator in PARTITION_OPERATORS)
 
 
@@ -363,7 +363,7 @@ def _overwrite(sql: str, job: str, replaced: str) -> Effect:
 
 
 def _creation(sql: str, job: str, *, was_there: bool) -> Effect:
-    # The run of a CREATE TABLE may have no text: then its operator shows what it is.
+    # The run of a CREATE TABLE may have no text: then its operator shows its kind.
     is_empty = bool(_CREATED_EMPTY.match(sql) if sql else _EMPTY_CREATION.search(job))
     may_be_there = _FOUND_THERE.match(sql) or (is_empty and (not sql or _OVER_FILES.search(sql)))
     if not was_there or not may_be_there:

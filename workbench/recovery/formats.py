@@ -172,7 +172,7 @@ _COUNTED = {
 
 
 def _summary(plan: RecoveryPlan) -> str:
-    """Return a plan in a paragraph: how much is touched, what has to be done, how long that took, and what stops it."""
+    """Return a plan in a paragraph: how much is affected, the work to do, its duration, and the obstacles."""
     versions = sum(len(each.bad) for each in plan.datasets)
     counts = Counter(step.action for step in plan.steps)
     steps = ", ".join(_many(counts[action], word) for action, word in _COUNTED.items() if counts[action])
@@ -200,7 +200,7 @@ def _time(seconds: float) -> str:
 
 
 def _doubtful(plan: RecoveryPlan) -> Iterator[str]:
-    """Yield how many steps are not sure, and which of them are not done before somebody accepts that."""
+    """Yield how many steps are uncertain, and which of them wait for the user's consent."""
     doubtful = [number for number, step in enumerate(plan.steps, 1) if step.doubts]
     stopping = [number for number in doubtful if plan.steps[number - 1].language]
     yield f"Uncertain steps: {len(doubtful)}"

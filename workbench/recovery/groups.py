@@ -26,9 +26,9 @@ class Group:
     Args:
         units: its runs and micro-batches, in order.
         application: the application that is started again; None for a statement, and if it is not known.
-        in_circle: whether it also needs what is made after it.
+        in_circle: whether it also needs the results of later groups.
         is_correction: whether it is the place at which the right data are put in; it has no runs then.
-        too_late: whether an application read what was there before something is made again, and also needs that.
+        too_late: whether an application read older data before a group rebuilds them, and also needs the rebuilt ones.
     """
 
     units: tuple[Unit, ...]
@@ -46,10 +46,10 @@ def groups(
     names_source: Callable[[Unit, int], bool] = lambda _unit, _dataset: True,
 ) -> list[Group]:
     """
-    Return what must run again, in an order in which each part finds what it reads.
+    Return the groups to run again, in an order in which each finds its inputs.
 
     Args:
-        flow: the versions, and what was read.
+        flow: the versions and their reads.
         needed: the versions that must be made again.
         start: what made the bad version. A run is not repeated: the correction is in its place, and comes before all
             but what reads the rows before, and can't name their version. A micro-batch runs again, after that.
@@ -133,7 +133,7 @@ def _names_of_streams(flow: Flow, needed: Collection[HistoryPlace], units: Colle
 def _is_pause(
     flow: Flow, needed: Collection[HistoryPlace], units: Collection[Unit], unit: Unit, following: Unit
 ) -> bool:
-    """Return whether others need what a query made up to a micro-batch, and its application can do that much again."""
+    """Return whether others need a query's output up to a micro-batch, and its application can repeat just that."""
     run, later = flow.facts.run(unit[0]), flow.facts.run(following[0])
     if not (run.ended and _can_start(flow, run.application) and run.application != later.application):
         return False
@@ -166,7 +166,7 @@ def _dependencies(
     Return which groups must wait for which, and which ones come too late.
 
     Args:
-        flow: the versions, and what was read.
+        flow: the versions and their reads.
         needed: the versions that must be made again.
         names: a run or a micro-batch -> the name of its group.
         names_source: returns whether the statement of a run names a dataset that it reads.
@@ -211,7 +211,7 @@ def _ends_of_streams(
     Return the last version of each source that each group reads again by a query: no later one should be there then.
 
     Returns:
-        Those of groups after which the query goes on, and those of the group in which it ends.
+        The groups after which the query goes on, and the group in which it ends.
     """
     lasts: dict[tuple[str, int], dict[str, HistoryPlace]] = {}
     numbers: dict[str, dict[str, int]] = {}

@@ -51,7 +51,7 @@ def circles_of_datasets(decided: Decisions) -> Iterator[tuple[str, ...]]:
 
 
 def doubts_of_plan(decided: Decisions) -> Iterator[str]:
-    """Yield what is not certain about a plan as a whole."""
+    """Yield the uncertainties about a plan as a whole."""
     facts, bad = decided.facts, decided.spread.datasets
     for dataset in bad:
         for run_id in facts.unfinished.get(dataset, ())[:_SHOWN_RUNS]:

@@ -1,4 +1,4 @@
-"""The journal of a plan that is applied: what was begun and what was done, on disk before anything else happens."""
+"""The journal of a plan that is applied: each begun and finished step, on disk before anything else happens."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Journal:
                 raise RecoveryError(f"another process applies this plan: it holds {self.path}.lock") from None
             except OSError as problem:
                 raise RecoveryError(f"the journal {self.path} can't be locked: {problem.strerror}") from None
-            # An error of what is done meanwhile is none of the lock's.
+            # An error of the work under the lock is not the lock's.
             yield
 
     def _lock_file(self) -> IO[bytes]:
@@ -108,7 +108,7 @@ class Journal:
         return frozenset(entry.step for entry in self.entries if entry.state == "finished")
 
     def begun(self) -> frozenset[int]:
-        """Return the numbers of the steps of which a statement is done."""
+        """Return the numbers of the steps with a finished statement."""
         return frozenset(entry.step for entry in self.entries if entry.state == "done")
 
     def before(self, step: int) -> dict[str, str]:

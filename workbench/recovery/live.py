@@ -153,7 +153,7 @@ class LiveSession:
 
     def parsed(self, sql: str) -> LiveStatement:
         """
-        Return what kind of statement a text is, and what it writes.
+        Return the kind of a statement, and its target.
 
         Raises:
             StoreError: the session's parser refuses it: it is no statement, or several.
@@ -302,7 +302,7 @@ def _kind(plan: Any) -> str:
 
 
 def _target(plan: Any, kind: str) -> tuple[str, ...] | None:
-    """Return the parts of the name of what a parsed statement writes."""
+    """Return the parts of the target's name of a parsed statement."""
     if kind not in _TARGETS:
         return None
     node = getattr(plan, _TARGETS[kind])()

@@ -1,4 +1,4 @@
-"""A plan of recovery, and what is asked for, as values."""
+"""A plan of recovery, and the request for it, as values."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Mode(enum.Enum):
 @attrs.frozen
 class RecoveryRequest:
     """
-    What is asked for.
+    The request for a plan.
 
     Args:
         start: the bad version.
         mode: how to recover.
-        passes: returns whether what a job reads of one dataset reaches another.
+        passes: returns whether data from one input of a job get into an output.
         expired: versions that are gone from the storage.
         correction: the statements that correct the dataset; none if a person does it.
         by_column: whether only some column is bad.
@@ -57,7 +57,7 @@ class Pin:
 
     Args:
         dataset: the dataset.
-        version: the version that was read then, which it reads again; empty for what the dataset then holds.
+        version: the version that was read then and is read again; empty for the dataset's version at that time.
         affected: whether it is one that is corrected before.
     """
 
@@ -89,8 +89,8 @@ class TableCheck:
 
     Args:
         check: `newest`: the table's version is the newest one that the store knows; `there`: the version can be read;
-            `clean`: nobody unknown has put bad data into the version; `current`: the table is at the version; `like`:
-            what the step did to the table is what made the version.
+            `clean`: no unknown writer has put bad data into the version; `current`: the table is at the version;
+            `like`: the step changed the table as the original run did.
         table: the table.
         version: the version; empty if the store knows none.
         since: for `newest`: the version after which all that the table has is made again; empty if all of it is. For
@@ -165,14 +165,14 @@ class RecoveryStep:
 
     Args:
         action: `stop`, `copy`, `keep`, `roll back`, `empty`, `correct`, `checkpoint`, `run` or `switch`.
-        title: what it does, as a sentence.
+        title: the step, as a sentence.
         language: `sql`; `shell` for a command that a person or an orchestrator runs; empty if a person finds the way.
         code: the statements or the commands.
         folder: where a shell step runs; empty for anywhere.
-        inputs: what it reads.
+        inputs: the datasets that it reads.
         again: the runs that it repeats.
-        notes: what a person should know.
-        doubts: what is not certain.
+        notes: the notes for the user.
+        doubts: the uncertainties.
         writes: the tables that its statements write, make or drop.
         settings: the settings of the session under which its statements run, with their values.
         before: what must hold before the first step of the plan.
@@ -232,7 +232,7 @@ class RecoveryPlan:
         datasets: all that hold or held its data, in the order in which these came.
         steps: what must be done, in order.
         cycles: datasets that are made from each other, or from themselves.
-        doubts: what is not certain about the plan as a whole.
+        doubts: the uncertainties about the plan as a whole.
         store: the store that it was made from; empty if it was made from none that has a name.
         made: when it was made (ISO 8601, UTC); empty if that is not known.
         since: when the wrong version was made (ISO 8601, UTC); empty if that is not known.

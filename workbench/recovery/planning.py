@@ -1,7 +1,7 @@
 """
-Makes a plan of recovery from what is known of versions and runs. Pure.
+Make a plan of recovery from the facts about versions and runs. Pure.
 
-`decisions` decides what is done; the modules of steps, such as `run_steps`, put it into statements and words.
+`decisions` decides the steps; the modules of steps, such as `run_steps`, put them into statements and words.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def plan(facts: Facts, request: RecoveryRequest) -> RecoveryPlan:
     Return the plan for a bad version.
 
     Args:
-        facts: what is known.
-        request: what is asked for.
+        facts: the facts.
+        request: the request.
     """
     decided = decide(facts, request)
     bad = decided.bad

@@ -121,7 +121,7 @@ def _written(history: Sequence[MadeVersion], place: int) -> int:
 
 
 def _asked(bad: BadVersion) -> str:
-    """Return which version was asked for, as the end of a sentence."""
+    """Return the requested version, as the end of a sentence."""
     found = f" {bad.version!r}" if bad.version else ""
     found += f" that the run {bad.run!r} made" if bad.run else ""
     found += f" of micro-batch {bad.batch}" if bad.batch is not None else ""
@@ -135,15 +135,15 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     Where a job states no column lineage of an output, everything reaches it, and continues from each of its columns.
     """
     ever = Limits(ever=True)
-    told: dict[tuple[int, int], bool] = {}
+    known: dict[tuple[int, int], bool] = {}
 
     def tells(job: int, target: int) -> bool:
-        if (job, target) not in told:
-            # By what the job writes: edges are not searched by jobs.
+        if (job, target) not in known:
+            # By the outputs of the job: edges are not searched by jobs.
             names = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
             edge = f"SELECT 1 FROM told_edge WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
-            told[job, target] = bool(tables.query(edge, (target, job)))
-        return told[job, target]
+            known[job, target] = bool(tables.query(edge, (target, job)))
+        return known[job, target]
 
     edges: set[tuple[int, int, int]] = set()
     seen, frontier = {start}, {start}
@@ -193,7 +193,7 @@ class _FactsReader:
         self.versions = StoredVersions(tables, overwrites_replace=False)
 
     def facts(self, root: int, begin: int) -> Facts:
-        """Return all facts about what is downstream of a dataset since a time."""
+        """Return all facts about the datasets downstream of a dataset since a time."""
         touched = self._downstream(root, begin)
         batches, streamed = self._streams(touched)
         written = touched | streamed
@@ -249,9 +249,9 @@ class _FactsReader:
 
     def _streams(self, touched: Collection[int]) -> tuple[set[RunPart], set[int]]:
         """
-        Return the micro-batches whose sources are some datasets, and what they write; what reads that; and so on.
+        Return the micro-batches whose sources are some datasets, and their outputs; the readers of those; and so on.
 
-        A stream can't pass the roll back of its source, also if it has read nothing of what was bad.
+        A stream can't pass the rollback of its source, even if it has read none of the bad rows.
         """
         found: set[RunPart] = set()
         seen, frontier = set(touched), set(touched)
@@ -321,13 +321,13 @@ class _FactsReader:
 
         Two tables of Delta Lake have versions of the same numbers, and one run may write both.
         """
-        said: dict[str, list[EventFacts]] = {}
+        events_of: dict[str, list[EventFacts]] = {}
         about: dict[int, _Storage] = {}
         wrote: dict[tuple[str, int, str], _Written] = {}
         stored: dict[int, list[tuple[int, _Storage, DatasetOfEvent]]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
-            said.setdefault(run_id, []).append(event)
-            # Events with the same datasets share one value, which `said` keeps.
+            events_of.setdefault(run_id, []).append(event)
+            # Events with the same datasets share one value, which `events_of` keeps.
             if id(event.sides) not in stored:
                 stored[id(event.sides)] = [
                     (identity("dataset", each.namespace, each.name), _storage(each), each) for each in event.datasets
@@ -348,7 +348,7 @@ class _FactsReader:
         )
         found = {}
         for run_id, job, job_id, state, started, application, query, checkpoint, ended in self._of(ids, sql):
-            events = said.get(run_id, [])
+            events = events_of.get(run_id, [])
             sql = _statement(events)
             # Only the application itself can repeat its work with a query. A query that continues from a copy of its
             # checkpoint has another id.
@@ -356,8 +356,8 @@ class _FactsReader:
             about_query = (application, known_as, checkpoint, "" if application and _QUERY.match(sql) else sql)
             gaps = tuple(dict.fromkeys(_gaps(events)))
             seconds = (ended - started) / 1_000_000 if ended and started and ended >= started else None
-            told = [event.run.corrects for event in events if event.run is not None]
-            corrects = next(filter(None, told), "")
+            corrections = [event.run.corrects for event in events if event.run is not None]
+            corrects = next(filter(None, corrections), "")
             sessions = (event.run.session for event in events if event.run is not None)
             session = next((each for each in sessions if each is not None), None)
             found[run_id] = RunFacts(
@@ -430,7 +430,7 @@ class _Written:
     Args:
         branch: the branch; empty for the main one.
         table_id: the id of the table; empty if it is not known.
-        replaced: of all versions that a run made (version ""), what it replaced according to the event.
+        replaced: for all versions that a run made (version ""), the part that it replaced according to the event.
     """
 
     branch: str = ""
@@ -458,7 +458,7 @@ def _ids(dataset: DatasetName) -> tuple[int, ...]:
 
 
 def _stored(dataset: DatasetName, about: Mapping[int, _Storage]) -> _Storage:
-    """Return how a dataset is stored, by what is known of its names."""
+    """Return how a dataset is stored, as its names show it."""
     storage = _Storage()
     for name in _ids(dataset):
         storage = storage.or_else(about.get(name, _Storage()))
@@ -505,7 +505,7 @@ def _parts(table: str, path: str) -> list[str]:
 
 
 def _statement(events: Iterable[EventFacts]) -> str:
-    """Return the statement of a run, from its own events: those of the job's other runs may have another."""
+    """Return the statement of a run, from its own events: the job's other runs may have another."""
     return next((event.job.sql for event in events if event.job is not None and event.job.sql), "")
 
 

@@ -27,7 +27,7 @@ _LAST = "SELECT json FROM event WHERE run_id = ? AND type = 'COMPLETE' ORDER BY 
 
 class Recorder:
     """
-    Writes what the steps of a plan did into its store.
+    Report the steps of a plan to its store.
 
     An event of a step is the one of the run that it repeats, with what is new: the run, the time, the versions, and the
     statement. So the job keeps its lineage. A step that repeats no run (a table that goes back, or is emptied) is a run
@@ -77,7 +77,7 @@ class Recorder:
         before: Mapping[str, str],
         reached: Mapping[str, str],
     ) -> dict[str, Any] | None:
-        """Make the event of a repeated run that of the step; return None if the step has changed no table."""
+        """Make an event of the repeated run that reports the step; return None if the step has changed no table."""
         written = {}
         for table in step.writes:
             name = sql_name(table)

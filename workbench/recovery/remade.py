@@ -27,7 +27,7 @@ class Base:
 
     Args:
         place: the place of its first version that is made again.
-        version: what it is rolled back to; empty if it is emptied.
+        version: the version that it is rolled back to; empty if it is emptied.
         replaced: whether its first run replaces it as a whole, so that nothing has to be done before.
         instead_of: the version that it should go back to, and that expired.
         old: the first version that is made again under an earlier name; None if it had none.
@@ -45,17 +45,17 @@ class Base:
 @attrs.frozen
 class Remade:
     """
-    What is made again, and from where.
+    The datasets that are rebuilt, and from where.
 
     Args:
-        versions: the versions that are made again.
+        versions: the versions to rebuild.
         firsts: each of their datasets -> the place of the first one.
-        bases: where each of their datasets begins again; first those that hold bad data, in the order in which these
-            came.
-        expired: a dataset -> the version that it should go back to, and that expired.
-        is_needed: whether something that is current holds bad data, or comes from what does.
+        bases: where each of their datasets begins again; first those that hold bad data, in order of the first bad
+            version.
+        expired: a dataset -> the expired version to which it would have to be rolled back.
+        is_needed: whether a current version holds bad data, or comes from one that does.
         in_place: whether a column of the first dataset is corrected where it is, so that the dataset keeps its rows.
-        goes_back: whether the first dataset goes back, to a version or to no rows.
+        goes_back: whether the first dataset is rolled back to a version, or emptied.
     """
 
     versions: dict[HistoryPlace, None]
@@ -72,9 +72,9 @@ def remade(flow: Flow, found: Spread, request: RecoveryRequest) -> Remade:
     Decide which versions are made again, and where each dataset begins again.
 
     Args:
-        flow: the versions, and what was read.
+        flow: the versions and their reads.
         found: the versions that hold bad data.
-        request: what is asked for.
+        request: the request.
     """
     settling = _Settling(flow, found, request)
     root = request.start[0]
@@ -147,7 +147,7 @@ class _Settling:
         )
 
     def goes_back(self, place: int) -> bool:
-        """Return whether the first dataset can go back to what it was before a place: to a version or to no rows."""
+        """Return whether the first dataset can be reset to its state before a place: to a version or to no rows."""
         base = self.base(self._root, place)
         return bool(base.version) or (base.begins_empty and self._facts.datasets[self._root].has_versions)
 

@@ -1,4 +1,4 @@
-"""Decides what a run reads when it runs again: a version, what is there then, or what is made again before. Pure."""
+"""Decide which data a repeated run reads: a version, the current data, or data that are rebuilt before. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PinnedRead:
     The version to which a clean input is pinned.
 
     Args:
-        version: the version; empty for what is there when the run reads it.
+        version: the version; empty for the current data when the run reads.
         unpinned: why it is not the version that was read: it went with a DROP of the dataset, it expired, or the
             dataset keeps no versions and was written since. Empty if it is that version, or nothing was written since.
         wanted: the version that was read, if it is gone.
@@ -39,11 +39,11 @@ class RepeatedReads:
     What runs read when they run again.
 
     Args:
-        flow: the versions, and what was read.
+        flow: the versions and their reads.
         found: the versions that hold bad data.
-        again: what is made again.
+        again: the rebuilt datasets.
         texts: the statements of the runs.
-        request: what is asked for.
+        request: the request.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class RepeatedReads:
         self._is_side_by_side = request.mode is Mode.SIDE_BY_SIDE
 
     def is_corrected(self, placed: PlacedRead) -> bool:
-        """Return whether what was read is made again before."""
+        """Return whether the read data are rebuilt before."""
         return placed.key is not None and (placed.key in self._again.versions or placed.key in self._found.because)
 
     def named_a_version(self, placed: PlacedRead) -> bool:
@@ -80,7 +80,7 @@ class RepeatedReads:
         return not group.too_late and placed.key == self._flow.held(self._flow.before.get((placed.read.dataset, first)))
 
     def opened_views(self, unit: Unit) -> dict[int, str]:
-        """Return the views whose queries a statement reads in their places: what they show now is not what it read."""
+        """Return the views that a statement reads by their queries: they may now show other rows than it read."""
         views = self._texts.views_of(unit)
         if not views:
             return {}
@@ -119,7 +119,7 @@ class RepeatedReads:
         return (
             (made.change, made.whole, made.empties, made.snapshot) == ("CREATE", True, True, "")
             and self._facts.has_maker(made)
-            # Nobody unknown wrote the first rows.
+            # No unknown writer made the first rows.
             and not any(self._facts.unknown_parent(self._flow.made(each)) for each in self._flow.after(placed.key))
         )
 

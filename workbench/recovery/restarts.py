@@ -47,7 +47,7 @@ class Restarts:
     The streaming queries that go back, or go on elsewhere.
 
     Args:
-        flow: the versions, and what was read.
+        flow: the versions and their reads.
         bases: where each dataset begins again.
         groups: what runs again.
     """
@@ -89,7 +89,7 @@ class Restarts:
         if not units:
             return False
         goes_back = any(self._bases[each].version for each in self._flow.written(units) if each in self._bases)
-        # The store may know nothing of what was before its first micro-batch.
+        # The store may know nothing from before its first micro-batch.
         return units[0][1] == 0 or (self._flow.batches[query][0] == units[0] and not goes_back)
 
     def _restored(self, query: str) -> list[tuple[DatasetFacts, str]]:

@@ -32,7 +32,7 @@ class Rewritten:
 
     Args:
         text: the statement; empty if it can't be made.
-        doubts: what is not certain about it.
+        doubts: the uncertainties about it.
         before: the statements that must run before it.
         stands_alone: whether all of its names are known. An unknown one may be a temporary view of its application.
         named: the datasets that it reads by their names; what it reads through a view that stays one is not among them.
@@ -59,12 +59,12 @@ def rewritten(
 
     Args:
         sql: its text.
-        reads: what it reads, each with the version to which it is pinned; an empty one means the current data, and
-            NO_ROWS for none of its rows.
+        reads: the datasets that it reads, each with the version to which it is pinned; an empty one means the current
+            data, and NO_ROWS none of its rows.
         known: all datasets that it names.
-        copies: what it writes -> the copy to write in its place.
-        read_copies: what it reads -> the copy to read in its place.
-        corrected: what it reads as it is then, also if it names a version.
+        copies: a dataset that it writes -> the copy to write instead.
+        read_copies: a dataset that it reads -> the copy to read instead.
+        corrected: the datasets that it reads in their current state, even if it names a version.
         views: views that it reads -> the query to read instead of each.
     """
     tree = _tree_of(sql)
@@ -124,7 +124,7 @@ def _changed(
     read_copies: Mapping[int, str],
     corrected: Collection[int],
 ) -> Rewritten:
-    """Change a tree to the statement that must run, and return that; the arguments are those of `rewritten`."""
+    """Change a tree to the statement that must run, and return it; the arguments are those of `rewritten`."""
     versions = {dataset.id: version for dataset, version in reads}
     targets = {id(each) for each in _targets(tree)}
     ctes = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
@@ -224,9 +224,9 @@ def _over_what_is_there(
 
     Args:
         tree: the statement, which is changed.
-        dataset: what it creates.
+        dataset: the dataset that it creates.
         name: the name of that, or of its copy, as statements have it.
-        doubts: gets what is not certain.
+        doubts: collects the uncertainties.
         is_copy: whether it creates a copy, which must not have the files of the table.
 
     Returns:
@@ -258,7 +258,7 @@ def _targets(tree: Any) -> list[exp.Table]:
 
 
 def _names(dataset: DatasetFacts, parts: Sequence[str]) -> bool:
-    """Return whether parts of a name, the last of which is always there, are those of a dataset."""
+    """Return whether parts of a name, the last of which is always there, are a dataset's."""
     path = urlsplit(parts[-1]).path.rstrip("/")
     if "/" in path and path == urlsplit(dataset.location).path.rstrip("/"):
         return True

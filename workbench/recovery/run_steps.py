@@ -43,12 +43,12 @@ def repeating_step(decided: Decisions, group: Group) -> RecoveryStep:
 @attrs.frozen
 class _Inputs:
     """
-    What a statement reads when it runs again.
+    The reads of a repeated statement.
 
     Args:
         pins: its inputs, for people.
         reads: its inputs, each with the version to which it is pinned.
-        doubts: what is not certain about them.
+        doubts: the uncertainties about them.
         corrected: those that are made again before.
     """
 
@@ -102,7 +102,7 @@ def _statement(decided: Decisions, group: Group) -> RecoveryStep:
 
 
 def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs:
-    """Return what a statement reads when it runs again; the queries of some views are in their places."""
+    """Return the reads of a repeated statement; some views are replaced by their queries."""
     unit = group.units[0]
     writes = decided.flow.written([unit])
     pins: list[Pin] = []
@@ -336,7 +336,7 @@ def _doubts_of_pin(dataset: DatasetFacts, pinned: PinnedRead) -> Iterator[str]:
 
 
 def _command(application: ApplicationFacts | None) -> tuple[str, tuple[str, ...]]:
-    """Return the command that starts an application, and what a person should know of it."""
+    """Return the command that starts an application, and the notes about it."""
     if application is None:
         return "", ()
     notes = [f"Its script: {application.script}"] if application.script else []

@@ -19,7 +19,7 @@ class StatementTexts:
     The statements of runs, each parsed once.
 
     Args:
-        flow: the versions, and what was read.
+        flow: the versions and their reads.
     """
 
     def __init__(self, flow: Flow) -> None:

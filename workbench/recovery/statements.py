@@ -68,7 +68,7 @@ def place_of_files(location: str) -> str:
 
 def roll_back(table: TableId, version: str, *, is_ancestor: bool = True) -> str:
     """
-    Return the statement that makes a table what it was at a version.
+    Return the statement that resets a table to a version.
 
     Args:
         table: the table.
@@ -110,7 +110,7 @@ def empty(dataset: DatasetFacts) -> tuple[str, ...]:
     if not dataset.sql:
         return ()
     if is_overwritten(dataset):
-        # Spark refuses to overwrite what the same statement reads.
+        # Spark refuses to overwrite a table that the same statement reads.
         copy = empty_copy_name(dataset)
         return copied(dataset, copy, ""), *switched(dataset, copy)
     verb = "DELETE FROM" if dataset.has_versions else "TRUNCATE TABLE"
@@ -171,7 +171,7 @@ def copied(dataset: DatasetFacts, copy: str, version: str) -> str:
     Args:
         dataset: the table.
         copy: the name of the copy.
-        version: what it is to hold; empty for no rows.
+        version: the version to hold; empty for no rows.
     """
     return _copied(dataset, copy, f" VERSION AS OF {version}" if version else " WHERE false")
 

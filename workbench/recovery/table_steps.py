@@ -129,7 +129,7 @@ def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterato
 def _rolled_back(
     known: DatasetFacts, version: str, notes: tuple[str, ...], checks: tuple[TableCheck, ...], like: str
 ) -> RecoveryStep:
-    """Return the step that makes a table what it was at a version."""
+    """Return the step that resets a table to a version."""
     doubts: tuple[str, ...] = ()
     if any(check.check == "clean" for check in checks):
         unknown = f"No event states which run made the versions before version {version}."

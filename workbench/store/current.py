@@ -63,7 +63,7 @@ def time_of_now(tables: QueriedTables) -> int:
 
 
 class EdgeRow(NamedTuple):
-    """A row of `told_edge`, with the datasets that its names are those of."""
+    """A row of `told_edge`, with the datasets that its names belong to."""
 
     source: int
     read: str
@@ -219,7 +219,7 @@ class Current:
         # The last complete run of each job, with those of the same parent, and the later ones that go on.
         self._last: dict[int, list[_Run]] = {}
         self._began: dict[int, int] = {}
-        # The jobs of which every run has failed.
+        # The jobs whose runs have all failed.
         self._failing: set[int] = set()
         self._described: dict[str, JobDatasets] = {}
         self._dataset_of: dict[int, int] = {}
@@ -256,7 +256,7 @@ class Current:
         }
 
     def learn(self, outputs: Iterable[JobOutput]) -> None:
-        """Ask for what is needed for some outputs of jobs, all at once."""
+        """Load the current lineage of some outputs of jobs, all at once."""
         new = set(outputs) - self._holding.keys()
         if not new:
             return
@@ -270,11 +270,11 @@ class Current:
         for job, dataset in new:
             chosen = runs[job, dataset]
             since = min((run.began for run in chosen if run.is_complete), default=self._began.get(job, 0))
-            said = [(self._described[run.id], run.last_time, run.is_complete) for run in chosen]
-            said += [(*each, False) for each in alone.get(job, ()) if each.last_time >= since]
+            stated = [(self._described[run.id], run.last_time, run.is_complete) for run in chosen]
+            stated += [(*each, False) for each in alone.get(job, ()) if each.last_time >= since]
             holding = [
                 _Holding(described, output, last_time, is_done)
-                for described, last_time, is_done in said
+                for described, last_time, is_done in stated
                 for output in self._outputs_of(described, dataset)
             ]
             dropped = max(
@@ -368,7 +368,7 @@ class Current:
         }
 
     def _learn_jobs(self, jobs: Collection[int]) -> None:
-        """Ask for the last runs of jobs, and for what these describe."""
+        """Load the last runs of jobs, and their descriptions."""
         last = self._runs.last(jobs)
         for run in last:
             self._began[run.job] = run.began
@@ -403,7 +403,7 @@ class Current:
         return any(True for _ in self._outputs_of(self._described[run.id], dataset))
 
     def _runs_that_hold(self, outputs: Collection[JobOutput]) -> dict[JobOutput, list[_Run]]:
-        """Return the runs that hold for outputs of jobs, but for what has ended since."""
+        """Return the current runs of outputs of jobs, including descriptions that have ended since."""
         found = {pair: [run for run in self._last[pair[0]] if self._writes(run, pair[1])] for pair in outputs}
         older = {
             (job, dataset)

@@ -1,5 +1,5 @@
 """
-Drops what is old from a store, and keeps what is current and what that was made from.
+Drop old events from a store; keep the current lineage and its origins.
 
 Runs are kept or dropped as a whole, with all of their events. All other tables are then rebuilt from the remaining
 events, so that each row is stated by an event.
@@ -37,7 +37,7 @@ class ExpirableTables(QueriedTables, Protocol):
         """
 
     def shrink(self) -> bool:
-        """Give the space of what was deleted back to the file system, and return whether it was possible."""
+        """Give the space of deleted rows back to the file system, and return whether it was possible."""
 
     def size(self) -> int | None:
         """Return how many bytes there are; None if it is not known."""
@@ -46,7 +46,7 @@ class ExpirableTables(QueriedTables, Protocol):
 @attrs.frozen
 class Expired:
     """
-    What was dropped, or would be.
+    The dropped events and runs, or those that would be dropped.
 
     Args:
         events: how many events.
@@ -69,7 +69,7 @@ class Expired:
 
 def expire(tables: ExpirableTables, time: int, *, dry_run: bool = False) -> Expired:
     """
-    Drop what is older than a time and neither current nor the origin of what is.
+    Drop runs that are older than a time and neither current nor the origin of current data.
 
     Args:
         tables: the store.
@@ -123,7 +123,7 @@ class _Dropped:
 
     Args:
         tables: the store.
-        time: what is from then on stays, microseconds since 1970.
+        time: runs from then on stay, microseconds since 1970.
     """
 
     def __init__(self, tables: QueriedTables, time: int) -> None:

@@ -1,4 +1,4 @@
-"""The tables of a store's file: those of which version they are, how they are made, and made again from the events."""
+"""The tables of a store's file: their version, their creation, and rebuilding them from the events."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FileTables:
 
     def prepare(self, *, read_only: bool) -> None:
         """
-        Make the tables if there are none, and what is missing of those of this version.
+        Make the tables if there are none, and the missing ones of this version.
 
         Args:
             read_only: whether nothing is to be written.
@@ -85,7 +85,7 @@ class FileTables:
         Make all tables but `rejected` again, in a transaction.
 
         Args:
-            only_if_old: whether to leave tables of this version as they are.
+            only_if_old: whether to skip tables that already have this version.
             progress: is called with the number of events so far.
 
         Returns:
@@ -94,7 +94,7 @@ class FileTables:
         return 0 if only_if_old and self._version() == schema.VERSION else self.make_anew(progress)
 
     def finish(self) -> None:
-        """Take the tables for those of this version, after the transaction that made them again."""
+        """Mark the tables as those of this version, after the transaction that rebuilt them."""
         self.is_old = False
         self._show_texts()
 
@@ -127,7 +127,7 @@ class FileTables:
         return count
 
     def _set_events_aside(self, *, are_packed: bool) -> None:
-        """Drop all of our tables and views but what holds the events, and what was no event."""
+        """Drop all of our tables and views, except the events and the rejected lines."""
         own = {*stored.own_names(), *(table.name for table in schema.TABLES), *(view.name for view in VIEWS)}
         kept = {schema.REJECTED.name, *(_TEXTS if are_packed else (schema.EVENT.name,))}
         for type_, name in self._file.query("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')"):
@@ -186,7 +186,7 @@ class FileTables:
         return found.issuperset(index_names())
 
     def _has_views(self) -> bool:
-        """Return whether the views for people are those of this package."""
+        """Return whether the views for people are this package's."""
         found = dict(self._file.query("SELECT name, sql FROM sqlite_master WHERE type = 'view'"))
         return all(str(found.get(view.name)).endswith(view.sql.strip()) for view in VIEWS)
 

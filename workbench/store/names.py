@@ -105,7 +105,7 @@ class DatasetName:
 
     @property
     def shortest(self) -> str:
-        """Return a short name: that of the table, if it has one, else the end of its path."""
+        """Return a short name: the table's, if it has one, else the end of its path."""
         return self.others[0][1] if self.others else "/".join(self.name.split("/")[-2:])
 
     @property
@@ -124,7 +124,7 @@ class DatasetName:
 @attrs.frozen
 class ResolvedPlace:
     """
-    What a name means.
+    The meaning of a name.
 
     Args:
         dataset: the dataset.
@@ -234,7 +234,7 @@ def find_dataset(tables: QueriedTables, text: str) -> DatasetName:
     Return the dataset that a text names, as `find` takes it.
 
     Raises:
-        NameNotFoundError: nothing has this name, several datasets have it, or it is that of a column.
+        NameNotFoundError: nothing has this name, several datasets have it, or it is a column's.
     """
     found = find(tables, text)
     if found.column:

@@ -23,7 +23,7 @@ def nearest(text: str, names: Iterable[str]) -> tuple[str, ...]:
     Return names that come near to a text, the nearest first.
 
     Args:
-        text: what somebody wrote.
+        text: the text that the user wrote.
         names: what there is.
     """
     wanted = text.lower().rstrip("/")

@@ -63,7 +63,7 @@ _LONGEST_VALUE = 100_000_000
 
 def answer_to(connection: sqlite3.Connection, sql: str, seconds: float, streamed: Iterable[StreamedRow]) -> Answered:
     """
-    Return what a query finds. The names of the proposal's tables mean the views here.
+    Return the result of a query. The names of the proposal's tables mean the views here.
 
     Args:
         connection: the store.
@@ -73,7 +73,7 @@ def answer_to(connection: sqlite3.Connection, sql: str, seconds: float, streamed
             where nothing was read, and whether it is inferred.
 
     Raises:
-        QueryError: the query is wrong, asks for something else than the store's tables, or takes too long.
+        QueryError: the query is wrong, uses something else than the store's tables, or takes too long.
     """
     connection.execute(_STREAMED)
     connection.executemany("INSERT OR IGNORE INTO temp.streamed_read VALUES (?, ?, ?, ?, ?)", streamed)
@@ -112,7 +112,7 @@ def _restricted(connection: sqlite3.Connection, end: float, refused: list[str]) 
     Args:
         connection: the store.
         end: the time, of the monotonic clock.
-        refused: where it is added what was asked for and refused.
+        refused: collects the refused accesses.
     """
     every = {name for (name,) in connection.execute("SELECT name FROM main.sqlite_master")}
     others = every - _READABLE

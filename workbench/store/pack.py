@@ -27,7 +27,7 @@ class Packed:
     A packed text.
 
     Args:
-        data: what was compressed.
+        data: the compressed bytes.
         shared: how many bytes at the end are those at the end of the base, and were not compressed.
     """
 

@@ -26,7 +26,7 @@ _MOVE_TIMES = "UPDATE dataset SET first_time = min(first_time, ?), last_time = m
 
 class RowMerger:
     """
-    Merges portions of rows over one connection, and remembers what is there already.
+    Merges portions of rows over one connection, and remembers the existing rows.
 
     Args:
         file: the store.
@@ -75,7 +75,7 @@ class RowMerger:
         )
 
     def forget(self) -> None:
-        """Forget what is there already: the tables were changed, or a change of them was taken back."""
+        """Forget the existing rows: the tables were changed, or a change of them was rolled back."""
         self._versions.forget()
         self._texts.forget()
         self._writes_of_others = -1
@@ -92,7 +92,7 @@ class RowMerger:
             self._connection.executemany(statement, found)
 
     def _numbers_of(self, runs: set[str]) -> dict[str, int]:
-        """Return the numbers of runs by their ids; that of no run too."""
+        """Return the numbers of runs by their ids, including that of no run."""
         found = {"": stored.NO_RUN}
         for marks, part in marked_lists(sorted(runs - {""})):
             found |= dict(self._query(_RUNS.format(marks), part))
@@ -105,7 +105,7 @@ class RowMerger:
         """
         Move the times of names that are there, and return the rows of all others.
 
-        Most events name what is known. To merge a whole row, SQLite computes what is in each of the indexes.
+        Most events name known datasets. To merge a whole row, SQLite also computes the entries of all indexes.
         """
         others: list[Row] = []
         moved: list[Row] = []
@@ -116,7 +116,7 @@ class RowMerger:
         return others
 
     def _pointers(self, datasets: Iterable[Row]) -> dict[int, int | None]:
-        """Return what those of the names that point to another one pointed to so far."""
+        """Return the earlier targets of the names that point to another one."""
         names = {int(row[0] or 0) for row in datasets if row[3] is not None}
         return dict(self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({})"))
 

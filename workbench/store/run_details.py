@@ -43,11 +43,11 @@ class VersionDetails(NamedTuple):
 
 class DetailsOfRuns(NamedTuple):
     """
-    What the events of runs state.
+    The facts that the events of runs state.
 
     Args:
-        of_run: the keys of what the events of each run state, in the order of time.
-        versions: key -> what is stated.
+        of_run: the keys of the facts that the events of each run state, in the order of time.
+        versions: key -> the facts.
     """
 
     of_run: Mapping[str, tuple[Hashable, ...]]
@@ -70,7 +70,7 @@ _PATHS = (
 
 def details_by_versions(query: Query, runs: Iterable[str], time: int) -> DetailsOfRuns:
     """
-    Return what the events of runs state, from the tables of versions.
+    Return the facts that the events of runs state, from the tables of versions.
 
     Args:
         query: runs a query on the store.

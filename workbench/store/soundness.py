@@ -1,8 +1,8 @@
 """
 Find out whether a store in a file is damaged: whether its tables can follow from its events.
 
-SQLite notices where pages do not hang together, and not where a value has become another one. So it is looked at too
-whether values have their types, names their hashes, texts of events their digests, and whether what is named is there.
+SQLite notices broken links between pages, but not a changed value. So the check also covers the types of values, the
+hashes of names, the digests of events' texts, and whether each reference has a target.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _REFERENCES = (
 
 def damage_of(connection: sqlite3.Connection) -> str:
     """
-    Return what is wrong with a store of this version; empty if nothing is. This reads all of it.
+    Return the damage of a store of this version; empty if there is none. This reads all of it.
 
     Args:
         connection: the store.

@@ -143,7 +143,8 @@ class Database:
         Rebuild all tables from the stored events, in one transaction. The table `rejected` stays.
 
         Args:
-            only_if_old: whether to leave a store of this version as it is, such as one that another process has just
+            only_if_old: whether to skip a store that already has this version, such as one that another process has
+                just
                 migrated.
             progress: is called with the number of events so far.
 
@@ -215,6 +216,6 @@ class Database:
 
 
 def _is_ours(trace: TracebackType | None) -> bool:
-    """Return whether an error came out of this package, and not of what the caller does himself."""
+    """Return whether an error came from this package, and not from the caller's own work."""
     package = f"{__name__.partition('.')[0]}."
     return any(str(frame.f_globals.get("__name__")).startswith(package) for frame, _ in walk_tb(trace))

@@ -128,7 +128,7 @@ class SqliteFile:
     @contextmanager
     def copied_beside(self) -> Iterator[None]:
         """
-        Copy what a transaction wrote from the log into the file beside the work for the next one.
+        Copy a transaction's content from the log into the file beside the work for the next one.
 
         Only within `many`; else SQLite copies it when the log has grown.
         """
@@ -179,7 +179,7 @@ class SqliteFile:
 
     def shrink(self) -> bool:
         """
-        Give the space of what was deleted back to the file system.
+        Give the space of deleted rows back to the file system.
 
         Returns:
             Whether it was possible: it is not while another process uses the file, or without room for a copy of it.
@@ -220,7 +220,7 @@ class _Copying:
             self._copy()
 
     def end(self) -> None:
-        """Copy what a transaction wrote, unless the one before is still being copied."""
+        """Copy a transaction's content, unless the one before is still being copied."""
         if self._thread and self._thread.is_alive():
             return
         self._wait()
@@ -228,7 +228,7 @@ class _Copying:
         self._thread.start()
 
     def _copy(self) -> None:
-        # It waits for nobody, and copies what it can. If the disk is full, the writer finds out.
+        # It waits for no other process, and copies as much as it can. If the disk is full, the writer finds out.
         with suppress(sqlite3.Error):
             _, self._log_pages, _ = self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 

@@ -65,7 +65,7 @@ def _defined(table: StoredTable, columns: list[str]) -> str:
 
 
 def _further_indexes() -> list[tuple[str, str]]:
-    """Return the indexes by more than columns: the name of each, and what is in it."""
+    """Return the indexes by more than columns: the name and the content of each."""
     found = []
     for table in stored.MERGED:
         found += [(f"{table.name}_by_{name}", f"{table.name} ({expression})") for name, expression in table.computed]

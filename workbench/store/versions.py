@@ -61,7 +61,7 @@ class Versions:
         self._versions = _Numbers(connection, "job_version", "version")
         self._paths = _Numbers(connection, "path")
         self._pairs = set[tuple[int, int]]()
-        # The digest of what is the same object is known; it stays that as long as it is here.
+        # The digest of the same object is known, and can't change while it is here.
         self._digests: dict[tuple[object, ...], tuple[Mentioned, bytes]] = {}
 
     def forget(self) -> None:
@@ -103,8 +103,8 @@ class Versions:
             event, number = first[digest], known[digest]
             job = next((each.job_id for each in event.mentions if isinstance(each, JobMention)), None)
             rows.append((number, digest, job, event.producer, *times[digest]))
-            told = (each for each in event.mentions if isinstance(each, DatasetMention))
-            parts += [(number, numbers[each.digest]) for each in told]
+            datasets = (each for each in event.mentions if isinstance(each, DatasetMention))
+            parts += [(number, numbers[each.digest]) for each in datasets]
             gaps += [(number, place, *gap) for place, gap in enumerate(event.gaps)]
         self._connection.executemany(_ADD_VERSION, rows)
         self._connection.executemany(_ADD_PARTS["version_description"], parts)

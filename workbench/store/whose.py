@@ -2,7 +2,7 @@
 Distinguish a store from any other file before SQLite opens it to write.
 
 To open a database may change it and the files beside it: SQLite plays back a journal, copies a log into the file, and
-removes either where the file is empty. So nothing is opened to write of which it is not known whose it is.
+removes either where the file is empty. So nothing is opened to write before it is known whose it is.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _BESIDE_EVENTS = (schema.RUN, schema.JOB, schema.DATASET, schema.DATASET_IDENTIT
 
 def refuse_others(path: Path, patience: float) -> None:
     """
-    Refuse a file that is no store of ours and that may not become one. It is only read, and so is what is beside it.
+    Refuse a file that is no store of ours and that may not become one. The file and those beside it are only read.
 
     Args:
         path: the file, which need not be there.
         patience: how many seconds to wait for another process that makes the store.
 
     Raises:
-        StoreError: it is somebody else's, or what is beside it is.
+        StoreError: the file is another program's, or a file beside it is.
         sqlite3.Error: it is a database that can't be read, or none at all.
         OSError: it can't be read.
     """
@@ -74,7 +74,7 @@ def _head_of(path: Path, patience: float) -> bytes:
     Return the first bytes of a file; nothing of one that is empty or not there.
 
     Raises:
-        StoreError: it is empty, and SQLite would delete what is beside it.
+        StoreError: it is empty, and SQLite would delete the files beside it.
     """
     end = time.monotonic() + patience
     while True:
@@ -85,7 +85,7 @@ def _head_of(path: Path, patience: float) -> bytes:
         head = _begin_of(path) if is_there else b""
         if head or not beside:
             return head
-        # Another process may be making the store: then the file came before what is beside it.
+        # Another process may be making the store: then the file came before those beside it.
         if not is_there or time.monotonic() > end:
             how = "is empty" if is_there else "is not there"
             raise StoreError(
@@ -111,7 +111,7 @@ def _size(path: Path) -> int:
 
 def _is_unmarked_store(path: Path, patience: float) -> bool:
     """Return whether a database without a mark is an older store, an empty one, or one that was marked just now."""
-    # Without a log and a journal, nobody writes it at this moment, and nothing is left beside it.
+    # Without a log and a journal, no process writes it at this moment, and none left anything beside it.
     is_whole = not any(map(_size, _beside(path)))
     how = "mode=ro&immutable=1" if is_whole else "mode=ro"
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience)) as connection:

@@ -53,10 +53,10 @@ class EventLine:
 @attrs.frozen
 class Portion:
     """
-    What is merged into a store in one transaction.
+    The rows that are merged into a store in one transaction.
 
     Args:
-        events: what was read from the lines that are events.
+        events: the rows of the lines that are events.
         mentions: each job and dataset that these mention -> when.
         rejected: the rows of the lines that are none.
     """
@@ -71,7 +71,7 @@ class Portion:
         return [f"{source}: {reason}" for _, reason, source, _ in self.rejected.get(schema.REJECTED.name, ())]
 
     def own_rows(self) -> Rows:
-        """Return the rows that are those of single events, without those of `event`."""
+        """Return the rows of single events, without those of `event`."""
         found: Rows = {}
         for event in self.events:
             for table, rows in event.rows.items():
@@ -93,7 +93,7 @@ class Portion:
 @attrs.define
 class Ingested:
     """
-    What was taken in so far.
+    The result of an ingest so far.
 
     Args:
         events: how many lines were events.
@@ -193,7 +193,7 @@ def portions(lines: Iterable[EventLine]) -> Iterator[Portion]:
 
 class _Gathered:
     """
-    What was read from several lines.
+    The rows of several lines.
 
     All mentions of a job or a dataset in several events make its rows once: a run's START and its terminal event
     mention nearly the same, and so do the runs of a job.
@@ -261,7 +261,7 @@ def rows_by_portion(lines: Iterable[EventLine]) -> Iterator[Rows]:
 
 def rows_of_events(texts: Iterable[str]) -> Iterator[Rows]:
     """
-    Yield the rows of events that are in a store, portion by portion, each of which is to be merged into the tables.
+    Yield the rows of a store's events, portion by portion; each portion is merged into the tables.
 
     Args:
         texts: their JSON.

@@ -30,7 +30,7 @@ _MOST_OF_MENTIONS = 32_000_000
 
 class _LastUsed(Generic[_Value]):
     """
-    What was used last, up to a limit.
+    The most recently used values, up to a limit.
 
     Args:
         most: the limit, as the sum of the sizes that `keep` gets. Up to twice as much is remembered.
@@ -63,7 +63,7 @@ class _Tail:
 
     Attributes:
         values: its keys with their values.
-        datasets: the facts of its datasets; None if nobody has asked for them.
+        datasets: the facts of its datasets; None until they are first used.
         said: the mentions of the job and the datasets in an event with this end, by the other values that decide them.
     """
 

@@ -84,8 +84,8 @@ class Lines:
         read: the ids of the datasets that the job reads.
         written: the ids of those that it writes.
         edges: of `column_lineage`: up to the expression; and the path as a text, None if it is not stated.
-        change: what became of the dataset, such as OVERWRITE; empty for an append.
-        states_sources: whether what is written comes from `read` alone, and not from all that the job reads.
+        change: the change of the dataset as a whole, such as OVERWRITE; empty for an append.
+        states_sources: whether the written columns come from `read` alone, and not from all that the job reads.
     """
 
     name_id: int
@@ -104,7 +104,7 @@ class DatasetMention:
     An event's mention of a dataset without counts and versions: the same in each run of an unchanged job.
 
     Args:
-        role: what the dataset is to the job.
+        role: the role of the dataset in the event.
         job_id: the job; None in the event of a dataset.
         digest: a digest of its rows.
         lines: its rows.
@@ -141,17 +141,17 @@ Mentions: TypeAlias = "Mapping[JobMention | DatasetMention, TimeSpan]"
 @attrs.frozen
 class EventRows:
     """
-    What was read from one event.
+    The rows of one event.
 
     Args:
         text: the event as it arrived.
         digest: a digest of that.
-        type: its type.
+        producer: its producer.
         producer: who made it.
-        rows: the rows that are this event's own, by table; but not that of the event.
+        rows: the event's own rows by table, except that of `event`.
         mentions: the job and the datasets that it names. Their rows are made of many events at once.
         span: the event's own time and run.
-        gaps: what its producer did not understand, as pairs of an operator and a message.
+        gaps: the gaps that its producer reports, as pairs of an operator and a message.
         call_site: the line of the user's Python that ran it; empty if it is not known.
     """
 
@@ -174,7 +174,7 @@ class EventRows:
 @attrs.frozen
 class StatedByJob:
     """
-    What the explicit lineage facet of a job states. It is all that there is: each output comes from what is stated.
+    The explicit lineage facet of a job. It is complete: each output comes from the stated sources alone.
 
     Args:
         entries: the edges into each dataset.
@@ -198,7 +198,7 @@ class SideOfEvent:
     The mentions of an event's inputs, of its outputs, or of the dataset that it is about.
 
     Args:
-        role: what they are to the job.
+        role: their role in the event.
         mentions: what does not belong to a version.
         versions: the versions that were read or made, if the event is one of what happened: for each one the table, the
             dataset's name, the snapshot, and what follows the time in the row.
@@ -210,7 +210,7 @@ class SideOfEvent:
 
 
 def identity(*names: str) -> int:
-    """Return the id of what has these names: 63 bits of a hash, the same on each machine."""
+    """Return the id for some names: 63 bits of a hash, the same on each machine."""
     digest = hashlib.blake2b("\0".join(names).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
@@ -225,7 +225,7 @@ class SaidByEvent:
 
     Args:
         sides: its inputs and its outputs, or the dataset that it is about.
-        mentions: the job and what the sides mention, as one value.
+        mentions: the job and the mentions of the sides, as one value.
     """
 
     sides: tuple[SideOfEvent, ...]
@@ -328,7 +328,7 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
 
 def named_rows(mentions: Mentions) -> Rows:
     """
-    Return the rows of the jobs and datasets that events name, and of which jobs read and write which datasets.
+    Return the rows of the jobs and datasets that events name, and of the reads and writes of jobs.
 
     Args:
         mentions: each mention -> when.
@@ -456,7 +456,7 @@ def _versions_said(said: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
     else:
         parent = said.version_before
         if said.renamed_from is not None:
-            # The new name goes on with what the old one held.
+            # The new name goes on with the rows under the old one.
             yield "source_snapshot_lineage", _identity("dataset", *said.renamed_from), "", (None, None, None, None)
         for each in said.versions or ("",):
             yield "sink_snapshot_lineage", name_id, each, (parent, said.change, *said.counts)
@@ -465,7 +465,7 @@ def _versions_said(said: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
 
 def _micro_batches(said: EventFacts, job_id: int | None, inputs: SideOfEvent, rows: Rows) -> bool:
     """
-    Add what each micro-batch read and made.
+    Add the reads and writes of each micro-batch.
 
     Returns:
         Whether the event states its versions by micro-batch: its mentions of datasets then sum up several batches.
@@ -490,7 +490,7 @@ def _micro_batches(said: EventFacts, job_id: int | None, inputs: SideOfEvent, ro
 
 def _beside_sources(inputs: SideOfEvent, batches: Iterable[BatchOfRun]) -> dict[int, str]:
     """
-    Return what a streaming query reads beside its sources, such as a table that it joins, with its version.
+    Return the inputs of a streaming query besides its sources, such as a table that it joins, with their versions.
 
     Each micro-batch reads it. Where the run has read several versions, it is not known which batch read which: then, as
     where the event states none, it is that which was current at the time of the batch.

@@ -51,8 +51,8 @@ class DatasetsByEvents:
             for _, text in self._query(_ALONE, (time,)):
                 for event in self._read(text):
                     for job in {each.job_id for each in event.mentions if each.job_id is not None}:
-                        told = RunlessDatasets(_described(event), event.span.last_time)
-                        self._alone.setdefault(job, []).append(told)
+                        runless = RunlessDatasets(_described(event), event.span.last_time)
+                        self._alone.setdefault(job, []).append(runless)
         return {job: self._alone[job] for job in jobs if job in self._alone}
 
     def _read(self, text: str) -> Iterator[EventRows]:

@@ -82,17 +82,17 @@ def take_stream(
     progress: Callable[[Ingested], None] = lambda _: None,
 ) -> Ingested:
     """
-    Take what is new since the last time into a store, by a streaming query.
+    Take the new events since the last time into a store, by a streaming query.
 
     A batch that was interrupted is taken again, which changes nothing that is there: each event counts exactly once.
 
     Args:
         tables: the store.
-        origin: where the events come. Files must be whole when they appear: what is appended later is not seen.
+        origin: the source of events. Files must be whole when they appear: lines appended later are not seen.
         checkpoint: the folder in which Spark keeps its progress; by default the one that the session's configuration
             names.
         every: how long to wait between batches, such as `1 minute`; empty to end when there is nothing new.
-        progress: is called after each batch with what was taken so far.
+        progress: called after each batch with the counts so far.
 
     Returns:
         How many were taken.

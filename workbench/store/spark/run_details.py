@@ -27,7 +27,7 @@ _EVENTS = (
 
 def details_by_events(tables: QueriedTables, runs: Iterable[str], time: int) -> DetailsOfRuns:
     """
-    Return what the events of runs state.
+    Return the facts that the events of runs state.
 
     Args:
         tables: the store.

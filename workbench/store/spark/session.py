@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _NAME = "openlineage-pyspark store"
 _LONGEST_REASON = 2000
-# The store's own statements are no lineage of the user's, unless she asks for it.
+# The store's own statements are no lineage of the user's, unless the user wants them.
 _QUIET = {"spark.openlineage.disabled": "true", "spark.ui.showConsoleProgress": "false"}
 
 _PYTHON = "PYSPARK_PYTHON"
@@ -61,7 +61,7 @@ def active_or_new_session(
     Return the active session if no settings are given, or else a new one.
 
     The Python workers of a new local session run this interpreter, unless the environment or the configuration names
-    another one: only this one is known to have the package. Those of a cluster run what is there.
+    another one: only this one is known to have the package. The workers of a cluster run the interpreter there.
 
     Args:
         conf: Spark properties, as `spark-submit --conf` takes them.
@@ -97,7 +97,7 @@ def active_or_new_session(
 
 def prepare_executors(session: SparkSession) -> None:
     """
-    Send the executors of a cluster what they need of this package; those of a local session have it.
+    Send the executors of a cluster the parts of this package that they need; those of a local session have it.
 
     Raises:
         StoreError: the modules are not found as files.

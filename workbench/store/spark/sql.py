@@ -98,7 +98,7 @@ def create_table(schema_name: str, table: StoredTable, format_: Format, name: st
         schema_name: the schema, with its catalog.
         table: the table.
         format_: its format.
-        name: the name that it gets: the table's own, or that of a table of rows.
+        name: its name: the table's own, or that of a table of rows.
     """
     return f"CREATE TABLE IF NOT EXISTS {table_identifier(schema_name, name)} {_definition(table, format_)}"
 
@@ -223,7 +223,7 @@ def append(schema_name: str, table: StoredTable, query: str, rows: str) -> str:
     changed = " OR ".join(f"NOT (t.{identifier(name)} <=> ({value}))" for name, value in values.items())
     if table is schema.EVENT:
         changed = "false"
-    # One file for many rows: what is written to one day comes to one task.
+    # One file for many rows: the rows of one day come to one task.
     hint = f"/*+ REBALANCE({_DAY}) */ " if table is schema.EVENT else "/*+ REBALANCE */ "
     return (
         f"INSERT INTO {table_identifier(schema_name, rows)} ({', '.join(map(identifier, names))}) "

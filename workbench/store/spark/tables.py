@@ -47,17 +47,17 @@ _NO_FUNCTIONS = (
     "where the functions are called."
 )
 _SHOWN = 10
-# They hold what was taken in. All other tables follow from it.
+# They hold the ingested events. All other tables follow from them.
 _TAKEN = (schema.EVENT, schema.REJECTED)
 
 
 def is_schema_name(name: str) -> bool:
-    """Return whether a store's name can only be that of a schema in a catalog, and not that of a file."""
+    """Return whether a store's name can only be a schema in a catalog, and not a file."""
     return bool(_NAME.fullmatch(name)) and "." in name and not name.endswith(FILE_ENDINGS)
 
 
 def catalog_of(schema_name: str) -> str:
-    """Return the catalog of a schema; that of a schema without one is Spark's own."""
+    """Return the catalog of a schema; for a schema without one, Spark's own."""
     return schema_name.split(".", maxsplit=1)[0] if "." in schema_name else _SESSION_CATALOG
 
 
@@ -250,7 +250,7 @@ class SparkTables:
             self._see(table.name for table in _TAKEN)
             with self._batch(self.session.sql(f"SELECT json AS text, event_id AS source FROM {event}")) as view:
                 self._fill(view, self._remake)
-            # The table of events comes last: its version is that of the store.
+            # The table of events comes last: its version is the store's.
             for table in reversed(_TAKEN):
                 if self.format.merges:
                     self.session.sql(spark_sql.mark_version(self.schema_name, table))
@@ -393,7 +393,7 @@ class SparkTables:
         """
         Bring `dataset_identity` up to date: only names that the batch has may belong to another dataset.
 
-        What is unchanged is looked at too, because a batch may have been written in part before.
+        Unchanged names are checked too, because a batch may have been written in part before.
         """
         named = spark_sql.batch_rows(schema.DATASET, view, ("name_id",))
         names = f"SELECT DISTINCT name_id AS id FROM ({named})"
@@ -416,7 +416,7 @@ class SparkTables:
             names: a query of the names' ids, `id`.
 
         Returns:
-            For each: the id that was asked for, the name, what it points to, and its identity until now.
+            For each: the requested id, the name, its target, and its identity until now.
         """
         dataset, identity = (
             spark_sql.table_identifier(self.schema_name, table.name)
@@ -511,7 +511,7 @@ class SparkTables:
         )
         self.session.sql(spark_sql.create_view(self.schema_name, table, new))
         self._rows[table.name] = new
-        # Also those of a compaction that was ended in the middle.
+        # Including those of an interrupted compaction.
         rows_of_it = re.compile(rf"{table.name}_rows(_\d+)?")
         for row in answered_rows(self.session.sql(f"SHOW TABLES IN {_database(self.schema_name)}")):
             if rows_of_it.fullmatch(row.tableName) and row.tableName != new:

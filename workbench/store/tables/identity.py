@@ -1,4 +1,4 @@
-"""Which names are those of one dataset. Pure."""
+"""Find the names that belong to one dataset. Pure."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class StoredColumn:
 
     Args:
         name: its name.
-        meaning: what it says, for people.
+        meaning: its meaning, for people.
         merge: how its values are merged.
         type: its type. Times are microseconds since 1970, UTC.
         order: the column that orders an EARLIEST or LATEST one; by default a companion, `<name>_order`, which is NULL
@@ -74,11 +74,11 @@ class StoredTable:
 
     Args:
         name: its name.
-        meaning: what a row is, for people.
-        columns: its columns, those of the key first.
+        meaning: the meaning of a row, for people.
+        columns: its columns, the key's first.
         indexes: further columns by which it is searched, for engines that have indexes.
         computed: names and expressions, in SQLite's dialect, by which it is searched too.
-        partial: names, columns and conditions: by which columns those rows are searched of which the condition holds.
+        partial: names, columns and conditions: the indexes of those rows alone for which the condition is true.
     """
 
     name: str

@@ -96,7 +96,7 @@ _WITH_NUMBERS = ("job_version", "description", "path", "stored_event", "dictiona
 
 
 def definitions() -> list[str]:
-    """Return the statements that make the tables of what runs repeat, those of events, and their indexes."""
+    """Return the statements that make the tables of repeated descriptions, those of events, and their indexes."""
     made = [
         f"CREATE TABLE IF NOT EXISTS {name} ({columns}){'' if name in _WITH_NUMBERS else ' WITHOUT ROWID'}"
         for name, columns in (OF_VERSIONS | OF_EVENTS).items()

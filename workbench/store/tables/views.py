@@ -18,7 +18,7 @@ class View:
 
     Args:
         name: its name.
-        meaning: what a row is, for people.
+        meaning: the meaning of a row, for people.
         columns: its columns with their meanings.
         sql: the query.
     """
@@ -121,7 +121,7 @@ def _of_snapshots(
 
     Args:
         table: the table.
-        meaning: what a row is.
+        meaning: the meaning of a row.
         snapshot: the meaning of `snapshot_id`, and its SQL.
         more: the columns that this view alone has: name, meaning and SQL.
         where: which rows it has; empty for all.
