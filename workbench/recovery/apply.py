@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import attrs
 from openlineage_pyspark.errors import CheckpointError, StepFailedError, StoreError
 from openlineage_pyspark.workbench.recovery.checkpoint import finish_move, kept_place, put_away, set_back
-from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
+from openlineage_pyspark.workbench.recovery.checks import (
+    Findings,
+    after_problem,
+    check_plan,
+    statement_problem,
+    unwritten_tables,
+    written_problem,
+)
 from openlineage_pyspark.workbench.recovery.formats import in_folder
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
 from openlineage_pyspark.workbench.recovery.statements import roll_back, sql_name
@@ -34,7 +41,8 @@ class Consent:
     What the caller has accepted beforehand.
 
     Args:
-        newer: tables whose versions that the store does not know may be lost.
+        newer: tables whose versions that the store does not know may be lost, or were written while a person did a
+            step that must not write them.
         doubts: the numbers of steps that are done despite their doubts.
         done: the numbers of steps that a person has done.
     """
@@ -316,7 +324,7 @@ class PlanApplication:
             return "applied"
         last = self._journal.last(number)
         if last is None or last.state != "waits":
-            self._journal.write(JournalEntry(number, 0, "waits", before))
+            self._journal.write(JournalEntry(number, 0, "waits", before, unwritten=self._unwritten(number, step)))
         for code in step.code:
             self._say(f"  {in_folder(step, code)}")
         while self._ask is not None and self._ask("Is this done?"):
@@ -331,13 +339,38 @@ class PlanApplication:
         return "waits"
 
     def _finish_by_hand(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
-        """Finish a step that a person did: an application states the store itself what it wrote, a person does not."""
+        """
+        Finish a step that a person did: an application states the store itself what it wrote, a person does not.
+
+        Raises:
+            StepFailedError: what it must not write has a new version.
+        """
+        last = self._journal.last(number)
+        before = {} if last is None else last.unwritten
+        if problems := list(written_problem(step, before, self._consent.newer, self._session)):
+            raise StepFailedError(f"step {number} was done by hand: {'; '.join(problems)}", step=number)
+        if last is None and (unknown := ", ".join(map(sql_name, unwritten_tables(step)))):
+            self._say(f"step {number}: nobody can check that it left {unknown} as it was: it was done before it waited")
         if step.action == "empty":
             self._record(number, step, {}, now)
         self._finish(number, step, now)
 
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         self._journal.write(JournalEntry(number, len(step.code), "finished", now))
+
+    def _unwritten(self, number: int, step: RecoveryStep) -> dict[str, str]:
+        """Return the tables that a step must not write -> their current versions, as far as Spark can read them."""
+        found = {}
+        for table in unwritten_tables(step):
+            try:
+                live = self._session.table(table)
+            except StoreError as problem:
+                # No other step needs it, and this session may not have its catalog.
+                self._say(f"step {number}: check by hand that it does not write {sql_name(table)}: {problem}")
+                continue
+            if live is not None:
+                found[sql_name(table)] = live.version
+        return found
 
     def _files(self, step: RecoveryStep) -> dict[str, str]:
         """Return the tables of a step that keep no versions -> a text that differs once their files have changed."""
