@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -19,7 +20,7 @@ from openlineage_pyspark.workbench.recovery.checks import (
 )
 from openlineage_pyspark.workbench.recovery.formats import in_folder
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
-from openlineage_pyspark.workbench.recovery.statements import roll_back, sql_name
+from openlineage_pyspark.workbench.recovery.statements import OVERWRITTEN_FORMATS, roll_back, sql_name
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.checks import PlanProblem
@@ -162,11 +163,11 @@ class PlanApplication:
 
     def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         now = self._versions(step)
-        old = _unchanged(dict(last.tables), now)
-        if number in self._consent.done or (now and not old):
+        problem = self._not_done(step, last, now)
+        if number in self._consent.done or (now and not problem):
             self._finish_by_hand(number, step, now)
         elif now:
-            self._say(f"step {number}: {_not_done(old, now)} If it is done, use --done {number}")
+            self._say(f"step {number}: {problem} If it is done, use --done {number}")
         else:
             self._say(
                 f"step {number}: confirm with --done {number} when it is done, because no table's version shows it"
@@ -324,19 +325,31 @@ class PlanApplication:
             return "applied"
         last = self._journal.last(number)
         if last is None or last.state != "waits":
-            self._journal.write(JournalEntry(number, 0, "waits", before, unwritten=self._unwritten(number, step)))
+            unwritten = self._unwritten(number, step)
+            last = JournalEntry(number, 0, "waits", before, files=self._files_by_hand(step), unwritten=unwritten)
+            self._journal.write(last)
         for code in step.code:
             self._say(f"  {in_folder(step, code)}")
         while self._ask is not None and self._ask("Is this done?"):
             now = self._versions(step)
-            old = _unchanged(before, now)
-            if not before or not old:
+            problem = self._not_done(step, last, now)
+            if not before or not problem:
                 self._finish_by_hand(number, step, now)
                 return "applied"
-            self._say(_not_done(old, now))
+            self._say(problem)
         how = "--resume" if before else f"--resume --done {number}, because no table's version shows it"
         self._say(f"step {number} must be done by hand: do it, then continue with {how}")
         return "waits"
+
+    def _not_done(self, step: RecoveryStep, begun: JournalEntry, now: dict[str, str]) -> str:
+        """Return why a step is not done since it began to wait: an application may have ended after its first table."""
+        old = _unchanged(begun.tables, now)
+        if old and len(old) == len(now):
+            return "its tables have no new version, so it is not done yet."
+        missing = [f"{', '.join(old)} has no new version"] if old else []
+        if same := _unchanged(begun.files, self._files_by_hand(step)):
+            missing.append(f"{', '.join(same)} has no other files")
+        return f"{', and '.join(missing)}, so it is not done yet, or only in part." if missing else ""
 
     def _finish_by_hand(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         """
@@ -377,6 +390,15 @@ class PlanApplication:
         plain = [each for each in step.writes if each.format not in ("iceberg", "delta")]
         return {sql_name(each): self._session.files_of(each) for each in plain}
 
+    def _files_by_hand(self, step: RecoveryStep) -> dict[str, str]:
+        """Return the same of the tables that a person writes, as far as Spark can read them and they have files."""
+        found = {}
+        for table in step.writes:
+            if table.format in OVERWRITTEN_FORMATS:
+                with suppress(StoreError):
+                    found[sql_name(table)] = self._session.files_of(table)
+        return found
+
     def _versions(self, step: RecoveryStep) -> dict[str, str]:
         """Return the tables of a step that keep versions -> their current ones."""
         found = {}
@@ -386,13 +408,6 @@ class PlanApplication:
         return found
 
 
-def _unchanged(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the tables that have the version that they had: an application may have ended after the first one."""
-    return [name for name, version in now.items() if before.get(name) == version]
-
-
-def _not_done(old: list[str], now: dict[str, str]) -> str:
-    """Return why a step is not done yet: some of its tables have no new version."""
-    if len(old) == len(now):
-        return "its tables have no new version, so it is not done yet."
-    return f"{', '.join(old)} has no new version, so it is not done yet, or only in part."
+def _unchanged(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return the tables that have the version, or the files, that they had."""
+    return [name for name, found in now.items() if before.get(name) == found]

@@ -203,6 +203,10 @@ def _notes_of_application(decided: Decisions, group: Group, streams: Collection[
     if replaced := decided.replaced_after(group):
         names = ", ".join(sorted(map(decided.facts.label, replaced)))
         yield f"It writes {names} too, which a later step replaces as a whole."
+    written = [decided.facts.datasets[each] for each in decided.flow.written(group.units)]
+    paths = sorted(each.label for each in written if not each.is_of_spark)
+    if paths and len(paths) < len(written):
+        yield f"No version shows whether it wrote {', '.join(paths)}: check that before you continue."
     for query in streams:
         repeated = decided.restarts.repeated[query]
         if repeated[0] in group.units:

@@ -194,3 +194,48 @@ def test_a_table_that_spark_cannot_read_and_no_step_needs_stops_nothing(tmp_path
     unreadable = "step 1: check by hand that it does not write ice.db.x: Spark can't read it: no catalog ice"
     assert (outcome, said[1]) == ("waits", unreadable)
     assert tables.apply(tmp_path)[0] == "applied"
+
+
+FILES = TableId(("spark_catalog", "db", "files"), "parquet")
+
+
+class Mixed(Tables):
+    """Tables with versions, and one of files."""
+
+    files = "before"
+
+    def table(self, named: TableId) -> LiveTable:
+        return LiveTable("/files") if named == FILES else super().table(named)
+
+    def files_of(self, _: TableId) -> str:
+        return self.files
+
+
+@pytest.mark.parametrize(
+    ("files", "outcome", "said"),
+    [
+        (
+            "before",
+            "waits",
+            "step 1: spark_catalog.db.files has no other files, so it is not done yet, or only in part. ",
+        ),
+        ("after", "applied", "all steps are done"),
+    ],
+)
+def test_an_application_that_also_writes_files_is_done_when_these_are_new(
+    tmp_path: Path, files: str, outcome: str, said: str
+) -> None:
+    tables, lines = Mixed(), list[str]()
+    plan = attrs.evolve(PLAN, steps=(attrs.evolve(STEP, writes=(*TABLES, FILES)),))
+
+    def apply() -> str:
+        journal = Journal(tmp_path / "journal.jsonl")
+        return PlanApplication(plan, cast("LiveSession", tables), journal, lines.append, None, Consent()).apply()
+
+    apply()
+    lines.clear()
+    tables.versions = {"daily": "2", "report": "2"}
+    tables.files = files
+
+    assert apply() == outcome
+    assert lines[0].startswith(said)
