@@ -815,11 +815,11 @@ def test_of_what_keeps_no_versions_nothing_shows_whether_an_application_wrote_it
     )
 
 
-@pytest.mark.parametrize("has_table", [True, False])
-def test_of_files_beside_tables_nothing_shows_whether_an_application_wrote_them(filled: Fill, has_table: bool) -> None:
+@pytest.mark.parametrize("tables", [1, 0])
+def test_of_files_beside_tables_nothing_shows_whether_an_application_wrote_them(filled: Fill, tables: int) -> None:
     files = {"namespace": "file", "name": "/out/log", "facets": {"storage": {"fileFormat": "parquet"}}}
     logged = statement("log", 3, "", (table("a", "1"),), files, application="app")
-    made = statement("b", 2, "", (table("a", "1"),), table("b", "21"), application="app") if has_table else []
+    made = statement("b", 2, "", (table("a", "1"),), table("b", "21"), application="app") * tables
 
     step = (
         filled(*application("app", 0, "spark-submit", "b.py"), *ROOT, *made, *logged).recover("db.a").result.steps[-1]
@@ -827,4 +827,4 @@ def test_of_files_beside_tables_nothing_shows_whether_an_application_wrote_them(
 
     notes = [each for each in step.notes if "No version" in each]
     # Of files alone, `apply` asks for --done.
-    assert notes == ["No version shows whether it wrote out/log: check that before you continue."] * has_table
+    assert notes == ["No version shows whether it wrote out/log: check that before you continue."] * tables
