@@ -1,4 +1,4 @@
-"""What `lineage --diff` shows of a change: what is different, what must be made again, and what needs a look."""
+"""The output of `lineage --diff`: the differences, the tables that must be rebuilt, and the doubtful changes."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class JudgedChange:
     A change of files.
 
     Args:
-        diff: what is different, and what is downstream of it.
+        diff: the differences, and what is downstream of them.
         plan: what must be made again; None if that is not wanted.
-        findings: what a reviewer has to know, the worst first.
+        findings: the findings for a reviewer, the worst first.
     """
 
     diff: Diff
@@ -86,10 +86,10 @@ def file_steps(
 
     Args:
         scripts: the files.
-        answers: what Spark has said of those of SQL.
+        answers: Spark's results for those in SQL.
         found: the lineage of all of their statements.
         options: those of the command line.
-        folder: where the files are as they were in another revision; None if they are where their names say.
+        folder: where the files are as they were in another revision; None if they are where their names point.
     """
     paths = {each.name: Path(each.name) for each in scripts}
     sql = [each for each in scripts if not is_python_script(paths[each.name])]
@@ -115,7 +115,7 @@ def file_steps(
 
 def change_of(before: FileState, after: FileState, options: argparse.Namespace) -> JudgedChange:
     """
-    Return what a change is, with what it means for a store; say on standard error what can't be looked up there.
+    Return a judged change, with its consequences for a store; print on standard error what can't be looked up there.
 
     Args:
         before: the earlier state.
@@ -187,7 +187,7 @@ def markdown_of_change(change: JudgedChange, after: FileState) -> str:
 
 
 def text_of_change(change: JudgedChange) -> str:
-    """Return a change as lines for people: what is no longer masked first."""
+    """Return a change as lines for people: columns that are no longer masked come first."""
     if change.plan is None:
         return text_of_diff(change.diff)
     # Rows may be others without another edge: by a literal, a setting, a function's code.
@@ -203,7 +203,7 @@ def comment_of_change(change: JudgedChange, after: FileState, picture: Callable[
     Args:
         change: the change.
         after: the later state.
-        picture: draws what is different, in Mermaid's language.
+        picture: draws the differences, in Mermaid's language.
     """
     loud = [each for each in change.findings if each.level != "note"]
     parts = [f"{MARK}\n**{_sentence(change)}**\n"]

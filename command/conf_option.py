@@ -5,20 +5,34 @@ from __future__ import annotations
 import argparse
 
 
-def add_conf(parser: argparse.ArgumentParser) -> None:
-    """Add the option to a command; its value is a list of pairs."""
+def add_conf(parser: argparse.ArgumentParser, *, variables: bool = False) -> None:
+    """
+    Add the option to a command; its value is a list of pairs.
+
+    Args:
+        parser: the parser of the command.
+        variables: whether the option also gives values to the variables of SQL, whose names are any.
+    """
+    shown = "a Spark property, as spark-submit takes it"
     parser.add_argument(
         "-c",
         "--conf",
         action="append",
         default=[],
-        type=_pair,
+        type=_property_or_variable if variables else _property,
         metavar="KEY=VALUE",
-        help="a Spark property, as spark-submit takes it; repeatable",
+        help=f"{shown}, or the value of a variable; repeatable" if variables else f"{shown}; repeatable",
     )
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _property_or_variable(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise argparse.ArgumentTypeError("must be KEY=VALUE, such as spark.sql.ansi.enabled=true or day=2026-01-01")
+    return key.strip(), value
+
+
+def _property(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip().startswith("spark."):
         from openlineage_pyspark.listener.settings.catalog import find_key

@@ -1,4 +1,4 @@
-"""Asks before something is deleted or overwritten. `--yes` is the answer of a program."""
+"""Ask before anything is deleted or overwritten. `--yes` is the answer of a program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_consent(parser: argparse._ActionsContainer) -> None:
 
 def is_agreed(question: str, options: argparse.Namespace) -> bool:
     """
-    Return whether somebody agrees to what was listed before; say that nothing was done if nobody does.
+    Return whether the user agrees to the list printed before; report that nothing was done if not.
 
     Args:
         question: a question to be answered with y or yes.
@@ -44,12 +44,12 @@ def is_agreed(question: str, options: argparse.Namespace) -> bool:
 
 def may_overwrite(path: Path, text: str, beginnings: Iterable[str], options: argparse.Namespace) -> bool:
     """
-    Return whether a text may be written to a file; ask if another text is there that we did not write.
+    Return whether a text may be written to a file; ask if the file holds another text that is not ours.
 
     Args:
         path: the file.
         text: the text.
-        beginnings: how the texts begin that we write there; none to ask about each other text.
+        beginnings: the beginnings of our own texts; none to ask about each other text.
         options: those of `add_yes`.
     """
     if not path.is_file():
@@ -67,12 +67,12 @@ def may_overwrite(path: Path, text: str, beginnings: Iterable[str], options: arg
 
 def is_answered_yes(question: str) -> bool:
     """
-    Return whether a person at the terminal answers a question with y or yes; say so if nobody can be asked.
+    Return whether a person at the terminal answers a question with y or yes; report it if there is no terminal.
 
     Args:
         question: the question.
     """
-    # What it is about was printed before.
+    # The subject of the question was printed before.
     sys.stdout.flush()
     if sys.stdin is None or sys.stdin.closed or not sys.stdin.isatty():
         complain(f"{question} Nobody can be asked without a terminal: add --yes")

@@ -95,7 +95,7 @@ _PLAN = "with --diff: also show which tables must be rebuilt, and which are prov
 _CHECK = "with --diff: never exit with 3; only --fail-on decides about the exit code"
 _FAIL_ON = f"""the reasons for exit code 1, separated by commas; default: short, a statement whose lineage is not exact.
 Others: {", ".join(GATES[1:])}; with --diff also: {", ".join(CHANGE_GATES)}"""
-# How many statements are worth to say how far it is, and how often that is said.
+# From how many statements on progress is reported, and at which interval.
 _MANY, _SECONDS = 200, 5.0
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _QUERY = Identifier("", QUERY)
@@ -130,7 +130,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--format", choices=(*WRITERS, *_PICTURES, _COMMENT), default="text", help="default: text")
     add_unfold(parser)
     add_yes(parser)
-    add_conf(parser)
+    add_conf(parser, variables=True)
     parser.set_defaults(run=run)
 
 
@@ -185,7 +185,7 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _answers_kept(options: argparse.Namespace) -> Iterator[None]:
-    """Keep Spark's results while two states are compared, so that it is asked only about what is different."""
+    """Keep Spark's results while two states are compared, so that it analyzes only the differences."""
     options.classes = options.cache
     if options.diff is None or options.cache is not None:
         yield
@@ -201,19 +201,19 @@ def _has_scripts(scripts: Iterable[Script]) -> bool:
 
 
 def _with_exposures(state: FileState, exposures: Sequence[Exposure]) -> FileState:
-    """Return what files do with what the exposures of dbt read of it."""
+    """Return the state of files, together with the reads of dbt's exposures."""
     return attrs.evolve(state, found=(*state.found, *lineage_of_exposures(exposures, state.found)))
 
 
 def _gates(options: argparse.Namespace) -> frozenset[str]:
-    """Return what the exit code is to say."""
+    """Return the conditions for a failing exit code."""
     return frozenset(each.strip() for names in options.fail_on or ["short"] for each in names.split(","))
 
 
 def _state(
     scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace, folder: Path | None = None
 ) -> FileState:
-    """Return what files do; `folder` is where they are as they were in a revision, if that is asked for."""
+    """Return what files do; `folder` is where they are as they were in a revision, if there is one."""
     answers: list[StatementAnswer] = []
 
     def of_sql(files: Sequence[Script], tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
@@ -247,7 +247,7 @@ def _state_at(scripts: Sequence[Script], known: KnownColumns, options: argparse.
 
 
 def _variables(given: Iterable[str]) -> dict[str, str]:
-    """Return variables of the environment: those with a value, and those of this process that are only named."""
+    """Return variables of the environment: given ones, and those of this process that are only named."""
     parts = [each.partition("=") for each in given]
     return {name: value if is_set else os.environ.get(name, "") for name, is_set, value in parts}
 
@@ -278,7 +278,7 @@ def _refusal(options: argparse.Namespace) -> str:
 
 
 def _as_models(scripts: Sequence[Script], project: Project | None) -> list[Script]:
-    """Return scripts of which the models of dbt make their tables."""
+    """Return scripts, with those of dbt's models making their tables."""
     return scripts_of_raw_models(scripts) if project is None else scripts_of_models(scripts, project)
 
 
@@ -332,13 +332,13 @@ def _answers(
 
 
 class _Progress:
-    """Says on standard error how far a long analysis is, every few seconds."""
+    """Reports the progress of a long analysis on standard error, every few seconds."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
 
     def __call__(self, done: int, whole: int) -> None:
-        """Say how many statements are done, if it was said some seconds ago."""
+        """Report how many statements are done, if the last report was some seconds ago."""
         now = time.monotonic()
         if whole >= _MANY and now - self._last > _SECONDS:
             self._last = now

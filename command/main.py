@@ -1,4 +1,4 @@
-"""The command line: the list of commands, and what they have in common."""
+"""The command line: the list of commands, and their common options."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    """Return the options of a command line. Of all commands, only the one that is called is imported."""
+    """Return the options of a command line. Only the module of the given command is imported."""
     named = next((at for at, text in enumerate(arguments) if not text.startswith("-")), len(arguments))
     command: str = _list_of_commands().parse_args(arguments[: named + 1]).command
     own = list(arguments[named:])
-    # What follows is for the scripts whose lineage is asked for.
+    # The arguments after `--` are for the analyzed scripts.
     end = own.index("--") if command == _LINEAGE and "--" in own else len(own)
     options = parser_of(command).parse_args(own[:end])
     options.command, options.passed_on = command, own[end + 1 :]
@@ -111,7 +111,7 @@ def commands() -> tuple[str, ...]:
 
 
 def _list_of_commands() -> argparse.ArgumentParser:
-    """Return the parser of what stands before a command's own options."""
+    """Return the parser of the options before a command."""
     parser = _Parser(prog=PROGRAM, description="Inspect, check and send the lineage of PySpark jobs.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
@@ -121,7 +121,7 @@ def _list_of_commands() -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Looks the version up if it is asked for: the module that does takes longer to import than the others together."""
+    """Looks the version up only when it is needed: the module that does takes longer to import than all others."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib import metadata
@@ -131,7 +131,7 @@ class _Version(argparse.Action):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that wants options in full, and that says itself which ones it does not know, with its own usage."""
+    """A parser that accepts only whole options, and that reports unknown ones itself, with its own usage."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **options})

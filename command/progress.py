@@ -38,7 +38,7 @@ class Progress:
         with self.lock:
             now = self._clock()
             if self._at_start and now - self._last >= _AFTER_SECONDS:
-                # What others print, such as a JVM, begins where the line does.
+                # The output of others, such as a JVM, begins at the start of the line.
                 self._stream.write(f"\x1b[2K{self._label} is at work, {now - self._begin:.0f} s\r")
                 self._stream.flush()
                 self._is_drawn = True

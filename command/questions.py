@@ -88,7 +88,7 @@ def _ask_files(
     ask: Callable[[argparse.Namespace], int],
     options: argparse.Namespace,
 ) -> int:
-    """Ask event files, if the arguments name some, else the store."""
+    """Query event files, if the arguments name some, else the store."""
     try:
         answer = of_files(**given_to(asked, options))
         if answer is None:
@@ -112,12 +112,12 @@ def _ask(asked: Question, store: Store, options: argparse.Namespace) -> int:
 
 def show(answer: Answer[Any], format: str, *, all_: bool = False) -> None:  # noqa: A002 (the word of the command line)
     """
-    Print an answer; what it may lack goes to standard error, unless the answer itself says so.
+    Print an answer; its diagnostics go to standard error, unless the answer itself contains them.
 
     Args:
         answer: the answer.
         format: one of its formats.
-        all_: of a tree, whether to print what is shown on demand too.
+        all_: whether to print the hidden parts of a tree too.
     """
     found = answer.written(format)
     screen = Screen()

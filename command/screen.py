@@ -39,7 +39,7 @@ class Screen:
 
     In a terminal, or if the variable COLUMNS sets a width, lines are wrapped between words, and tables are narrowed to
     the width, the last column first; a column without any text is left out if that is not enough. Elsewhere the cells
-    of a wide table are wrapped between words, and nothing is cut or coloured: each name stands whole on a line.
+    of a wide table are wrapped between words, and nothing is cut or coloured: each name is whole on a line.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Screen:
         self._write(text, "", indent)
 
     def lines(self, text: str) -> None:
-        """Print lines, in a terminal in the colours of what they add, remove and change."""
+        """Print lines; in a terminal, in the colours of additions, removals and changes."""
         for line in text.splitlines():
             self._write(line, _SIGNS.get(line[:2], ""), 0)
 
@@ -99,7 +99,7 @@ class Screen:
 
         Args:
             outline: the tree.
-            all_: whether to print what is shown on demand too.
+            all_: whether to print the hidden parts of a tree too.
         """
         for line in outline.lines(self._width, all_=all_, clean=printable):
             written = "".join(self._styled(text, _ROLES.get(role, "")) for text, role in line if text)
@@ -138,7 +138,7 @@ class Screen:
     def _needed(
         self, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], indent: int
     ) -> tuple[Sequence[TableColumn], Sequence[Sequence[str]]]:
-        """Leave out the columns that hold no text, if the table would be too wide."""
+        """Leave out the columns without any text, if the table would be too wide."""
         if not rows:
             return columns, rows
         widths = [max(cell_len(text) for text in each) for each in zip([c.title for c in columns], *rows, strict=True)]
@@ -206,7 +206,7 @@ def _fitted(text: str, width: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape what a terminal would act on, such as a colour code or a line break in a name."""
+    """Escape the characters that a terminal would act on, such as a colour code or a line break in a name."""
     if text.isprintable():
         return text
     return "".join(

@@ -1,4 +1,4 @@
-"""How `lineage` writes what it found of statements: text, Markdown, JSON, SARIF and annotations, of one model."""
+"""Write the lineage of statements: as text, Markdown, JSON, SARIF and annotations, from one model."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _remarks_on_types(found: Iterable[StatementLineage]) -> Iterator[str]:
 
 
 def _without_reason(lineage: Lineage) -> Lineage:
-    """Return a lineage without what is said once for all statements: why it is taken from the text, and about types."""
+    """Return a lineage without the gaps that are printed once for all: the reason for reading the text, and types."""
     first = lineage.gaps[:1]
     is_reason = bool(first) and first[0].task == TEXT and first[0].message.startswith("Spark can't analyze")
     return attrs.evolve(lineage, gaps=tuple(each for each in lineage.gaps[is_reason:] if not is_of_types(each)))
@@ -168,7 +168,7 @@ def sarif_of(found: Sequence[StatementLineage], others: Iterable[dict[str, Any]]
 
 
 def sarif_result(rule: str, level: str, message: str, file: str, line: int, column: int) -> dict[str, Any]:
-    """Return a result of SARIF: what is wrong, and where."""
+    """Return a result of SARIF: the problem and its place."""
     region = {"startLine": line, "startColumn": column}
     place = {"physicalLocation": {"artifactLocation": {"uri": file}, "region": region}}
     return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [place]}

@@ -1,4 +1,4 @@
-"""What the commands that ask a store have in common: the option `--store`, and how a wrong question ends."""
+"""The option `--store` of the commands that query a store, and their errors."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def asking(
     reads_rows: Callable[[argparse.Namespace], bool] = lambda _: False,
 ) -> Callable[[argparse.Namespace], int]:
     """
-    Make a command of a function that asks a store.
+    Make a command of a function that queries a store.
 
     Args:
         answer: prints the answer, and returns the exit code.
-        reads_rows: says whether it needs a Spark session for the rows of tables, also if the store is a file.
+        reads_rows: returns whether it needs a Spark session for the rows of tables, even if the store is a file.
 
     Returns:
-        The command: it opens the store that the options name. If a question can't be answered, it says why and ends
-        with 2.
+        The command: it opens the store that the options name. If a question can't be answered, it prints the reason
+        and exits with 2.
     """
 
     @wraps(answer)
@@ -67,7 +67,7 @@ def asking(
             with configured(_conf_of(options)), opened(options, reads_rows=reads_rows(options)) as store:
                 return answer(store, options)
         except AmbiguousNameError as problem:
-            # What it may mean stands below, each on a line.
+            # The candidates are below, each on a line.
             first, *candidates = str(problem).split("\n")
             complain(first)
             sys.stderr.writelines(f"{printable(line)}\n" for line in candidates)

@@ -110,8 +110,8 @@ def run(options: argparse.Namespace) -> int:
         options: those of the command line.
 
     Returns:
-        The exit code: 1 if a line was no event, or if a file that we did not write is to stay as it is; 2 if there is
-        nothing to read, or no place to write. What is at the place stays then.
+        The exit code: 1 if a line was no event, or if the user keeps a file that is not ours; 2 if there is nothing to
+        read, or no place to write. The existing file then stays.
     """
     options.format = options.format or _format_of(options.output or "")
     if refusal := _refusal(options):
@@ -140,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
             return 1
         _write(text, graph, output, opens=options.open)
     except NameNotFoundError as problem:
-        # What it may mean stands below, each on a line.
+        # The candidates are below, each on a line.
         first, *candidates = str(problem).split("\n")
         complain(f"{first}; without --around, everything is shown")
         sys.stderr.writelines(f"{printable(line)}\n" for line in candidates)
@@ -155,7 +155,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _format_of(output: str) -> str:
-    """Return the format that a file's ending says."""
+    """Return the format for a file's ending."""
     ending = Path(output).suffix.lower().lstrip(".")
     return next((format_ for format_, known in _ENDINGS.items() if known == ending), "html")
 
@@ -182,14 +182,14 @@ def _asked(store: Store, options: argparse.Namespace, as_of: str) -> Answer[Grap
 
 
 def _beside(store: Store, graph: Graph, options: argparse.Namespace) -> dict[str, Any]:
-    """Return what a page of today shows beside its graph, as arguments of `page_of`."""
+    """Return the additions to the graph on a page of the present, as arguments of `page_of`."""
     if options.format != "html" or options.as_of:
         return {}
     return {"rows": row_counts(store.tables, graph), "owners": owners(store.tables, graph)}
 
 
 def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> Graph:
-    """Return the graph to compare with: the same store at an earlier time, or what another store or file says."""
+    """Return the graph to compare with: the same store at an earlier time, or another store or file."""
     other = Path(options.compare)
     named = _naming(options, options.compare, spark=False)
     if other.exists() or is_in_spark(named):
@@ -215,7 +215,7 @@ def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:
 
 def _refuse_no_time(text: str) -> None:
     """
-    Refuse what is no time where a file may be named too.
+    Refuse a value that is no time where a file may be named too.
 
     Raises:
         StoreError: it is no time.
@@ -230,7 +230,7 @@ def _refuse_no_time(text: str) -> None:
 
 def _keep_inputs(output: str, options: argparse.Namespace) -> None:
     """
-    Refuse to write over what is read.
+    Refuse to overwrite an input.
 
     Raises:
         StoreError: the output is one of the event files, or the store.
@@ -264,7 +264,7 @@ def _write(text: str, graph: Graph, output: str, *, opens: bool) -> None:
 @contextmanager
 def _shown(options: argparse.Namespace, problems: list[str]) -> Iterator[Store]:
     """
-    Open what is to be shown.
+    Open the store or the files to show.
 
     Raises:
         StoreError: nothing is named, options of Spark's mean nothing, or as `_opened`.

@@ -1,1 +1,1 @@
-"""What plans and runs mean in OpenLineage's words: pure, without Spark, JVM or network."""
+"""Translate plans and runs to OpenLineage: pure, without Spark, JVM or network."""

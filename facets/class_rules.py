@@ -1,5 +1,5 @@
 """
-Rules by JVM class, and what the probe reads for them.
+Rules by JVM class, and the readings that they need from the probe.
 
 A rule is registered with a decorator that names its classes, grouped by package. It is only found by the full name of a
 class; a class with the same simple name in another package never gets the rule.
@@ -41,7 +41,7 @@ class ClassRules(Generic[R]):
 
         Args:
             classes: the classes that the rule is for.
-            reads: what the probe reads from each of them, in addition to the parameters of a case class.
+            reads: the readings of each of them, in addition to the parameters of a case class.
 
         Raises:
             ValueError: one of the classes already has a rule, or another reading of that name.
@@ -63,7 +63,7 @@ class ClassRules(Generic[R]):
         Return a decorator that registers the readings of a function, which stays as it is.
 
         Args:
-            readings: full name of a class, superclass or interface -> what the probe reads from its values.
+            readings: full name of a class, superclass or interface -> the readings of its values.
 
         Raises:
             ValueError: a class already has another reading of that name.

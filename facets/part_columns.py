@@ -1,8 +1,8 @@
 """
 Find the columns of CTEs, views and subqueries through which the edges of a plan come.
 
-The trace of a plan passes them by. Here a second trace stops at each of them, so that what is computed from one of
-their columns, and what that is computed from, are asked apart and then put together.
+A normal trace passes them by. This second trace stops at each of them, traces above and below separately, and joins
+the two.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class PassedLeg(NamedTuple):
 
 class LegWay(NamedTuple):
     """
-    What lies on a part of a way.
+    The part of a path between two columns.
 
     Args:
         last: the step that is nearest to its end; None if every operator only passes the value on.
@@ -116,7 +116,7 @@ Passages = dict[PassingEdge, PassedColumns]
 
 
 class PartColumns:
-    """The columns of the CTEs, views and subqueries of a plan, found when they are asked for."""
+    """The columns of the CTEs, views and subqueries of a plan, found on demand."""
 
     def __init__(self, plan: Plan, found: PlanLineage, parts: Mapping[int, str]) -> None:
         """
@@ -133,12 +133,12 @@ class PartColumns:
         self._names = dict(parts)
         self._parts = frozenset(parts)
         self._inner: dict[Origin, Sources] = {}
-        # Operator, and where the way leaves the tree -> the CTEs, views and subqueries above it.
+        # Operator, and the jumps out of the tree of operators -> the CTEs, views and subqueries above it.
         self._above: dict[tuple[int, tuple[tuple[int, int], ...]], tuple[str, ...]] = {}
 
     @functools.cached_property
     def _trace(self) -> Trace:
-        # Most lineage is never asked for its graph, and to prepare a trace takes a walk through the whole plan.
+        # Most graphs are never requested, and to prepare a trace takes a walk through the whole plan.
         return Trace(self._plan, stops=self._parts, fields=self._found.fields)
 
     @functools.cached_property
@@ -208,7 +208,7 @@ class PartColumns:
         return {edge: self._through(states, after) for edge, states in leaves.items()}
 
     def _before(self, at: _State) -> Iterator[tuple[_State, Kind, Paths]]:
-        """Yield what a column of a CTE, a view or a subquery is computed from, and how; nothing for a leaf."""
+        """Yield the sources of a column of a CTE, a view or a subquery, each with its kinds; nothing for a leaf."""
         if at.origin.operator in self._parts:
             for before, kind, paths in _states(self._behind(at.origin)):
                 yield _State(before.origin, compose(at.kind, kind)), kind, paths

@@ -81,7 +81,7 @@ class WrittenDataset:
 @attrs.frozen
 class VariableValue:
     """
-    What a variable of SQL was set to.
+    The value of a variable of SQL.
 
     Args:
         datasets: the datasets that its value was computed from.
@@ -97,7 +97,7 @@ class VariableValue:
 @attrs.frozen
 class PlanLineage:
     """
-    What a plan reads and writes, and the lineage between them.
+    The inputs and outputs of a plan, and the lineage between them.
 
     Args:
         inputs: the datasets that it reads, each once, in the order of the plan.
@@ -106,7 +106,7 @@ class PlanLineage:
         results: exprId of the plan's own output -> its source columns, and ROWS -> the influences on all rows; later
             plans may read rows under these ids.
         texts: exprId of the plan's own output -> its composed text; empty if texts are not composed. They are composed
-            when the first one is asked for, since few plans have rows that later plans read.
+            on demand, since few plans have rows that later plans read.
         wording: the texts of its expressions.
         columns: the lineage of the plan's own output; None unless it is a query.
         gaps: operators, commands and relations without a rule, and parts that were cut.
@@ -117,7 +117,7 @@ class PlanLineage:
         code: kind of code that can't be read (`trace.expressions.Code`) -> how often the plan has it.
         streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or
             generates its rows, or has no new data in this micro-batch.
-        variables: the variables of SQL that it sets, declares or drops, with what they now hold.
+        variables: the variables of SQL that it sets, declares or drops, with their new values.
         fields: whether fields of stored structs are sources of their own.
         models: the classes of the models of Spark ML whose code it calls.
     """
@@ -152,7 +152,7 @@ class EarlierPlans:
         rows: exprId -> the influences on all rows of its plan.
         texts: exprId -> its composed text.
         wordings: exprId -> the texts of the expressions of its plan.
-        variables: variable of SQL -> what an earlier statement has set it to.
+        variables: variable of SQL -> the value that an earlier statement has set.
         columns: the exprIds that are a column as it is: a field of them is that field of the column.
     """
 
@@ -176,7 +176,7 @@ def lineage_of_plan(
     fields: bool = False,
 ) -> PlanLineage:
     """
-    Return what a plan reads, what it writes, and the lineage between them.
+    Return the inputs and outputs of a plan, and the lineage between them.
 
     Args:
         plan: the analyzed plan.
@@ -189,14 +189,14 @@ def lineage_of_plan(
         fields: whether a field of a stored struct is a source of its own, as `address.city`, and not its column.
 
     Returns:
-        The lineage; `gaps` names everything without a rule, and what was assumed instead.
+        The lineage; `gaps` names everything without a rule, and the assumption made instead.
     """
     analysis = _Analysis(plan, session, memory or EarlierPlans(), paths=paths, composed=composed, fields=fields)
     return analysis.plan_lineage(is_command=is_command)
 
 
 class _Leaves:
-    """What the leaves of a plan read: their relations and datasets, and the columns that earlier plans computed."""
+    """The leaves of a plan: their relations and datasets, and the columns that earlier plans computed."""
 
     def __init__(self, plan: Plan, session: Session, memory: EarlierPlans) -> None:
         self._plan = plan
@@ -218,7 +218,7 @@ class _Leaves:
         }
 
     def relation(self, at: int) -> Relation:
-        """Return what the leaf at an index reads."""
+        """Return the relation of the leaf at an index."""
         known = self.relations.get(at)
         if known is not None:
             return known
@@ -314,7 +314,7 @@ class _Leaves:
 
     @functools.cached_property
     def _names(self) -> dict[Identifier, str]:
-        """The readable names of all datasets that the plan reads; nobody asks for them before all are known."""
+        """The readable names of all datasets that the plan reads; used only after all are known."""
         return readable_names(self.datasets.values())
 
     def _from_memory(self, operator: Operator) -> Relation | None:
@@ -340,7 +340,7 @@ class _Leaves:
         return Relation(tuple(datasets.values()))
 
     def _of_variable(self, operator: Operator, variable: VariableName) -> Relation:
-        """Return the relation of the use of a variable: what the statement reads that has set it."""
+        """Return the relation of the use of a variable: the sources of the statement that has set it."""
         value = self._memory.variables.get(variable)
         if value is None:
             what = f"the variable {'.'.join(variable.parts)}: the sources of its value are unknown"
@@ -376,7 +376,7 @@ class _Analysis:
         # Nothing that it calls refers to it: in a cycle, the plan would wait for a full collection of the garbage.
         self._composer = Composer(self.trace, self.leaves.source_name)
         self._is_composed = composed
-        # The columns of which paths are left out.
+        # The columns with omitted paths.
         self._left_out: dict[SourceField, None] = {}
 
     def plan_lineage(self, *, is_command: bool) -> PlanLineage:
@@ -431,7 +431,7 @@ class _Analysis:
         )
 
     def _remark_targets(self, sinks: Sequence[int], found: Sequence[Target]) -> bool:
-        """Add what is not known of the targets of commands, and return whether one of them has no name."""
+        """Add the gaps about the targets of commands, and return whether one of them has no name."""
         unknown = False
         for at, target in zip(sinks, found, strict=True):
             if isinstance(target, UnnamedTarget) and target.target is not None:
@@ -460,7 +460,7 @@ class _Analysis:
             self.leaves.remarks[Gap(name, message)] = None
 
     def _variable(self, write: VariableWrite) -> VariableValue:
-        """Return what a variable holds after a statement: a column of one row, or what an expression computes."""
+        """Return the value of a variable after a statement: a column of one row, or the result of an expression."""
         found: SourceKinds = {}
         if write.query is not None:
             found = self._found(Origin(write.query, write.id))
@@ -583,7 +583,7 @@ class _Analysis:
 
         Args:
             column: the column.
-            found_in: returns the sources of what lies behind a path in the column.
+            found_in: returns the sources behind a path in the column.
             path: the path of the struct.
             at: the struct, unless it is the column itself.
         """
@@ -598,7 +598,7 @@ class _Analysis:
             yield from self._fields(column, found_in, (*path, each.name), each)
 
     def _found_in(self, part: Scoped, command: int, path: Path) -> SourceKinds:
-        """Return the sources of a field of what a command sets a column to."""
+        """Return the sources of a field of the value that a command assigns to a column."""
         if isinstance(part.value, AttributeRef):
             return self._found(Origin(part.scope[0], part.value.id), path)
         found: SourceKinds = {}
@@ -613,7 +613,7 @@ class _Analysis:
     def _query_lineage(self, query: int, results: Mapping[int, SourceKinds]) -> ColumnLineage:
         output = self.plan.operators[query].output
         columns = tuple(OutputColumn(column.name, _edges(results[column.id])) for column in output)
-        # Later plans may have other columns: what they remember stays whole.
+        # Later plans may have other columns: the remembered column stays whole.
         rows = {field: {kind: list(ways) for kind, ways in kinds.items()} for field, kinds in results[ROWS].items()}
         _leave_out_generated(rows, [results[column.id] for column in output])
         return ColumnLineage(columns, _edges(rows), self._wording)
@@ -722,7 +722,7 @@ class _Analysis:
             there.append(way)
 
     def _remark_left_out(self) -> None:
-        """Add a diagnostic for each dataset with columns of which paths are left out."""
+        """Add a diagnostic for each dataset with columns whose paths are left out."""
         columns: dict[Identifier, list[str]] = {}
         for dataset, name in self._left_out:
             columns.setdefault(dataset, []).append(name)
@@ -775,7 +775,7 @@ def _without_copies(sources: Sources, own: set[int]) -> Sources:
 
 
 def _leave_out_generated(rows: SourceKinds, columns: list[SourceKinds]) -> None:
-    """Leave out what decides through a generator how many rows there are, if each column is made by that generator."""
+    """Leave out a generator's influences on the number of rows, if each column is made by that generator."""
     for field, kinds in list(rows.items()):
         if Kind.GENERATE not in kinds or not columns:
             continue
@@ -797,7 +797,7 @@ def _is_made_by(generator: Step | None, kinds: Mapping[Kind, Sequence[Way]]) -> 
 
 
 def _is_shown_alike(one: Way, other: Way) -> bool:
-    """Return whether nothing that is shown of two paths differs. Of one without operators, its steps are not shown."""
+    """Return whether two paths look the same in the event. The steps of a path without operators are not shown."""
     if one.operators or other.operators:
         return one == other
     texts = [way.shown if way.composed is None else way.composed for way in (one, other)]

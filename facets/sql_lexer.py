@@ -69,7 +69,7 @@ def tokens(text: str) -> Iterator[Token]:
         text: SQL, a part of it, or anything else.
     """
     at = 0
-    # Any character matches SIGN, so there is a match until the end.
+    # The last alternative matches any character, so there is a match until the end.
     while (found := _TOKEN.match(text, at)) is not None:
         name, end, whole = found.lastgroup or "SIGN", found.end(), True
         if name == "open":

@@ -1,4 +1,4 @@
-"""Dotted names in Spark SQL, of tables in catalogs and of fields in structs. In backquotes a part may have any sign."""
+"""Dotted names in Spark SQL, of tables in catalogs and of fields in structs. A part in backquotes may be any text."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def parsed(text: str, dialect: Any = None) -> list[Any]:
         # The parser recurses into brackets and subqueries.
         raise UnparsableError("it is nested too deeply") from None
     except (AssertionError, AttributeError, LookupError, TypeError) as problem:
-        # Of a text that sqlglot does not foresee, it raises errors of its own code.
+        # On texts that sqlglot does not foresee, it raises errors of its own code.
         raise UnparsableError(f"sqlglot fails with {type(problem).__name__}: {problem}") from problem
     finally:
         _parsing.active = False

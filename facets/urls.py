@@ -46,7 +46,7 @@ _URL = re.compile(
     )"""
 )
 _WEB = re.compile(r"(?i)https?$")
-# What follows these in the path of a web address is all that its caller must know.
+# The path of a web address after these parts is a secret: anyone who knows it can call the address.
 _SECRET_PATH = re.compile(
     r"(?i)^[^/]*(?:hooks?|webhooks?)\.[^/]*/|/(?:[\w\-]*hooks?(?:b2)?|bot(?=\d+:)|(?:api|access|auth)?[_\-]?tokens?)(?:/|(?<=bot))(?=[^/])"
 )

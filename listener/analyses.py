@@ -174,8 +174,8 @@ class Analyses:
         """
         Remember what a statement has done that later ones need.
 
-        That is the tables that it has used, since a catalog may have forgotten them when it is asked; and the variables
-        that it has set.
+        These are the tables that it used, since a catalog may have forgotten them by the next statement, and the
+        variables that it set.
         """
         for name, value in plan_lineage.variables.items():
             self._variables.pop(name, None)

@@ -27,7 +27,7 @@ T = TypeVar("T")
 @attrs.frozen
 class CaughtException:
     """
-    Stands for an exception that a function raised.
+    Represents an exception that a function raised.
 
     Args:
         name: the name of its class. Its message is not kept, because it may contain anything, even secrets.

@@ -1,4 +1,4 @@
-"""What the listener of one application counts: public, by `Handle.metrics`, and in the application's terminal event."""
+"""The counters of one application's listener: public, by `Handle.metrics`, and in the application's terminal event."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def needs_driver(transport: Transport) -> bool:
 
 
 class _HadoopClient:
-    """Stands in for the driver's client, and reaches nothing."""
+    """A replacement of the driver's client that connects to nothing."""
 
     def label(self) -> NoReturn:
         raise OSError("there is no driver here")

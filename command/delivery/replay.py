@@ -57,7 +57,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(options: argparse.Namespace) -> int:
     """
-    Send what was left in the spool.
+    Send the events that were left in the spool.
 
     Args:
         options: `spool`, `to`, `dead`, `patience` and the options that `configured.add_options` adds.
@@ -114,7 +114,7 @@ def _is_left(screen: Screen, root: Path, meant: set[Path], strangers: set[Path])
     Args:
         screen: where to print it.
         root: the spool's root directory.
-        meant: what was to be sent; if the transport hangs, this process may still hold it.
+        meant: the events to send; if the transport hangs, this process may still hold them.
         strangers: what another sender left for the same receiver.
     """
     left = [each for each in contents(root) if not each.in_use or (each.directory in meant and holds(each.directory))]

@@ -117,7 +117,7 @@ class Sending:
         self.stopped_at: EventPlace | None = None
 
     def send(self, place: EventPlace, event: Event) -> bool:
-        """Deliver an event, and say so if it is refused; return False if the receiver stays away."""
+        """Deliver an event, and report a refusal; return False if the receiver can't be reached."""
         before = self._delivery.counts()
         self._delivery.submit(event)
         end = time.monotonic() + self._patience

@@ -1,4 +1,4 @@
-"""Whose events wait: what the configured sender left, and what another one left for the same receiver."""
+"""The senders of waiting events: the configured one, and earlier ones for the same receiver."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def run_removal(options: argparse.Namespace) -> int:
 
 
 def _content_of(held: Content | None) -> str:
-    """Return what an application has in the spool; None stands for one whose database was damaged."""
+    """Return the content of an application's spool; None means that its database was damaged."""
     if held is None or held.problem:
         return "what can't be read"
     return f"{counted(held.waiting, 'waiting event')} and {counted(held.dead, 'refused event')}"

@@ -1,1 +1,1 @@
-"""The command `doctor`, and what it checks."""
+"""The command `doctor` and its checks."""

@@ -184,7 +184,7 @@ def _is_word(name: str, value: str) -> bool:
 
 def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:
     """
-    Check the keys: whether lineage is asked for, and what has no effect.
+    Check the keys: whether lineage is enabled, and which keys have no effect.
 
     Args:
         conf: the Spark configuration.
@@ -273,7 +273,7 @@ def _look_at_receiver(transport: Transport) -> Iterator[Diagnosis]:
 
 
 def _ask(transport: Transport, answers: list[Reached | None]) -> TransportError | None:
-    """Ask the receiver on a thread of its own, which is left behind if there is no answer in time."""
+    """Query the receiver on a thread of its own, which is abandoned if there is no answer in time."""
     problems: list[TransportError] = []
 
     def ask() -> None:

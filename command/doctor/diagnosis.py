@@ -1,4 +1,4 @@
-"""A diagnosis of the command `doctor`: one thing that it checked, and what to do about it."""
+"""A diagnosis of the command `doctor`: the result of one check, and what to do about it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ PROBLEM = "problem"
 @attrs.frozen
 class Diagnosis:
     """
-    One thing that was checked.
+    The result of one check.
 
     Args:
         level: OK, NOTE, WARNING or PROBLEM.
-        subject: what was checked.
-        found: what was found, without any secrets.
+        subject: the subject of the check.
+        found: the finding, without any secrets.
         remedy: what to do; empty if nothing needs to be done.
     """
 

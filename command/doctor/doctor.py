@@ -40,7 +40,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(options: argparse.Namespace) -> int:
     """
-    Check everything, and print what was found.
+    Check everything, and print the findings.
 
     Args:
         options: `format` and the options that `configured.add_options` adds.

@@ -1,4 +1,4 @@
-"""Checks of the interpreter that the driver would run in, if the configuration names one: it is asked itself."""
+"""Check the interpreter that the driver would run in, if the configuration names one, by running it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def driver_python(conf: Mapping[str, str], environ: Mapping[str, str]) -> tuple[
 
 def look_at_driver(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
     """
-    Run the interpreter that the configuration names for the driver, if it is not this one, and check what it has.
+    Run the interpreter that the configuration names for the driver, if it is not this one, and check its packages.
 
     Args:
         spark: the Spark that would start it.
@@ -102,7 +102,7 @@ def _is_elsewhere(command: str, conf: Mapping[str, str]) -> bool:
 
 
 def _interpreter_of(program: Path) -> Path | None:
-    """Return the interpreter that a program is or, as jupyter and ipython do, lies beside; None if there is none."""
+    """Return the interpreter that a program is or, as for jupyter and ipython, is beside; None if there is none."""
     if program.name == LAUNCHER or program.name.startswith(("python", "pypy")):
         return program
     if program.name.partition("-")[0] not in ("jupyter", "ipython", "ipython3"):

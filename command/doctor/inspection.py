@@ -1,5 +1,5 @@
 """
-What an interpreter has for lineage.
+Inspect an interpreter for the packages that lineage needs.
 
 This one calls the functions, and another one runs this file as a program. So it imports the standard library alone, and
 is written for old versions of Python too.

@@ -1,4 +1,4 @@
-"""Checks of what a driver with this interpreter would run in: Python, the package and its hook, Spark and Java."""
+"""Checks of a driver's environment with this interpreter: Python, the package and its hook, Spark and Java."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What should be the events of files, each with its JSON object or with what is wrong with it."""
+"""Read files of events line by line: each with its JSON object, or with the reason why it is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs did, of the facts of their events: how each ended, what it wrote, and where the columns come from."""
+"""Summarize runs by their events: how each ended, what it wrote, and where the columns come from."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ReportedDataset:
         table: the name of the view that it is, or of the table that is stored there; None if the event names none.
         is_view: whether it is a view.
         other_names: the names of all its symlinks.
-        rows: how many rows were written; None if the event does not say.
+        rows: how many rows were written; None if the event does not state it.
         change: for an output, what became of it, such as OVERWRITE; empty for an append.
         columns: for an output, each column with its sources, in the order of the schema, EVERY_ROW last; None if the
             event has no column lineage for it.
@@ -85,7 +85,7 @@ class ReportedState:
         inputs: the datasets that the run reads.
         outputs: the datasets that it writes.
         error: the error message, on one line; empty if there is none.
-        remarks: what was not understood, as pairs of an operator and a message.
+        remarks: the gaps, as pairs of an operator and a message.
     """
 
     run_id: str
@@ -100,19 +100,19 @@ class ReportedState:
 
 @attrs.frozen
 class RunEvents:
-    """One run: its first event, and its last one, which says how the run ended or how far it got."""
+    """One run: its first event, and its last one, which states how the run ended or how far it got."""
 
     first: ReportedState
     last: ReportedState
 
     @property
     def state(self) -> str:
-        """How the run ended, as its terminal event says; NO_END if there is none."""
+        """How the run ended, according to its terminal event; NO_END if there is none."""
         return self.last.type if self.last.type in TERMINAL_TYPES else NO_END
 
     @property
     def rows(self) -> int | None:
-        """The rows written to all outputs; None if no output says."""
+        """The rows written to all outputs; None if no output states them."""
         known = [output.rows for output in self.last.outputs if output.rows is not None]
         return sum(known) if known else None
 
@@ -166,7 +166,7 @@ def current_outputs(runs: Iterable[RunEvents]) -> list[tuple[RunEvents, Reported
         runs: the runs, in the order in which they began.
 
     Returns:
-        Each run with its output; those of one dataset stand together, in the order of the datasets' first runs.
+        Each run with its output; those of one dataset are together, in the order of the datasets' first runs.
     """
     chosen: dict[Identifier, dict[object, tuple[RunEvents, ReportedDataset]]] = {}
     emptied: set[Identifier] = set()

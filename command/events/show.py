@@ -120,7 +120,7 @@ def _complain(problems: Sequence[str], left_out: Sequence[str]) -> None:
 
 
 def _draw(options: argparse.Namespace) -> int:
-    """Print the graph of some files, or what lies around one output or column."""
+    """Print the graph of some files, or the surroundings of one output or column."""
     from openlineage_pyspark.command.screen import complain
     from openlineage_pyspark.command.store_option import file_reason_of
     from openlineage_pyspark.command.view import opened_from, unfold_refusal
@@ -150,7 +150,7 @@ def _draw(options: argparse.Namespace) -> int:
 
 
 def _refusal(options: argparse.Namespace) -> str:
-    """Return why a graph can't be printed as the options say, and what to give instead; empty if it can."""
+    """Return why a graph can't be printed with these options, and which ones to use instead; empty if it can."""
     if options.column is not None and options.dataset is None:
         return (
             f"--format {options.format} prints the lineage around one column of one output: "

@@ -1,1 +1,1 @@
-"""The commands that fill, ask and keep a lineage store."""
+"""The commands that fill, query and keep a lineage store."""

@@ -211,7 +211,8 @@ def _session(options: argparse.Namespace, *, is_recorded: bool) -> Iterator[Live
 
     Args:
         options: the options.
-        is_recorded: whether the store learns otherwise of what is done, so that no listener reports it a second time.
+        is_recorded: whether the store gets the events of the recovery by other means, so that no listener reports it
+            twice.
     """
     spark = sys.modules.get("pyspark.sql")
     is_running = spark is not None and spark.SparkSession.getActiveSession() is not None

@@ -106,7 +106,7 @@ def run_views(options: argparse.Namespace) -> int:
     try:
         name = schema_of(options, "store views")
         tables = SparkTables(session_for(name, options), name)
-        # A catalog without views can be asked by the functions still.
+        # In a catalog without views, the functions still work.
         holder = tables.make_functions()
         Screen().line(
             f"{holder} has the functions {', '.join(FUNCTIONS)}" if holder else "table functions need Spark 4"

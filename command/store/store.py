@@ -1,4 +1,4 @@
-"""`store`: what is done with a lineage store as a whole."""
+"""`store`: the operations on a lineage store as a whole."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def run_forget(options: argparse.Namespace) -> int:
         options: `ref`, `dry_run`, `yes` and `store`.
 
     Returns:
-        The exit code: 1 if a person does not want it, 2 if there is no such store or no such thing.
+        The exit code: 1 if the user declines, 2 if there is no such store, dataset or job.
     """
     try:
         path = path_of(options)

@@ -250,7 +250,7 @@ def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
     }
 )
 def _replaced(plan: Plan, operator: Operator, relation: Operator | None) -> Replaced | None:
-    """Return what a command of DataSource V2 replaces; None if it replaces nothing."""
+    """Return the part that a command of DataSource V2 replaces; None if it replaces nothing."""
     table = relation.described("table") if relation is not None else None
     has_none = table is not None and table.values.get("partitioning") == ()
     if operator.name == "OverwriteByExpression":

@@ -30,7 +30,7 @@ from openlineage_pyspark.facets.model.plan import (
 
 
 class Setting(NamedTuple):
-    """An expression that a column is set to, or that a field of it is set to: then it stays in part what it was."""
+    """An expression that a column, or a field of it, is set to: then the column keeps a part of its value."""
 
     name: str
     value: Value
@@ -47,7 +47,7 @@ def changed(plan: Plan, found: Write, target: int, assigned: Iterable[Setting], 
         plan: the plan.
         found: the write of the target.
         target: the index of the target's operator.
-        assigned: what the columns are set to; empty for a DELETE.
+        assigned: the assigned values of the columns; empty for a DELETE.
         operator: the command, whose `condition` chooses the rows.
     """
     values: dict[str, tuple[Scoped, ...]] = {}
@@ -76,7 +76,7 @@ class Action:
 
     Args:
         condition: the condition on the rows, in addition to the merge condition; None for all rows.
-        assigned: what the columns are set to, without those that keep their value.
+        assigned: the assigned values of the columns, without those that keep their value.
         deletes: whether it deletes the rows.
         inserts: whether it inserts the rows.
     """

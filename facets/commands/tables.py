@@ -46,7 +46,7 @@ from openlineage_pyspark.facets.model.run import Lifecycle, Replaced
 
 def named_only(reading: str, argument: str) -> dict[str, str]:
     """
-    Return what the probe asks the session catalog if a command has only the name of a table.
+    Return the request for the session catalog if a command has only the name of a table.
 
     Args:
         reading: the prefix of the readings' names.
@@ -234,8 +234,8 @@ def _named(operator: Operator, session: Session, lifecycle: Lifecycle, *, view: 
     """
     Return the write of a command on an existing table or view.
 
-    The catalog is asked after the command has begun, and may have forgotten the table or know a newer one of the same
-    name. What the application's earlier statements had comes in order.
+    The catalog answers after the command has begun: it may have forgotten the table, or know a newer one of the same
+    name. The tables of the application's earlier statements are in order.
     """
     known = known_table(session, operator.described("tableIdentifier"))
     if operator.described("tableMetadata") is None:
@@ -417,7 +417,7 @@ def _rename(_: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _renamed_since(known: Dataset, before: Described, after: Described, operator: Operator) -> Target:
-    """Return the write of a rename of which the catalog knows neither name any more."""
+    """Return the write of a rename if the catalog no longer knows either name."""
     database = after.text("database") or before.text("database") or "default"
     name = f"{database}.{after.text('table')}".lower()
     old, new = operator.text("oldPath"), operator.text("newPath")
@@ -468,7 +468,7 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
         return unnamed(None, query)
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
     if operator.name == "CreateTable" and _spec(plan, operator, "location"):
-        # It may only give a name to what lies there.
+        # It may only name data that already exist there.
         lifecycle = None
     may_skip = query is not None and operator.arguments.get("ignoreIfExists") is True
     made = Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset))
@@ -477,7 +477,7 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _replaced(operator: Operator, dataset: Dataset) -> Replaced | None:
-    """Return what a REPLACE TABLE replaces: Delta Lake keeps a part if options say so, of `saveAsTable` alone."""
+    """Return what a REPLACE TABLE replaces: with some options of `saveAsTable`, Delta Lake keeps a part."""
     if dataset.storage_layer == "iceberg":
         return "all"
     if operator.text("replaceWhere"):
@@ -575,7 +575,7 @@ def _v2_drop(dataset: Dataset, session: Session, *, certain: bool) -> Target:
     Return the write of a DROP in another catalog, which no longer knows where the table was.
 
     Args:
-        dataset: what is dropped, named by its catalog.
+        dataset: the dropped dataset, named by its catalog.
         session: the session.
         certain: whether the statement would have failed without such a table. No catalog but the session's reports
             that a table is gone.

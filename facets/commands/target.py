@@ -76,10 +76,10 @@ class Write:
             that keep the value that they have there are left out.
         keeps_rows: whether rows may stay untouched; each set column then also has itself as an IDENTITY source.
         may_skip: whether it writes nothing if the target exists; the row counts of the run show that.
-        remark: what is not known about the dataset; None if nothing is missing.
+        remark: a diagnostic about the dataset; None if nothing is missing.
         if_dropped: `database.table`, if the command does something only where Spark reports that this was dropped.
         further: more datasets that the command treats the same way.
-        replaced: what it replaces; None if it replaces nothing, or that is not known.
+        replaced: the part that it replaces; None if it replaces nothing, or if that is unknown.
     """
 
     dataset: Dataset
@@ -214,8 +214,8 @@ def name_without_options(dataset: Dataset) -> str:
     """
     Return the name of a dataset for the names of jobs.
 
-    A source that is in no catalog may put its options into its name, as in `Rates(perSecond=1, cores=8)`. Such a
-    dataset is called by the class of its table.
+    A source that is in no catalog may put its options into its name, as in `Rates(perSecond=1, cores=8)`. The name of
+    such a dataset is the class of its table.
     """
     if dataset.guessed:
         return dataset.identifier.name.partition("(")[0]
@@ -230,7 +230,7 @@ def reads_of(query: int | None) -> tuple[int, ...]:
 
 
 def options_of(argument: str) -> dict[str, str]:
-    """Return what the probe reads of a table that a command creates; `argument`: the command's, with the table."""
+    """Return the readings of a table that a command creates; `argument`: the command's, with the table."""
     return {"url": f"{argument}.storage.properties[url]", "dbtable": f"{argument}.storage.properties[dbtable]"}
 
 
@@ -315,7 +315,7 @@ _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 def modes_of(options: str) -> dict[str, str]:
-    """Return what the probe reads for `is_dynamic`; `options`: the command's argument that holds the write's."""
+    """Return the readings for `is_dynamic`; `options`: the command's argument that holds the write's."""
     return {"overwriteMode": f"{options}[partitionOverwriteMode]", "sessionMode": f"#conf:{_OVERWRITE_MODE}"}
 
 
@@ -444,7 +444,7 @@ def namesake(operator: Operator) -> str | None:
 
 def write_of(plan: Plan, operator: Operator, session: Session) -> Target:
     """
-    Return what a command writes.
+    Return the targets of a command.
 
     Returns:
         The result of its rule; without a rule, an UnnamedTarget that reads the command's children.

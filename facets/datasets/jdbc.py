@@ -99,7 +99,7 @@ def v2_table_to_be(catalog: object, name: str, fields: tuple[Field, ...]) -> Dat
 
 def jdbc_relation(described: Described, operator: Operator, fields: tuple[Field, ...]) -> Relation:
     """
-    Return what a JDBC relation reads.
+    Return the relation of a JDBC source.
 
     Args:
         described: the described JDBCRelation, with the URL, and the table or the query in parentheses.
@@ -163,7 +163,7 @@ def _read(url: str, text: str, prepare: str = "") -> Query | _Opaque:
 @functools.lru_cache(maxsize=16)
 def _parsed(statement: str, dialect: str | None) -> Query | _Opaque:
     """
-    Return what a query reads. Several executions have the same one, and parsing takes time.
+    Return the inputs of a query, cached: several executions have the same one, and parsing takes time.
 
     Raises:
         ImportError: sqlglot is not installed.
@@ -195,7 +195,7 @@ def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, .
         opaque,
         _columns(url, query.rows),
         {output.id: text for output, text in texts if text},
-        # What its names mean follows from the text alone.
+        # The meaning of its names follows from the text alone.
         Certainty.TEXT,
     )
 

@@ -22,7 +22,7 @@ Text = Callable[[str], "str | None"]
 
 
 def topic_readings(options: str) -> dict[str, str]:
-    """Return what the probe reads from a value that holds the options of a Kafka source or sink."""
+    """Return the readings of a value that holds the options of a Kafka source or sink."""
     return {"topic": f"{options}[topic]", "bootstrapServers": f"{options}[kafka.bootstrap.servers]"}
 
 

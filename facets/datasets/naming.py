@@ -111,8 +111,8 @@ def jdbc_table(url: str, table: str) -> str:
     """
     Return the name of a table in a JDBC database: database, schema and table, as far as they are known.
 
-    A name that is not quoted is spelled as the database spells it. What a bare name leaves out is the database and the
-    schema of the URL, or the database's default schema.
+    A name that is not quoted is spelled as the database spells it. The missing parts of a bare name are the database
+    and the schema of the URL, or the database's default schema.
 
     Args:
         url: the JDBC URL.

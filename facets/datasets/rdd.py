@@ -40,7 +40,7 @@ def rows_of_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
 @attrs.frozen
 class RddInputs:
     """
-    What an RDD reads.
+    The inputs of an RDD.
 
     Args:
         datasets: the datasets.
@@ -56,7 +56,7 @@ class RddInputs:
 
 def rdd_inputs(sources: tuple[Value, ...]) -> RddInputs:
     """
-    Return what an RDD reads.
+    Return the inputs of an RDD.
 
     Args:
         sources: paths; pairs of a JDBC URL and a table, or of `kafka:` with the servers and a topic; after a `?`, the
@@ -73,7 +73,7 @@ def rdd_inputs(sources: tuple[Value, ...]) -> RddInputs:
 
 
 def _folder(path: str) -> str:
-    """Return the folder of a path that looks like that of a file, and any other path as it is."""
+    """Return the folder of a path that looks like a file, and any other path unchanged."""
     return naming.parent(path) if "." in path.rpartition("/")[2] and not path.startswith("?") else path
 
 

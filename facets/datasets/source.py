@@ -1,7 +1,7 @@
 """
 Sources: the values that a resolver returns, and the registration of resolvers.
 
-A source has one file, with its resolver and what the probe reads for it. A resolver is registered under the class of a
+A source has one file, with its resolver and its readings of the probe. A resolver is registered under the class of a
 leaf operator, or of a value in one: the `BaseRelation` of a `LogicalRelation`, the `Table` of a `DataSourceV2Relation`.
 Another distribution adds its own file by naming the module in an entry point of the group
 `openlineage_pyspark.sources`; docs/extending.md has an example.
@@ -39,7 +39,7 @@ class Session:
         catalog: the value of `spark.sql.catalogImplementation`.
         tables: `table_key` -> table of a catalog that the application has used so far; None if the plan is not run.
         case_sensitive: the value of `spark.sql.caseSensitive`; without it, names are in lower case.
-        trimming: what is left out of the names of datasets; resolvers need not apply it.
+        trimming: the rules that shorten the names of datasets; resolvers need not apply it.
         views: whether permanent views that are read count as inputs.
     """
 
@@ -70,7 +70,7 @@ class Column(NamedTuple):
 @attrs.frozen
 class Relation:
     """
-    What a leaf operator reads.
+    The relation of a leaf operator.
 
     Args:
         datasets: the datasets that it reads.
@@ -137,7 +137,7 @@ def by_name(operator: Operator, *datasets: Dataset) -> Relation:
 
 
 class _NamedColumns(Mapping[int, tuple[Column, ...]]):
-    """The columns of the same name in some datasets. A plan asks for few of them, and they are made then."""
+    """The columns of the same name in some datasets, made on demand since a plan needs few of them."""
 
     def __init__(self, names: Mapping[int, str], datasets: tuple[Identifier, ...]) -> None:
         self._names = names
@@ -216,7 +216,7 @@ def delta_versions(operator: Operator) -> TableVersions | None:
 
 def relation_of(plan: Plan, operator: Operator, session: Session) -> Relation | None:
     """
-    Return what a leaf operator reads.
+    Return the relation of a leaf operator.
 
     Args:
         plan: the plan of the operator.

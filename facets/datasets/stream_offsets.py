@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 def version_read(offset: str | None) -> str | None:
     """
-    Return the last version of which a stream of Iceberg or Delta Lake has read something up to an offset.
+    Return the last version that a stream of Iceberg or Delta Lake has read from, up to an offset.
 
     Iceberg's `StreamingOffset` has a snapshot and how many of its files were read. If none was, the snapshot before was
     the last one, and the offset does not state which that is. Delta Lake's `DeltaSourceOffset` has a version and the

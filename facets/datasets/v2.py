@@ -59,7 +59,7 @@ def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | 
     if dataset is None:
         return None
     dataset = in_place(dataset, operator.described("table"), operator.arguments.get("where"), session)
-    # What a stream reads changes with each of its batches.
+    # A stream reads other versions with each of its batches.
     versions = iceberg_versions(operator) if operator.name == "DataSourceV2Relation" else None
     return versioned(by_name(operator, dataset), versions)
 
@@ -71,7 +71,7 @@ def in_place(dataset: Dataset, table: Described | None, where: Value, session: S
     Args:
         dataset: the dataset, named by the class of the table.
         table: the described Table.
-        where: what the probe has read of the options by `#where:`.
+        where: the options that the probe has read by `#where:`.
         session: the session, with the user's rules.
     """
     if table is None or not dataset.identifier.namespace.startswith("datasource:"):

@@ -3,10 +3,10 @@ Make the OpenLineage event of a run's state.
 
 `event_of` is the way of every state into an event: redacted first, then described, then cut to the limit.
 
-An event has a limit of bytes: what exceeds it is cut step by step, and the event lists what was cut.
+An event has a limit of bytes: a longer one is cut step by step, and the event lists the cuts.
 `serialise_within`, at the end, takes the `STEPS` in order, each only if the steps before it were not enough. A step
 yields edits of the event's JSON document; each edit is measured, and the whole event is encoded again only at the end.
-The run's `extractionError` lists what was cut.
+The run's `extractionError` lists the cuts.
 """
 
 from __future__ import annotations
@@ -378,7 +378,7 @@ class Encoded:
 
     Args:
         body: the event as compact JSON.
-        gaps: what its `extractionError` reports, including what was cut.
+        gaps: the gaps in its `extractionError`, including the cuts.
     """
 
     body: bytes
@@ -424,7 +424,7 @@ class _Oversized:
         self._limit = options.max_bytes
         self._silent = _FACET in options.disabled
         self._remarks: list[extraction_error_run.Error] = []
-        # The bytes that the remarks will take.
+        # The bytes that the diagnostics will take.
         self._room = 0 if self._silent else _JOINTS
         if not self._silent and _FACET not in self._facets:
             self._room += len(serialise({_FACET: self._remarked({})}))
@@ -493,10 +493,10 @@ class MadeEvent:
     The event of one state of a run.
 
     Args:
-        state: what the event is made of: the state without secrets.
+        state: the state behind the event, without secrets.
         identity: the event's id.
         body: the event as compact JSON.
-        gaps: what its `extractionError` reports, including what was cut.
+        gaps: the gaps in its `extractionError`, including the cuts.
     """
 
     state: RedactedState
@@ -512,12 +512,12 @@ def event_of(
     providers: Iterable[Callable[[RedactedState], Contribution]] = (),
 ) -> MadeEvent:
     """
-    Return the event of one state of a run, as it is sent. Nobody else sees the state before it is redacted.
+    Return the event of one state of a run, as it is sent. No other code sees the state before it is redacted.
 
     Args:
         state: the state as it was assembled.
         options: the content of events, and how texts are redacted.
-        earlier: messages of earlier exceptions, and what is shown in their place (`rows.shown_messages`).
+        earlier: messages of earlier exceptions, and the text shown instead of each (`rows.shown_messages`).
         providers: each calls a custom facet provider, and catches what that raises.
 
     Raises:
@@ -582,7 +582,7 @@ def _instant(time: dt.datetime) -> str:
 
 
 def _remarks(state: RunState, options: EventOptions, contributions: tuple[Contribution, ...]) -> tuple[Gap, ...]:
-    """Return all that the event has to report: the gaps of the lineage, and what is left out of the event."""
+    """Return all gaps of the event: those of the lineage, and the cuts."""
     wide = () if "columnLineage" in options.disabled else too_wide(state.outputs, options)
     long = () if "sourceCodeLocation" in options.disabled else too_long(state.job)
     failures = tuple(

@@ -158,7 +158,7 @@ PySparkReplaced = attrs.make_class("PySparkReplaced", {"part": attrs.field(kw_on
 
 
 def replaced_facet(part: str) -> DatasetFacet:
-    """Return `pyspark_replaced` of an output of which a run replaces all or a part."""
+    """Return `pyspark_replaced` of an output that a run replaces as a whole or in part."""
     facet: DatasetFacet = PySparkReplaced(part=part, producer=PRODUCER)
     facet._schemaURL = own_schema("PySparkReplacedDatasetFacet")
     return facet

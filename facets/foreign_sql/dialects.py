@@ -1,5 +1,5 @@
 """
-How a database reads a query: how it spells and compares names, and what it takes for a column.
+The rules of a database for reading a query: how it spells and compares names, and which of them are columns.
 
 This module is imported only for a query, because sqlglot is large.
 """
@@ -98,7 +98,7 @@ class ForeignDialect:
             return node.this.name, node.expression
         if isinstance(node, exp.Column):
             return self.spelled(node.this), node
-        # What sqlglot calls the name of another expression is that of its first argument.
+        # For other expressions, sqlglot's name is that of the first argument.
         return (node.alias_or_name if isinstance(node, _NAMED) else ""), node
 
     def makes_columns(self, value: Any) -> bool:
@@ -112,7 +112,7 @@ class ForeignDialect:
         return looks_up and bool(call.expressions) and call.expressions[0] is column
 
     def is_no_column(self, identifier: Any) -> bool:
-        """Return whether a name looks like that of a column and is none, such as `rownum`."""
+        """Return whether a name looks like a column and is none, such as `rownum`."""
         plain = "" if identifier.args.get("quoted") else self.spelled(identifier).lower()
         return any(plain in _NO_COLUMNS.get(dialect, ()) for dialect in (self.name, ""))
 

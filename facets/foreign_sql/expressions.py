@@ -1,5 +1,5 @@
 """
-What gets into the value of an expression: its arguments, and how it uses each of them.
+The inputs of an expression's value: its arguments, and how it uses each of them.
 
 The trees are those of sqlglot. This module is imported only for a query, because sqlglot is large.
 """
@@ -17,7 +17,7 @@ from sqlglot import exp
 _DECIDING_PLACES = {"iff": 0, "map_filter": 1}
 # Functions whose argument can't be read back.
 _MASKING = frozenset({"md5", "md5digest", "sha", "sha1", "sha2", "crc32", "xxhash64", "hash", "mask"})
-# What sqlglot calls aggregates, and takes the value of one row.
+# Functions that sqlglot takes for aggregates, but that return the value of one row.
 _OF_ONE_ROW = frozenset({"lag", "lead", "nthvalue"})
 # Functions and their arguments that decide which value is taken, and are none.
 _DECIDING = frozenset(
@@ -77,7 +77,7 @@ def used_arguments(node: Any) -> Iterator[tuple[Any, Kind]]:
             yield part, Kind.CONDITIONAL if at == decides else Kind.TRANSFORMATION
         return
     if isinstance(node, exp.Order):
-        # Of an aggregate: what is put in order, and by what.
+        # In an aggregate: the ordered value, and the sort keys.
         yield node.this, Kind.IDENTITY
         yield node.expressions, Kind.CONDITIONAL
         return
@@ -94,7 +94,7 @@ def used_arguments(node: Any) -> Iterator[tuple[Any, Kind]]:
         yield from ((part, Kind.CONDITIONAL) for part in chosen)
         return
     for at, part in enumerate(node.expressions):
-        # What is decoded, then pairs of a value of it and a result, then the result of no match.
+        # The decoded value, then pairs of a compared value and a result, then the result if none matches.
         is_result = at > 0 and (at % 2 == 0 or at == len(node.expressions) - 1)
         yield part, Kind.TRANSFORMATION if is_result else Kind.CONDITIONAL
 

@@ -1,5 +1,5 @@
 """
-What a FROM makes of the rows before it: PIVOT, UNPIVOT, and functions that make several rows of one; their new names.
+Trace the rows through a FROM: PIVOT, UNPIVOT, and functions that make several rows of one; their new names.
 
 The trees are those of sqlglot. This module is imported only for a query, because sqlglot is large.
 """
@@ -88,7 +88,7 @@ def _unnamed(node: Any) -> Any:
 
 
 def _parts(node: Any) -> list[Any]:
-    """Return what is in brackets, or what is there without them."""
+    """Return the content of brackets, or the node itself without them."""
     return (
         list(node.expressions) if isinstance(node, exp.Tuple) else [node.this if isinstance(node, exp.Paren) else node]
     )
@@ -107,7 +107,7 @@ def renamed(rows: SourceRows, node: Any) -> SourceRows:
 
     Args:
         rows: the rows.
-        node: the tree of what has the alias.
+        node: the node that has the alias.
     """
     alias: Any = node.args.get("alias")
     columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None

@@ -33,7 +33,7 @@ class RowMarks:
         return GENERATED, str(len(self._sources) - 1)
 
     def resolved(self, found: SourceRows) -> SourceRows:
-        """Return what a query gives, with sources instead of marks."""
+        """Return the result of a query, with sources instead of marks."""
         made = [_marks(each.kinds or {}, direct=True) for each in found.items]
         whole = set.intersection(*made) if made else set()
         items = [
@@ -55,7 +55,7 @@ class RowMarks:
         decides = []
         for mark in marks:
             sources = self._sources[int(mark[1])]
-            # What a function makes has its sources already; what is only behind it, as a condition is, gets them here.
+            # The value of a function has its sources already; a condition behind the function gets them here.
             found = [
                 each for each in kinds[mark] if not each.direct and (each is not Kind.GENERATE or mark not in whole)
             ]
@@ -64,5 +64,5 @@ class RowMarks:
 
 
 def _marks(kinds: SourceKinds, *, direct: bool = False) -> set[SourceColumn]:
-    """Return the marks among sources; `direct` asks for those of functions that make a value."""
+    """Return the marks among sources; `direct` selects those of functions that make a value."""
     return {each for each in kinds if each[0] == GENERATED and (not direct or any(kind.direct for kind in kinds[each]))}

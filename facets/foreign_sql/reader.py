@@ -1,5 +1,5 @@
 """
-What a query in the SQL of another database reads: its tables, and the source columns of each of its columns.
+Read a query in the SQL of another database: its tables, and the source columns of each of its columns.
 
 sqlglot parses the query. The names in it are resolved here, in one pass over the tree, so the effort grows with the
 length of the query and not with its columns. No schema is known: a column that more than one table could have stays
@@ -57,7 +57,7 @@ MOST_CHARACTERS = 100_000
 """The longest query that is parsed: about a second of Python's processor time."""
 
 _FROM_ITEMS: Any = (exp.Table, exp.Values, exp.Unnest, exp.Lateral, *QUERIES)
-# What GROUP BY may call and the SELECT then names.
+# GROUP BY may define these, and the SELECT then refers to them.
 _TIME_WINDOWS = frozenset({"session_window", "window"})
 # Functions in FROM that make up their rows.
 _GENERATORS = frozenset(
@@ -75,7 +75,7 @@ _CLAUSES = {
     "sort": Kind.SORT,
     "cluster": Kind.SORT,
 }
-# The classes of what gives columns of which the names are not those of its arguments.
+# The classes of functions whose columns have other names than their arguments.
 _SEVERAL_COLUMNS = frozenset({"Columns", "QueryTransform"})
 _GROUPINGS = ("rollup", "cube", "grouping_sets")
 
@@ -87,7 +87,7 @@ class UnreadableError(Exception):
 @attrs.frozen
 class Query:
     """
-    What a query reads.
+    The sources of a query.
 
     Args:
         tables: the names of its tables, as they are written, each once.
@@ -141,7 +141,7 @@ class Query:
 
 def read_query(text: str, dialect: str | None) -> Query:
     """
-    Return what a query reads.
+    Return the sources of a query.
 
     Args:
         text: the query, with the CTEs before it.
@@ -167,7 +167,7 @@ def read_parsed(
     used: Mapping[str, Collection[str]] | None = None,
 ) -> Query:
     """
-    Return what a query reads that sqlglot has parsed.
+    Return the sources of a query that sqlglot has parsed.
 
     Args:
         query: the query, with the CTEs before it. It is not written as a text again: sqlglot would put all CTEs before
@@ -191,7 +191,7 @@ def read_parsed(
 
 class _QueryReader:
     """
-    Reads what the queries within one query give, each once.
+    Read the queries within one query, each once.
 
     Args:
         dialect: how the database reads names.
@@ -221,10 +221,10 @@ class _QueryReader:
 
     def result(self, found: SourceRows) -> Query:
         """
-        Return what the whole query reads.
+        Return the sources of the whole query.
 
         Args:
-            found: what it gives.
+            found: its rows.
         """
         made = self._marks.resolved(found)
         known = made.rows is not None and not self._loses_rows
@@ -250,7 +250,7 @@ class _QueryReader:
         return found
 
     def _clauses(self, select: Any, scope: SelectScope, found: SourceRows) -> None:
-        """Read what decides about the rows of a SELECT, into what is found of it."""
+        """Read the influences on the rows of a SELECT, into its result."""
         projections = [self._dialect.projection(each) for each in select.expressions]
         values = [value for _, value in projections]
         named = {self._dialect.key(name): value for name, value in projections if name}
@@ -278,7 +278,7 @@ class _QueryReader:
             return self._value(called, scope)
         if self._names.reads(called, inside.name, scope) or self._names.is_certain(inside, scope):
             return self._value(inside, scope)
-        # A table whose columns are not known may have it, and is asked first.
+        # A table with unknown columns may have it, and comes first.
         return None if any(rows.is_open for rows in scope.rows) else self._value(called, scope)
 
     def _built(self, value: Any, scope: SelectScope) -> tuple[tuple[str, SourceKinds | None], ...]:
@@ -286,7 +286,7 @@ class _QueryReader:
         return tuple((name, self._value(part, scope)) for name, part in struct_fields(value))
 
     def _conditions(self, values: Iterable[Any], scope: SelectScope) -> None:
-        """Read the queries in conditions: what they read is no source of a column, but their tables are inputs."""
+        """Read the queries in conditions: their columns are no source of a column, but their tables are inputs."""
         for node in self._effort.walk(values):
             if isinstance(node, QUERIES) and id(node) not in self._queries and isinstance(inner_query(node), QUERIES):
                 self.query(node, scope, scope.ctes)
@@ -440,7 +440,7 @@ class _QueryReader:
         self._joins(node, scope)
 
     def _pivoted(self, rows: SourceRows, node: Any, scope: SelectScope) -> SourceRows:
-        """Return what the PIVOT and the UNPIVOT behind an item of FROM make of its rows."""
+        """Return the rows of an item of FROM after its PIVOT and UNPIVOT."""
         for pivot in node.args.get("pivots") or ():
             inner = SelectScope(None, scope.ctes, [rows], {self._dialect.key(node.alias_or_name): rows})
             rows = renamed(pivoted(rows, pivot, partial(self._value, scope=inner)), pivot)
@@ -461,7 +461,7 @@ class _QueryReader:
             scope.named |= {".".join(parts[at:]): rows for at in range(len(parts) - 1)}
 
     def _rows(self, node: Any, scope: SelectScope) -> SourceRows:
-        """Return what an item of FROM gives."""
+        """Return the rows of an item of FROM."""
         if isinstance(node, exp.Lateral) and isinstance(inner_query(node.this), QUERIES):
             return self.query(node.this, scope, scope.ctes)
         if isinstance(node, QUERIES):
@@ -485,7 +485,7 @@ class _QueryReader:
         return SourceRows([ResultColumn(None, table=name)], used=used)
 
     def _function(self, function: Any, scope: SelectScope) -> SourceRows:
-        """Return what a function in FROM gives: what it reads is known only of functions that make up their rows."""
+        """Return the rows of a function in FROM: its sources are known only if it makes up its rows."""
         name = function_name(function)
         if name in _GENERATORS:
             return SourceRows([], {})
@@ -495,7 +495,7 @@ class _QueryReader:
         return SourceRows([], self._value(function, scope) or None)
 
     def _generated(self, lateral: Any, scope: SelectScope) -> SourceRows:
-        """Return what a function such as explode gives behind LATERAL VIEW, or in a FROM."""
+        """Return the rows of a function such as explode behind LATERAL VIEW, or in a FROM."""
         names = [self._dialect.spelled(each) for each in getattr(lateral.args.get("alias"), "columns", ())]
         sources, mark = self._call(lateral.this, scope)
         return (
@@ -556,7 +556,7 @@ class _QueryReader:
         return all_of(*self._call(value, scope)) if self._dialect.makes_columns(value) else self._value(value, scope)
 
     def _is_value(self, select: Any, scope: SelectScope) -> bool:
-        """Return whether a SELECT is in an expression or behind LATERAL, so that it may give what is around it."""
+        """Return whether a SELECT is in an expression or behind LATERAL, where it may use columns of outer queries."""
         around = select.parent
         while isinstance(around, (exp.Subquery, exp.Paren)):
             around = around.parent

@@ -1,4 +1,4 @@
-"""What a table, a subquery or a query gives: its columns with their sources, and what decides about its rows."""
+"""The rows of a table, a subquery or a query: columns with their sources, and the influences on the rows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ABSENT: Any = object()
 @attrs.define
 class SourceRows:
     """
-    What a table, a subquery or a function in FROM gives.
+    The rows of a table, a subquery or a function in FROM.
 
     Args:
         items: its columns.

@@ -1,5 +1,5 @@
 """
-What the names in a query mean: which table, which column and which alias of which SELECT.
+Resolve the names in a query: which table, column and alias of which SELECT each one means.
 
 This module is imported only for a query, because sqlglot is large.
 """
@@ -43,7 +43,7 @@ class Pending:
 
 @attrs.define
 class SelectScope:
-    """What the names in one SELECT mean."""
+    """The meanings of the names in one SELECT."""
 
     outer: SelectScope | None
     ctes: dict[str, SourceRows | Pending]
@@ -65,11 +65,11 @@ class SelectScope:
 
 class ScopeNames:
     """
-    What the names in the scopes of one query mean.
+    The meanings of the names in the scopes of one query.
 
     Args:
         dialect: how the database reads names.
-        effort: counts what is looked at.
+        effort: counts the work.
         value: returns the sources of an expression in a scope: a name may be an alias of one.
 
     Attributes:
@@ -104,7 +104,7 @@ class ScopeNames:
         return self._field(parts, names, scope)
 
     def table(self, scope: SelectScope | None, key: str) -> SourceRows | None:
-        """Return what the table of a name gives, in a scope or in one around it; None if none has the name."""
+        """Return the rows of the table with a name, in a scope or in one around it; None if none has the name."""
         while scope is not None:
             if key in scope.named:
                 return scope.named[key]
@@ -195,7 +195,7 @@ class ScopeNames:
     def reads(self, value: Any, name: str, scope: SelectScope) -> bool:
         """Return whether an expression reads a column of this name, which then is one of a table."""
         columns = (each for each in self.effort.walk([value]) if isinstance(each, exp.Column))
-        # What precedes a field is no table.
+        # The first part of a field's name is no table.
         named = (each.name for each in columns if not each.table or self._key(each.table) in scope.named)
         return any(self._key(each) == self._key(name) for each in named)
 
@@ -257,7 +257,7 @@ class ScopeNames:
         if key in scope.aliases and key not in scope.solving:
             return self._alias(scope, key, scope.aliases[key])
         if key in scope.earlier:
-            # A table whose columns are not known may have it, and is asked first.
+            # A table with unknown columns may have it, and comes first.
             return None if others else self._alias(scope, key, scope.earlier[key])
         return self._guessed(scope, name, others)
 
@@ -274,7 +274,7 @@ class ScopeNames:
 
     def _may_have(self, scope: SelectScope | None, name: str, *, certainly: bool) -> bool:
         """
-        Return whether a query around has a column of a name: what is read may be that.
+        Return whether an outer query has a column of a name, which may be meant.
 
         Args:
             scope: the scope of the query around.

@@ -1,5 +1,5 @@
 """
-What UNION, INTERSECT and EXCEPT make of the rows of two queries.
+Trace the rows of two queries through UNION, INTERSECT and EXCEPT.
 
 This module is imported only for a query, because sqlglot is large.
 """
@@ -27,7 +27,7 @@ def both_sides(
         left: what its left side gives.
         right: what its right side gives.
         key: returns what all spellings of one name have in common.
-        effort: counts what is looked at.
+        effort: counts the work.
     """
     rows = _rows_of_both(operation, left, right, effort)
     if isinstance(operation, (exp.Except, exp.Intersect)):
@@ -42,7 +42,7 @@ def in_order(rows: SourceRows, order: Any, key: Callable[[str], str], effort: Ef
     Return the rows of a set operation behind its ORDER BY.
 
     Args:
-        rows: what the operation gives.
+        rows: the rows of the operation.
         order: the tree of the clause.
         key: as for `both_sides`.
         effort: as for `both_sides`.
@@ -80,7 +80,7 @@ def _by_place(left: SourceRows, right: SourceRows, effort: Effort) -> SourceRows
 
 
 def _by_name(left: SourceRows, right: SourceRows, key: Callable[[str], str], effort: Effort) -> SourceRows:
-    """Return the columns of UNION BY NAME: those of the left side, then what the right side alone has."""
+    """Return the columns of UNION BY NAME: those of the left side, then those that only the right side has."""
     keyed: list[dict[str, ResultColumn]] = []
     for rows in (left, right):
         items = {key(item.name): item for item in rows.items if item.name is not None}

@@ -34,7 +34,7 @@ _NAME = re.compile(rf"\s*{_ANY_PART}(?:\s*\.+\s*{_ANY_PART})*\s*")
 _PART = re.compile(_ANY_PART)
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
-# What differs between the SQL of databases; the empty name is a database that is not known.
+# The differences between the SQL of databases; the empty name is an unknown database.
 _BACKSLASHES = frozenset({"clickhouse", "databricks", "hive", "mysql", "redshift", "snowflake", "spark"})
 _DOUBLE_QUOTED_STRINGS = frozenset({"databricks", "hive", "mysql", "spark"})
 _SQUARE_NAMES = frozenset({"sqlite", "tsql"})
@@ -61,7 +61,7 @@ _BEFORE_QUERY = frozenset({"AS", "NOT", "MATERIALIZED"})
 _SELECT = frozenset({"SELECT", "SEL"})
 # The last one begins an operator of Spark: FROM t |> WHERE a > 1.
 _FOLLOWERS = frozenset({",", ")", ";", "|"})
-# What SQL Server has in brackets after the name of a table, where a function has its arguments.
+# The hints of SQL Server, in brackets after the name of a table, where a function has its arguments.
 _HINTS = frozenset(
     """
     NOLOCK HOLDLOCK READPAST READUNCOMMITTED READCOMMITTED REPEATABLEREAD ROWLOCK PAGLOCK TABLOCK TABLOCKX UPDLOCK XLOCK
@@ -105,7 +105,7 @@ def named_tables(text: str, dialect: str | None = None, *, cut: bool = False) ->
 
 @functools.lru_cache(maxsize=64)
 def _pieces(dialect: str, *, squares: bool) -> re.Pattern[str]:
-    """Return the pattern of one piece of a text: what is skipped, a name or keyword, a value, or a sign."""
+    """Return the pattern of one piece of a text: a skipped part, a name or keyword, a value, or another character."""
     backslash = dialect in _BACKSLASHES
     signs = r"\w$\#@" if dialect in _AT_IN_NAMES else r"\w$\#" if dialect in _HASH_IN_NAMES else r"\w$"
     parts = [_quoted("`", backslash=backslash) + "`(?!`)", rf"[^\W\d][{signs}]*"]
@@ -184,7 +184,7 @@ class _Bracket:
 @attrs.define
 class _Scan:
     """
-    What is known of a text so far.
+    The state of reading a text.
 
     Args:
         dialect: the name of its SQL; empty if it is not known.

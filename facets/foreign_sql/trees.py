@@ -41,7 +41,7 @@ def argument(node: Any, name: str) -> Any:
 
 
 def inner_query(node: Any) -> Any:
-    """Return what is inside the brackets of a subquery."""
+    """Return the query in the brackets of a subquery."""
     while isinstance(node, exp.Subquery):
         node = node.this
     return node

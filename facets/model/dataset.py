@@ -94,7 +94,7 @@ class TableVersions:
         ids: ids of Iceberg's snapshots, or Delta Lake's version numbers; the last one is the newest that was committed.
         branch: the branch or tag that was named; None for the main branch.
         parent: the version before the first one that was committed; None if there is none, or it is not known.
-        operation: what the last commit did, in the format's words, such as `append`; None if it is not known.
+        operation: the operation of the last commit in the format's words, such as `append`; None if it is unknown.
         table_id: the id that the format gives the table; None if it is not known.
     """
 
@@ -319,7 +319,7 @@ def java_regex(text: str) -> re.Pattern[str]:
 
 def java_pattern(text: str) -> re.Pattern[str]:
     """
-    Return the pattern of what is cut from names, with a group `remove`, as Java has it.
+    Return the pattern of the part that is cut from names, with a group `remove`, as Java has it.
 
     Raises:
         ValueError: Python can't read it, or it has no group `remove`.
@@ -333,7 +333,7 @@ def java_pattern(text: str) -> re.Pattern[str]:
 @attrs.frozen
 class Trimming:
     """
-    How the names of datasets are changed: what is left out of them, and what takes the place of hosts.
+    The rules that change the names of datasets: parts to leave out, and replacements of hosts.
 
     Args:
         trimmers: the names of the trimmers that are applied, until none of them finds anything.
@@ -349,7 +349,7 @@ class Trimming:
 
     def trimmed(self, identifier: Identifier, *, is_path: bool = False) -> Identifier:
         """
-        Return the identity without what is left out of its name.
+        Return the identity with its name trimmed.
 
         Args:
             identifier: the identity.
@@ -372,7 +372,7 @@ class Trimming:
         return next((each for each in changed if each != namespace), namespace)
 
     def dataset(self, dataset: Dataset) -> Dataset:
-        """Return the dataset under its trimmed name; `locations` then has what the trimmers found."""
+        """Return the dataset under its trimmed name; `locations` then has the matches of the trimmers."""
         whole = dataset.identifier
         if self.resolvers and dataset.symlinks:
             links = tuple(attrs.evolve(link, namespace=self.namespace(link.namespace)) for link in dataset.symlinks)
@@ -385,7 +385,7 @@ class Trimming:
         return attrs.evolve(dataset, identifier=identifier, locations=locations)
 
     def _without_end(self, identifier: Identifier, *, is_path: bool) -> str:
-        # What looks like a path may be an option of a source.
+        # An option of a source may look like a path.
         if identifier.namespace.startswith("datasource:"):
             return identifier.name
         name = _without_end(identifier.name, self.trimmers)

@@ -184,7 +184,7 @@ class Step:
 
     @property
     def own(self) -> tuple[str, str, Certainty, tuple[tuple[int, int], ...]]:
-        """What this step is, without those before it."""
+        """This step without those before it."""
         return self.operator, self.expression, self.certainty, self.jumps
 
     def __iter__(self) -> Iterator[Step]:
@@ -259,7 +259,7 @@ def transformation(kind: Kind, way: Way) -> Transformation:
 
     Args:
         kind: the kind.
-        way: how the influence gets there. If it names no operators, nobody asked for its steps, and they are left out.
+        way: how the influence gets there. If it names no operators, its steps are not wanted, and they are left out.
     """
     shown_way = way if way.operators else Way(certainty=way.certainty)
     text = way.shown if way.composed is None else way.composed

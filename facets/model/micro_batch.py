@@ -1,4 +1,4 @@
-"""Micro-batches of streaming queries as frozen values: what each one read, and what it committed."""
+"""Micro-batches of streaming queries as frozen values: the reads and the commits of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.model.dataset import Identifier
 @attrs.frozen
 class BatchSource:
     """
-    What a micro-batch read from one source.
+    The read of a micro-batch from one source.
 
     Args:
         description: Spark's description of the source.
@@ -33,7 +33,7 @@ class BatchSource:
 @attrs.frozen
 class BatchSink:
     """
-    What a micro-batch committed to one sink.
+    The commit of a micro-batch to one sink.
 
     Args:
         dataset: the sink's output; None if the sink is not a dataset, or unknown.
@@ -63,8 +63,8 @@ class MicroBatch:
         duration: how long the trigger took, in milliseconds; None if it is not known.
         rows: how many rows it read; None if it is not known.
         watermark: the watermark (timezone-aware); None if there is none.
-        sources: what it read, in the order of the plan.
-        sinks: what it committed, in order.
+        sources: its reads, in the order of the plan.
+        sinks: its commits, in order.
     """
 
     id: int

@@ -57,7 +57,7 @@ class NamespaceResolver:
     What takes the place of hosts in namespaces, as `dataset.namespaceResolvers` of the Java integration has it.
 
     Args:
-        pattern: finds what is replaced.
+        pattern: matches the text to replace.
         name: what takes its place; None for what `group` finds.
         group: the group of the pattern that takes its place.
         schema: the only scheme of namespaces that it is for; None for any.

@@ -81,7 +81,7 @@ class AttributeRef:
 @attrs.frozen
 class Described:
     """
-    A value that is not a tree node: its JVM class and what the probe read from it.
+    A value that is not a tree node: its JVM class, and the readings of the probe.
 
     Args:
         class_name: full JVM name of its class.

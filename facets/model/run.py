@@ -193,11 +193,11 @@ class RunOutput:
 
     Args:
         dataset: the dataset, with its schema after the write.
-        lifecycle: what it does to the dataset; None for an append.
+        lifecycle: the change of the dataset as a whole; None for an append.
         renamed_from: the identity before a RENAME.
         statistics: how much the run has written.
         lineage: the sources of its columns; None for a command that moves no data.
-        replaced: what it replaces; None if it replaces nothing, or that is not known.
+        replaced: the part that it replaces; None if it replaces nothing, or if that is unknown.
         sources: the inputs that it is made from; None for all that the run reads.
     """
 
@@ -218,7 +218,7 @@ class Job:
     Args:
         namespace: the namespace of the job.
         name: the name of the job, the same in all its runs.
-        type: what it is (JobTypeJobFacet.jobType).
+        type: the type (JobTypeJobFacet.jobType).
         processing_type: how it handles its data; NONE for the application.
         sql: the text of the statement, if there was one.
         source_location: the URI of the user's script, if it is known.
@@ -256,11 +256,11 @@ PATHS = "paths"
 @attrs.frozen
 class Gap:
     """
-    Something that an event leaves out or that no rule covers (an error of ExtractionErrorRunFacet).
+    A part that an event leaves out or that no rule covers (an error of ExtractionErrorRunFacet).
 
     Args:
         task: the class of the operator, or the kind of content.
-        message: what is missing, and what was done instead.
+        message: the missing part, and what was done instead.
     """
 
     task: str
@@ -321,7 +321,7 @@ class RunState:
         call_site: the line of the user's Python that ran the statement; None if it is not known.
         session: the settings of the session of its statement; None if they are not known.
         code: kind of code that can't be read -> how often the plans of the run have it.
-        metrics: the names and values of what the listener counted; only in the application's terminal state.
+        metrics: the listener's counters, by name; only in the application's terminal state.
         submission: how the application was started; only in the application's START.
         stream: the streaming query that it is a run of, with its micro-batches since the event before; None for any
             other run.

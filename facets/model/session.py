@@ -1,4 +1,4 @@
-"""The settings of a Spark session that change what a statement means."""
+"""The settings of a Spark session that change the meaning of a statement."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
 The variables of SQL: what a statement sets them to, and where a plan reads them.
 
-A plan reads a variable as if it were a subquery of one value: `with_variables` gives each use a leaf of its own. What
-that leaf reads is known from the statement that set the variable.
+A plan reads a variable as if it were a subquery of one value: `with_variables` gives each use a leaf of its own. The
+sources of that leaf are known from the statement that set the variable.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class VariableName(NamedTuple):
 
 class VariableWrite(NamedTuple):
     """
-    What a statement does to one variable.
+    The change of one variable by a statement.
 
     Args:
         name: the variable.
@@ -85,7 +85,7 @@ def variable_of(plan: Plan, operator: Operator) -> VariableName | None:
 
 
 def variable_writes(plan: Plan) -> tuple[VariableWrite, ...]:
-    """Return what a plan does to variables; nothing unless it is a SET, a DECLARE or a DROP of them."""
+    """Return a plan's changes of variables; nothing unless it is a SET, a DECLARE or a DROP of them."""
     top = plan.top
     if not top.class_name.startswith(_LOGICAL):
         return ()
@@ -114,7 +114,7 @@ def _set(plan: Plan, top: Operator) -> tuple[VariableWrite, ...]:
 
 
 def with_variables(plan: Plan) -> Plan:
-    """Return a plan in which each use of a variable is that of a subquery, which is a leaf with the variable's name."""
+    """Return a plan in which each use of a variable is a subquery, which is a leaf with the variable's name."""
     operators, expressions = list(plan.operators), list(plan.expressions)
     attributes = dict(plan.attributes)
     for at, expression in enumerate(expressions):

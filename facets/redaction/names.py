@@ -3,7 +3,7 @@ The names whose values may be shown, and what names a secret: a name by itself, 
 
 The list of shown names decides for options and properties: the value of any other name is hidden. Whether a name states
 that its value is a secret is decided by its parts, after it is split at camel case, digits and punctuation: `dbPass1`,
-`DB-PASS` and `db.pass_2` are alike. It decides for free text, and for properties that the user asks for by name.
+`DB-PASS` and `db.pass_2` are alike. It decides for free text, and for properties that the user selects by name.
 
 A text in SQL names a secret if such a name is in it: as that of a column, an argument, a variable or a key
 (`conf['password']`, `map('password', 'x')`); if it calls a function that encrypts, signs or takes a key; or if one of
@@ -44,7 +44,7 @@ _SECRET = re.compile(
     """,
     re.VERBOSE,
 )
-# What such a name is about if it ends or begins with one: not the secret, but its number, its kind, its age, its place.
+# Endings and beginnings that make a name harmless: the number, the kind, the age or the place of a secret.
 _ABOUT = re.compile(
     r"""
     _(?:counts?|length|len|sizes?|bits|types?|kinds?|expir(?:y|es|ed|ation)|dates?|time|timestamp|at|on
@@ -187,7 +187,7 @@ def is_shown_property(name: str) -> bool:
 
 
 class Named(enum.IntEnum):
-    """What a text in SQL names; it decides which literals are hidden."""
+    """The secrets that a text in SQL names; they decide which literals are hidden."""
 
     NOTHING = 0
     SECRET = 1
@@ -319,7 +319,7 @@ def _named_by_word(every: Sequence[Token], at: int) -> Named:
         # The name of a table, or of a namespace of variables such as `session`.
         return Named.NOTHING
     if every[at].kind is TokenKind.NAME and _text(every, at - 1) == "." and _text(every, at - 2).lower() in _FILES:
-        # A table that is named by its place: nobody gives a value to a folder.
+        # A table that is named by its place: a folder has no value.
         return Named.NOTHING
     if is_login(name):
         value = at + 1
@@ -329,7 +329,7 @@ def _named_by_word(every: Sequence[Token], at: int) -> Named:
         return max(Named.SECRET if has_value else Named.NOTHING, _named(name))
     if name.upper() == "IDENTIFIED" and following.upper() in ("BY", "WITH"):
         return Named.SECRET
-    # A word before such a sign is an argument.
+    # A word before such an operator is an argument.
     return _named(name) if following in ("=>", ":=") else named_by(name)
 
 

@@ -1,5 +1,5 @@
 """
-Redact the state of a run: the one place where secrets, and literals if asked, are removed from the texts of an event.
+Redact the state of a run: the one place where secrets, and on request literals, are removed from the texts of an event.
 
 If a text of the run names a secret (`names.named_in`), or its plan or the columns that it writes do, all literals of
 all its texts go. It does not matter which of them is the secret, or where else it is.
@@ -74,7 +74,7 @@ class Redaction:
         return redact_message(text, self.text, hidden, mask=self.mask_literals)
 
     def property(self, name: str, value: str) -> str:
-        """Redact the value of a property that the user asked for by name."""
+        """Redact the value of a property that the user selected by name."""
         return REDACTED if is_secret(name) else self.text(value)
 
 
@@ -144,7 +144,7 @@ def _each_named(state: RunState) -> Iterator[Named]:
             for each in edge.transformations:
                 texts[each.description] = None
                 if _CUT in each.description:
-                    # What is left out may be the name of the source.
+                    # The part that is cut off may be the name of the source.
                     yield named_by(edge.field)
                 texts.update((step.expression, None) for step in each.way.last or ())
     yield from map(named_in, texts)

@@ -7,7 +7,7 @@ expression is evaluated, keeps its class and its frames. If it has one of Spark'
 condition, its SQLSTATE and its text, in which only the parameters that are names keep their values. All other messages
 stay, but for what they repeat of such an exception.
 
-Messages also hold whole stack traces as text. What can't be distinguished from a value in there is removed.
+Messages also hold whole stack traces as text. Lines that can't be distinguished from a value are removed there.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def without_rows(failure: Failure, known: Mapping[str, str] | None = None) -> Fa
         message = shown[first.message] if first.message else first.class_name
         trace = _trace(failure, shown)
     elif trace is not None and trace.startswith(message):
-        # Of a stream there is only the trace.
+        # For a stream there is only the trace.
         trace = _shown_text(trace, shown, headed=True)
         message = trace.split("\n", 1)[0]
     elif trace is not None or failure.language == "PYTHON":

@@ -1,7 +1,7 @@
 """
-Redact SQL: remove comments, the literals of a text that names a secret, and every literal if asked.
+Redact SQL: remove comments, the literals of a text that names a secret, and on request every literal.
 
-What names a secret is decided in `names`; here all literals go, or none. Lists of options and properties have an
+`names` decides what names a secret; here all literals go, or none. Lists of options and properties have an
 allow-list of their own: a value is kept only if its name is known to hold no secret. The text need not be valid:
 statements that failed, were cut, or can't be parsed by `sqlglot` are shown too.
 """
@@ -107,7 +107,7 @@ class _SqlRedactor:
         self._hidden_before = hidden
         self._redact = redact
         self._mask = mask
-        # What EXECUTE IMMEDIATE binds is hidden: its meaning is not known.
+        # The values that EXECUTE IMMEDIATE binds are hidden: their meaning is unknown.
         self._is_immediate = self._binds = False
         # How many brackets are open, and at how many a function with options was called.
         self._depth = self._depth_of_options = 0
@@ -281,7 +281,7 @@ class _SqlRedactor:
         return min(at, end)
 
     def _sign_after(self, begin: int, *signs: str) -> int | None:
-        """Return the position of the first of these words or signs before a semicolon; None if there is none."""
+        """Return the position of the first of these words or characters before a semicolon; None if there is none."""
         places = range(begin, min(begin + _LONGEST_NAME, len(self._places)))
         found = next((at for at in places if self._text(at).upper() in (*signs, ";")), None)
         return None if found is None or self._text(found) == ";" else found

@@ -162,7 +162,7 @@ class _NamedValues:
         if low in _NAME_FIELDS and (named := _NAMED.match(self.text, end)) is not None and is_secret(named["name"]):
             self._field(named["name"], named.end())
             return named.end()
-        # The value of the last names in what is hidden may lie beyond it.
+        # The value after the last names in the hidden part may be beyond it.
         if start in self._hidden and end + _NEAR <= self._hidden.stop:
             return end
         if low in _TWO_WORDS:
@@ -290,7 +290,7 @@ class _NamedValues:
         return at - 1 if prefixed and at > 0 else at
 
     def _start_of_value(self, name: str, opening: int, found: re.Match[str], *, secret: bool) -> int | None:
-        """Return where the value of a name begins after a sign; None if it has none."""
+        """Return where the value of a name begins after a separator; None if it has none."""
         sign = found["sign"] or found["below"]
         if sign == ",":
             return found.end() if self._is_pair(name, opening, found) else None
@@ -337,7 +337,7 @@ class _NamedValues:
 
 
 def _missing(line: str) -> re.Pattern[str] | None:
-    """Return what closes the quotes and brackets that a line leaves open; None if it leaves none and ends plainly."""
+    """Return what closes the open quotes and brackets of a line; None if none are open and it ends plainly."""
     bare = _ESCAPED.sub("", line)
     open_ = [quote for quote in "'\"`" if line.count(quote) % 2 or bare.count(quote) % 2]
     open_ += [re.escape(close) for start, close in ("()", "[]", "{}") if line.count(start) > line.count(close)]
@@ -393,7 +393,7 @@ _LOGIN = re.compile(
 )
 _VALUE = re.compile(r"[^\s'\"]+")
 _NUMBER = re.compile(r"\d{1,5}(?:[:/]\S*)?")
-# Of a value that has no plain end, each part counts.
+# If a value has no clear end, each part counts.
 _PARTS = re.compile(r"[\s'\"`,;=&(){}\[\]<>|\\]+")
 _SHORTEST_PART = 6
 

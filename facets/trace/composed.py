@@ -168,7 +168,7 @@ _BY_NOTHING, _BY_LEAF, _BY_COLUMN, _BY_PATH = range(4)
 
 
 class _ByPath(Generic[_Key, _Made]):
-    """What is made of each key: the same for all paths, or chosen by the path."""
+    """The results for each key: the same for all paths, or chosen by the path."""
 
     def __init__(self) -> None:
         self._of_all: dict[_Key, tuple[_Made, int]] = {}
@@ -410,7 +410,7 @@ class Composer:
         return self._computed(Computation(operator, id_, self._trace.scopes.scope(operator), found[0]))
 
     def _on_path(self, operator: int, id_: int, found: Mapping[_Text, Definition], way: _Path) -> _Text | None:
-        """Return the text of the definition that lies on a path; None if none does, or if that is not clear."""
+        """Return the text of the definition on a path; None if there is none, or if it is ambiguous."""
         values = [each.computation for each in way.last or () if each.computation is not None]
         value = next((each.value for each in values if (each.operator, each.id) == (operator, id_)), None)
         labels = self._trace.scopes.path(way.origin, way.last)

@@ -300,8 +300,8 @@ def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, Pa
         expression: the UpdateFields.
 
     Yields:
-        The fields of the original struct that are left, or all of it if its fields are not known; then the values of
-        those that are set. What is set or dropped again by a later change is left out.
+        The remaining fields of the original struct, or all of it if its fields are unknown; then the values of those
+        that are set. A field that a later change sets or drops again is left out.
     """
     struct, last = expression.arguments.get("structExpr"), dict[str, Value]()
     for change in plan.expressions_of(expression.sequence("fieldOps")):
@@ -317,7 +317,7 @@ def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, Pa
 def _names_in(plan: Plan, struct: Value) -> tuple[str, ...]:
     """Return the names of a struct's fields, in lower case; none if they are not known."""
     names = tuple(name for name, _ in _type_of(plan, struct))
-    # Of two fields with one name, a path can't name one alone.
+    # If two fields have one name, a path can't name one alone.
     return names if len(set(names)) == len(names) else ()
 
 

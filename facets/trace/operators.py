@@ -439,7 +439,7 @@ def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, 
     )
     if not rows or any(row.name != "CreateNamedStruct" for row in rows):
         names = field_names(plan.expressions[generator.index])
-        # Of two fields with one name, a path can't name one alone.
+        # If two fields have one name, a path can't name one alone.
         if not len(set(names)) == len(names) == len(made):
             return {}
         return {

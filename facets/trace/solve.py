@@ -95,7 +95,7 @@ class _Hop(NamedTuple):
         text: the SQL text of the expression; empty if the value is copied.
         operator: the index of the operator.
         certainty: how sure it is.
-        jumps: where the way above that leaves the tree of operators, as `Step.jumps`.
+        jumps: where the path above it leaves the tree of operators, as `Step.jumps`.
         computation: where it is computed; None if the text is empty.
     """
 
@@ -150,7 +150,7 @@ class Scopes:
 
         Args:
             origin: a column of a leaf.
-            last: the last step of the way: it knows where the way leaves the tree of operators.
+            last: the last step of the path: it has the jumps out of the tree of operators.
         """
         jumps = last.jumps if last is not None else ()
         known = self._paths.get((origin.operator, jumps))
@@ -249,7 +249,7 @@ class Scopes:
 
     def holding(self, scope: tuple[int, ...], id_: int) -> int | None:
         """Return the operator of a scope that has an attribute, or the one below that computes it; None if none has."""
-        # What an expression outside of subqueries reads is always in its scope.
+        # The inputs of an expression outside of subqueries are always in its scope.
         only = None if self._around_subqueries else self._only.get(id_)
         return only if only is not None else next((below for below in scope if id_ in self._output(below)), None)
 
@@ -656,7 +656,7 @@ class Trace:
             cell, jumps = self._follow((child, use.id, use.path)), ((child, operator),)
         if cell is None:
             return []
-        # What Spark has made for a PIVOT has a composed text only.
+        # The expressions that Spark makes for a PIVOT have a composed text only.
         is_told = bool(text) or (use.kind is not Kind.IDENTITY and is_of_pivot(self.plan, computation.value))
         return [_hop((cell, use.kind, text, operator, use.certainty, jumps, computation if is_told else None))]
 
@@ -681,7 +681,7 @@ def _computed_once(plan: Plan, lineages: Iterable[OperatorLineage]) -> dict[int,
     """
     Return the exprIds that one operator alone computes, or has as a leaf -> its index. Nearly all are so.
 
-    Whoever reads such an attribute gets it from there, whatever it passes through.
+    A reader of such an attribute gets it from there, whatever it passes through.
     """
     found: dict[int, int] = {}
     often: set[int] = set()
@@ -730,7 +730,7 @@ def _add(there: list[Step | None], paths: Iterable[Step | None]) -> list[Step]:
 
 
 def _is_same(one: Step | None, other: Step | None) -> bool:
-    """Return whether two paths are one that two cells have continued in the same way. What lies before is shared."""
+    """Return whether two paths are one that two cells have continued in the same way. The part before is shared."""
     while one is not other:
         if one is None or other is None:
             return False

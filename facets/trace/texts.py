@@ -23,7 +23,7 @@ def readable_names(datasets: Iterable[Dataset]) -> dict[Identifier, str]:
     """
     Return a name for each of some datasets: as short as possible, but different from the others.
 
-    That is the table's own name; with its database if two tables have the same; and of a path the last directory.
+    It is the table's own name, with its database if two tables have the same; for a path, the last directory.
     """
     parts = {dataset.identifier: _parts(dataset) for dataset in datasets}
     names: dict[Identifier, str] = {}
@@ -56,7 +56,7 @@ def own_text(sql: str | Sql | None) -> str:
     """
     Return the text of an expression, with its attributes as Spark names them there.
 
-    Of a text whose end is missing, no literal is shown: what it belongs to may be missing.
+    No literal of a text with a missing end is shown: what it belongs to may be missing.
     """
     text = whole_text(sql)
     return without_literals(text) if text.endswith(CUT) else text
@@ -162,7 +162,7 @@ def _opening(every: list[Token], which: int, of: int) -> int | None:
     """
     Return the place of the parenthesis around a subquery; None if it is not clear which one is meant.
 
-    Of EXISTS, Spark gives the position of all that is around it, which may have other parentheses.
+    For EXISTS, Spark gives the position of the surrounding text, which may have other parentheses.
     """
     places = [at for at, token in enumerate(every) if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
     words = [every[at].text.upper() for at in places]
@@ -172,7 +172,7 @@ def _opening(every: list[Token], which: int, of: int) -> int | None:
         return places[0]
     found: list[int] = []
     for word, after, at in zip(words, words[1:], places[1:], strict=False):
-        # What is inside another one belongs to that.
+        # A nested one belongs to the outer one.
         if word == "EXISTS" and after == "(" and (not found or at > _closing(every, found[-1])):
             found.append(at)
     return found[which] if len(found) == of else None

@@ -238,8 +238,8 @@ class Probe:
         """
         Return whether an answer of any length comes to this thread at once.
 
-        That takes one more call, once for each thread: PySpark has a connection for each thread, unless it is set not
-        to (`PYSPARK_PIN_THREAD=false`).
+        This takes one more call for each thread: PySpark has a connection for each thread, unless it is set not to
+        (`PYSPARK_PIN_THREAD=false`).
         """
         from py4j.clientserver import ClientServer
 
@@ -554,7 +554,7 @@ def unlogged_refusals() -> Iterator[None]:
         _asking.active = False
 
 
-# What follows the message: the error's class in SQL, the place, the statement, the plan.
+# The parts after the message: the error's class in SQL, the place, the statement, the plan.
 _ENDING = re.compile(r"[.;]? SQLSTATE: |; line \d+,? pos \d+|\s*\(line \d+, pos \d+\)|\n== SQL|;\n'|\nSearch path: ")
 
 

@@ -35,7 +35,7 @@ def readings() -> dict[str, dict[str, str]]:
     """
     Return what the probe reads: class -> reading -> chain of getters.
 
-    Of two chains with the same name, the one that was registered first is used: a plug-in can't change a built-in rule.
+    If two chains have the same name, the one that was registered first is used: a plug-in can't change a built-in rule.
     """
     found: dict[str, dict[str, str]] = {}
     for registry in (SOURCES.readings, WRITES.readings, expressions.READINGS):

@@ -178,7 +178,7 @@ class Commit:
         format: `iceberg` or `delta`.
         location: the location of the table, as the format spells it.
         version: the id of the snapshot, or the number of the version.
-        time: when it was made, by the clock of whoever keeps the time (timezone-aware); None if that is not known.
+        time: when it was made, by the sender's clock (timezone-aware); None if that is unknown.
         parent: the version before it; None if there is none, or it is not known.
         table: the name of the table; None if it is not known.
         operation: what the commit did, such as `append`, in the format's words; None if it is not known.

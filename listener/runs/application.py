@@ -1,4 +1,4 @@
-"""What all runs of a Spark application share, and the application's own run."""
+"""The application's own run, and the state that all runs of a Spark application share."""
 
 from __future__ import annotations
 

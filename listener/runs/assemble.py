@@ -505,7 +505,7 @@ class Runs:
         known = run.output_at(trimming.trimmed(place), commit.table)
         if known is not None:
             return known
-        # Of a path, a day or the number of a batch in the name of the folder is left out too.
+        # In a path, a day or a batch number in the name of the folder is left out too.
         place = trimming.trimmed(place, is_path=True)
         return run.output_at(place if batch is None else around_batch(place, batch.id), None)
 

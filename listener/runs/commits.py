@@ -1,5 +1,5 @@
 """
-Tell which commits to tables are an execution's own.
+Find out which commits to tables are an execution's own.
 
 The probe reports the commits that an execution may have made: all those of this application while it ran, to the tables
 that it writes. Several threads of one application may write to one table at the same time. A commit that may be

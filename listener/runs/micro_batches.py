@@ -1,8 +1,8 @@
 """
 Collect the micro-batches of a streaming query's run between two events.
 
-What a batch wrote is known from its executions, what it read and that it was committed from Spark's progress, which
-comes after them. What is collected is bounded: the run reports it in a RUNNING event before it grows too large.
+The writes of a batch are known from its executions; its reads and its commit from Spark's progress, which comes after
+them. The collected batches are bounded: the run reports them in a RUNNING event before they grow too many.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ class MicroBatches:
         """
         if not self._collected or len(self._collected) >= MOST_BATCHES:
             return bool(self._collected)
-        # The time of the event before may lie a tick ahead of the clock.
+        # The clock may be a tick behind the time of the previous event.
         return interval >= 0 and (self._told is None or max(0.0, (now - self._told).total_seconds()) >= interval)
 
     def later(self, time: datetime.datetime) -> datetime.datetime:
@@ -283,7 +283,7 @@ class MicroBatches:
             self._gaps[Gap(_TASK, message)] = None
 
     def _say_what_stays(self) -> None:
-        """Say which versions a batch has committed to its sinks that was not committed itself: it is run again."""
+        """Report which versions an uncommitted batch has committed to its sinks: the batch is run again."""
         for number, running in self._running.items():
             for sink in running.sinks():
                 if sink.version is not None and sink.dataset is not None:

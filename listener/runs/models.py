@@ -2,7 +2,7 @@
 Models of Spark ML: a model is one dataset, its folder, however many files and folders Spark makes in it.
 
 Spark writes each stage of a pipeline on its own, as `stages/0_Tokenizer_.../metadata`, and each stage's data beside it.
-What a model's `transform` makes comes from the model, if this application has loaded it. A plan does not name its
+The output of a model's `transform` comes from the model, if this application has loaded it. A plan does not name its
 models: it has their code, whose class is that of the model, or one above it.
 """
 

@@ -130,7 +130,7 @@ class Jobs:
 
 def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
     """
-    Return a label, with a hash of the dataset's whole name appended if the label leaves out part of that.
+    Return a label, with a hash of the dataset's whole name appended if the label leaves out a part of it.
 
     Without the hash, two paths with the same ending, or two tables of one name in two catalogs or databases, would give
     two jobs one name. Dates anywhere in a path are left out, so that a job that writes to another directory each day is
@@ -149,7 +149,7 @@ def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
         namespace, name = dataset.catalog.name, dataset.symlinks[0].name if dataset.symlinks else name
     if label != name.replace(".", "_"):
         name = label
-    # Of the tables in Spark's own catalog, the label is enough, unless it could be cut elsewhere.
+    # For tables in Spark's own catalog, the label is enough, unless it could be cut elsewhere.
     is_said = namespace == SESSION_CATALOG and (name == label or _DATABASE_AND_TABLE.fullmatch(name))
     return label if is_said else f"{label}_{_digest(f'{namespace} {name}')}"
 
@@ -383,7 +383,8 @@ class OpenRun:
             of_batches=self.job.processing_type == "STREAMING",
         )
         if self.batches is not None and not self.plan_lineage.outputs:
-            # What one write of `foreachBatch` reads is no source of the others. Later batches may have more writes.
+            # The datasets that one write of `foreachBatch` reads are no sources of the others. Later batches may have
+            # more writes.
             sources = sources_of(self.parts)
             outputs = tuple(attrs.evolve(each, sources=sources[each.dataset.identifier]) for each in outputs)
         if completed:

@@ -1,4 +1,4 @@
-"""What a run has read and written so far, in rows, bytes, files and versions."""
+"""The rows, bytes, files and versions that a run has read and written so far."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OutputStatistics:
 
     @property
     def statistics(self) -> Statistics | None:
-        """What the write commands counted; what they did not count, as the tasks counted it."""
+        """The counts of the write commands; those of the tasks where the commands did not count."""
         rows, size, files = self.by_writes
         if rows is None and any(self.by_tasks):
             return Statistics(self.by_tasks[0], self.by_tasks[1] or None)
@@ -90,7 +90,7 @@ class RunStatistics:
 
     @property
     def total(self) -> OutputStatistics:
-        """What was written to all outputs."""
+        """The sum over all outputs."""
         total = OutputStatistics()
         for written in self.written.values():
             total.join(written)

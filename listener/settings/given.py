@@ -1,4 +1,4 @@
-"""What the sources of the configuration gave, before it is read."""
+"""The values from the sources of the configuration, before they are read."""
 
 from __future__ import annotations
 

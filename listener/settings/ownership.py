@@ -39,7 +39,7 @@ def _problems_above(path: Path) -> Iterator[str]:
             seen.add(step)
             status = step.lstat()
             if stat.S_ISLNK(status.st_mode):
-                # Whoever can replace the link decides as well as whoever can replace the file.
+                # Anyone who can replace the link has as much power as one who can replace the file.
                 holders.append(step.parent.stat())
                 paths.append(step.parent / step.readlink())
                 if status.st_uid not in (os.geteuid(), 0):

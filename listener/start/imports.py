@@ -6,7 +6,7 @@ then the package's, unless the package is there already. A thread that imports `
 module, takes them in the other order. If two threads do both at once, Python raises an error in one of them, which may
 be the user's. Therefore a thread of ours never takes the first order: our packages import none of their own modules,
 and `openlineage.client` comes before its modules. A thread of the user's may still take it, and then the error comes in
-ours: Python detects it in the thread that asks last, and the package is what takes long.
+ours: Python detects it in the thread that locks last, and the package takes the longest to import.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MODULES = (
 )
 _PAUSES = (0.05, 0.1, 0.2, 0.4)
 """The seconds between the attempts."""
-# Held by the one thread that imports. Whoever waits for it holds no lock of the import system.
+# Held by the one thread that imports. A thread that waits for it holds no lock of the import system.
 _IMPORTING = threading.Lock()
 
 
@@ -56,7 +56,7 @@ def importing(function: Callable[[], T]) -> T:
         function: what it does before its import it may do several times.
 
     Returns:
-        What the function returns.
+        The function's result.
     """
     orphans: set[str] = set()
     for pause in _PAUSES:

@@ -1,13 +1,14 @@
 """
-The last words of a driver that is killed: the ends of the runs that it leaves open.
+Report the ends of the open runs when the driver is killed.
 
 No signal handler reports them. Each forked process would inherit a handler in Python. It would run only when the main
 thread leaves a call into C, and so keep processes alive that are to end. Instead the JVM holds the STARTs of all
 open runs (`LastWords.java`). It outlives the Python process of the driver by a moment, and then starts this module in
 another Python process, with the words as its standard input.
 
-The transport's options, which may hold a login, are no part of the words: they would lie in the JVM's heap for as long
-as the job runs. They are in a file in memory that the JVM has open and does not read. The other process finds it there.
+The transport's options, which may hold a login, are not passed with the STARTs: they would stay in the JVM's heap for
+as long as the job runs. They are in a file in memory that the JVM has open and does not read. The other process finds
+it.
 """
 
 from __future__ import annotations

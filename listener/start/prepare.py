@@ -1,4 +1,4 @@
-"""What a listener needs before it can be attached to an application: settings, a transport, a compiled probe."""
+"""Prepare a listener for an application: settings, a transport, a compiled probe."""
 
 from __future__ import annotations
 

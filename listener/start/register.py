@@ -107,7 +107,7 @@ class Handle:
         """
         Return what the listener has counted so far, also after it was closed.
 
-        This asks neither Spark nor a receiver.
+        This queries neither Spark nor a receiver.
 
         Returns:
             The metrics; zeros if the listener has not started, and in a forked process.
@@ -352,7 +352,7 @@ def handle_of(context: Any) -> Handle | None:
 
 
 def stopped(context: Any) -> None:
-    """Tell the listener of a context, if there is one, that the context has stopped."""
+    """Notify the listener of a context, if there is one, that the context has stopped."""
     handle = handle_of(context)
     if handle is not None:
         Guard().run("stopping", handle._stopped)

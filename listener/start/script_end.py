@@ -59,7 +59,7 @@ class ScriptEnd:
 
 class _PassingStatus:
     """
-    Stands for a status while the SystemExit that carries it propagates.
+    Represents a status while the SystemExit that carries it propagates.
 
     An exit that is caught is freed while Python code still runs. The exit that ends the script is freed by the
     interpreter, when no Python code runs any more, so its status stays remembered.

@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.model.run import Ending, Outcome, Raised
 from openlineage_pyspark.facets.redaction.rows import is_of_rows
 
 _LONGEST = 20_000
-# Of all exceptions together; those that came first are left out.
+# For all exceptions together; those that came first are left out.
 _LONGEST_TRACE = 500_000
 _MOST = 100
 _CUT = "..."
@@ -23,7 +23,7 @@ _CONDITIONS = ("_errorClass", "error_class")
 _PARAMETERS = ("_messageParameters", "message_parameters")
 # Where PySpark, in the driver's Python, converts the rows that a frame is made of, or that are collected.
 _CONVERSIONS = ("/pyspark/sql/types.py", "/pyspark/sql/pandas/", "/pyspark/sql/conversion.py")
-# What PySpark makes of exceptions that Spark raises on the driver alone.
+# PySpark raises these for exceptions that Spark raises on the driver alone.
 _OF_ANALYSIS = ("AnalysisException", "ParseException")
 
 
@@ -83,7 +83,7 @@ def _raised(problem: BaseException, between: str) -> Raised:
 def _class_and_message(problem: BaseException) -> tuple[str, str]:
     """Return the class of an exception as a traceback spells it, and what follows there."""
     lines = traceback.format_exception_only(type(problem), problem)
-    # Of a SyntaxError, it is below the place in the source.
+    # In a SyntaxError, the message is below the place in the source.
     text = next((cut(line) for line in lines if not line.startswith(" ")), "").rstrip("\n")
     text = "".join([text, *(cut(f"\n{line}".rstrip("\n")) for line in _after(lines))])
     class_name, _, message = text.partition(": ")

@@ -205,7 +205,7 @@ def test_a_wrong_argument_is_not_repeated(run, capsys):
         run("doctor", "--conf", CANARY)
 
     errors = capsys.readouterr().err
-    assert errors.endswith("argument --conf/-c: must be KEY=VALUE, with a key that begins with spark.\n")
+    assert errors.endswith("argument -c/--conf: must be KEY=VALUE, with a key that begins with spark.\n")
     assert CANARY not in errors
 
 

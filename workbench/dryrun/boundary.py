@@ -178,31 +178,31 @@ class Writer(_Given):
         return self
 
     def save(self, path: Any = None) -> Any:
-        """Tell the write."""
+        """Report the write."""
         place = self.place(texts_of(path))
         if place.table is not None:
             return self._write_table(place.table, self, self._table_mode)
         return self._write_place(place, self)
 
     def start(self, path: Any = None) -> Any:
-        """Tell the write of a stream."""
+        """Report the write of a stream."""
         return self.save(path)
 
     def insertInto(self, name: str, *_: Any) -> Any:  # noqa: N802 (Spark's name)
-        """Tell a write into the columns of a table by their places."""
+        """Report a write into the columns of a table by their positions."""
         return self._write_table(name, self, "insert")
 
     def saveAsTable(self, name: str) -> Any:  # noqa: N802 (Spark's name)
-        """Tell a write to a table."""
+        """Report a write to a table."""
         return self._write_table(name, self, self._table_mode)
 
     def toTable(self, name: str) -> Any:  # noqa: N802 (Spark's name)
-        """Tell the write of a stream to a table."""
+        """Report the write of a stream to a table."""
         self.saves = "append"
         return self._write_table(name, self, self._table_mode)
 
     def jdbc(self, url: str, table: str, *_: Any) -> Any:
-        """Tell a write over JDBC."""
+        """Report a write over JDBC."""
         return self.format("jdbc").option("url", url).option("dbtable", table).save()
 
     def __getattr__(self, name: str) -> Any:
@@ -228,7 +228,7 @@ class TableWriter(_Given):
         self._write_table = write_table
 
     def create(self) -> Any:
-        """Tell a new table."""
+        """Report a new table."""
         return self._write_table(self._name, "create")
 
     def replace(self) -> Any:
@@ -240,7 +240,7 @@ class TableWriter(_Given):
         return self._write_table(self._name, "create")
 
     def append(self) -> Any:
-        """Tell further rows."""
+        """Report further rows."""
         return self._write_table(self._name, "append")
 
     def overwrite(self, _: Any = None) -> Any:

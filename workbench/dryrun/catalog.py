@@ -1,4 +1,4 @@
-"""The catalog of a session, as a script asks it: it has the tables that are known here, and takes new ones."""
+"""The catalog of a session for a script: it has the tables that are known here, and takes new ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LISTS = ("listTables", "listViews", "listDatabases", "listPartitions")
 
 class ScriptCatalog:
     """
-    Answers what a script asks of a catalog.
+    Answer a script's calls of a catalog.
 
     Args:
         tables: the tables that are known.
@@ -138,7 +138,7 @@ class ScriptCatalog:
             description: str | None = None,
             **options: str,
         ) -> Any:
-            """Make a table known; one of a path without a schema has the columns of what lies there."""
+            """Make a table known; a path without a schema gives it the columns of the data there."""
             session, world = catalog._sparkSession, self._of(catalog)
             del description
             provider = source or str(session.conf.get("spark.sql.sources.default", "parquet"))

@@ -1,8 +1,8 @@
 """
 The process of one script: it makes a session without data, has PySpark use the stage, and runs the script.
 
-Whoever starts it gives the name of a file with the request, and the descriptor of a file that gets the records. It may
-end at any time, by itself or by a signal: its records until then are complete.
+The parent gives the name of a file with the request, and the descriptor of a file for the records. This process may end
+at any time, by itself or by a signal: its records until then are complete.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
     request = stage.request
     Databricks(stage, names).install(spark)
     if "pyspark.pipelines" in request.source or "pyspark import pipelines" in request.source:
-        # What runs pipelines gives it.
+        # The runner of pipelines defines it.
         names["spark"] = spark
     exec(compiled_code(request.source, request.path), names)  # noqa: S102 (this is what the user asks for)
 

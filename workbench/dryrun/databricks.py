@@ -1,4 +1,4 @@
-"""What Databricks gives its notebooks and jobs: parameters, `dbutils`, and notebooks that run in others."""
+"""The environment of Databricks' notebooks and jobs: parameters, `dbutils`, and notebooks that run in others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Widgets:
         self._defaults[str(name)] = str(defaultValue)
 
     def get(self, name: str) -> str:
-        """Return the value of a parameter: what was given, its default, or a stand-in."""
+        """Return the value of a parameter: the given one, its default, or a stand-in."""
         given: Mapping[str, str] = self._stage.request.parameters
         if name in given:
             return given[name]

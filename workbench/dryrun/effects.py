@@ -1,8 +1,8 @@
 """
 What a script does beside Spark: files that it writes, folders that it removes, programs that it starts.
 
-Each is only recorded, so that the script goes on. What it writes into a file goes into the scratch folder, where it
-finds it again.
+Each is only recorded, so that the script goes on. A file that it writes goes into the scratch folder, where it finds it
+again.
 """
 
 from __future__ import annotations

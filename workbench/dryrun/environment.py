@@ -1,4 +1,4 @@
-"""What a script is given from outside: its arguments, and the variables of the environment."""
+"""The inputs of a script from outside: its arguments, and the variables of the environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PASSED_ON = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER
 
 
 def hide_environment(stage: Stage) -> None:
-    """Leave the variables that the script was given, and have a stand-in for any other one that it must have."""
+    """Keep the variables that the script was given, and give a stand-in for any other one that it requires."""
     given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     for name in list(os.environ):
         del os.environ[name]
@@ -31,7 +31,7 @@ def hide_environment(stage: Stage) -> None:
             try:
                 return str(super().__getitem__(key))
             except KeyError:
-                # `get` asks here too, and has an answer of its own.
+                # `get` calls this too, and has a default of its own.
                 if not stage.is_users(sys._getframe(1).f_code.co_filename):
                     raise
             said = f"the variable {key} of the environment is not set here: its value is assumed to be {{{key}}}"

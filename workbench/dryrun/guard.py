@@ -72,7 +72,7 @@ class AuditHook:
             **dict.fromkeys(_READS, self._read),
             **dict.fromkeys(_NETWORK, self._connected),
         }
-        # Of each thread: what one does within a check is not what another does meanwhile.
+        # Per thread: a check in one does not affect another.
         self._within = threading.local()
 
     def install(self) -> None:

@@ -56,7 +56,7 @@ def install_handlers(stage: Stage) -> None:
 
     def handled() -> None:
         problem = sys.exc_info()[1]
-        # What is refused is recorded, and an absent module is one that the script can do without.
+        # A refusal is recorded already, and a script that handles an absent module can do without it.
         if isinstance(problem, Exception) and not isinstance(problem, RefusedError | ImportError):
             told = f"the script handles an error, which may not occur in a real run: {text_of_error(problem)}"
             stage.problem("HANDLED", told, stage.spot_of_error(problem))

@@ -64,7 +64,7 @@ class MergeStatement:
         return self.add("NOT MATCHED", condition, f"INSERT ({columns}) VALUES ({given})")
 
     def execute(self, *_: Any) -> None:
-        """Tell the statement."""
+        """Report the statement."""
         alias = self._alias or _alias_of(self._source) or "source"
         self._source.createOrReplaceTempView(_VIEW)
         self._world.statement(
@@ -126,7 +126,7 @@ class MergeBuilder:
         return self
 
     def execute(self) -> Any:
-        """Tell the statement."""
+        """Report the statement."""
         return self._merge.execute()
 
 
@@ -187,7 +187,7 @@ class MergeIntoBuilder:
         return self
 
     def merge(self) -> None:
-        """Tell the statement."""
+        """Report the statement."""
         self._merge.execute()
 
 
@@ -218,7 +218,7 @@ class Table:
 
     @classmethod
     def isDeltaTable(cls, _: Any = None, identifier: str = "") -> bool:  # noqa: N802
-        """Return that there is one, as there is when the script has run before, and that a run may find none."""
+        """Return that there is one, as on a repeated run; report that a run may find none."""
         return not cls.patches.stage.decides(f"whether {identifier} is a Delta table", taken="true")
 
     @classmethod
@@ -245,12 +245,12 @@ class Table:
         return f"{self._name} AS {in_backticks(self._alias)}" if self._alias else self._name
 
     def delete(self, condition: Any = None) -> None:
-        """Tell a DELETE."""
+        """Report a DELETE."""
         where = "" if condition is None else f" WHERE {text_of_column(condition)}"
         self._statement(f"DELETE FROM {self._target}{where}")
 
     def update(self, condition: Any = None, set: Any = None) -> None:  # noqa: A002
-        """Tell an UPDATE."""
+        """Report an UPDATE."""
         if set is None:
             condition, set = None, condition  # noqa: A001
         where = "" if condition is None else f" WHERE {text_of_column(condition)}"

@@ -51,7 +51,7 @@ def lineage_of_script(told: Told, tables: Sequence[DeclaredTable]) -> tuple[Stat
 
 
 def _know(table: DeclaredTable, known: DeclaredTables) -> None:
-    """Have a table that lies at a place of its own be what lies there, as in a run, until it lies elsewhere."""
+    """Map the path of a table to the table, as in a run, until the table moves."""
     before = known.get(table.parts)
     if table.identifier is not None or (before is not None and before.identifier is not None):
         known.put(table)

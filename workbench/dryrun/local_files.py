@@ -1,8 +1,8 @@
 """
 The files of this machine that a script looks for: those that are there, and those of which the columns are known.
 
-Scripts ask whether a file of data is there, and list the files of a folder. Here the data are somewhere else: what the
-user has given columns for is assumed to exist, and each other answer is recorded.
+Scripts check whether a file of data exists, and list the files of a folder. Here the data are somewhere else: files and
+folders with known columns are assumed to exist, and each other answer is recorded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _EVERYWHERE = "**"
 
 class LocalFiles:
     """
-    Answers what a script asks of files.
+    Answer a script's calls about files.
 
     Args:
         stage: knows the files of data, and records each answer that may differ in a real run.
@@ -99,7 +99,7 @@ class LocalFiles:
             setattr(owner, name, function)
 
     def _is_asked(self) -> bool:
-        """Return whether a line of the user asks, and no library."""
+        """Return whether a line of the user's code calls, and no library."""
         return self._stage.is_users(sys._getframe(2).f_code.co_filename)
 
     def _asking(self, real: Callable[..., bool], known: Callable[[str], bool]) -> Callable[..., bool]:

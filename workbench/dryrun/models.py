@@ -2,7 +2,8 @@
 Models of `pyspark.ml`: nothing is trained, and what a model adds to a DataFrame is known.
 
 Spark reports which columns an estimator adds (`transformSchema`). A model that represents a fitted one makes each
-of them of the columns that its parameters name. What a model has learned is not known, and each use of it is named.
+of them from the columns that its parameters name. The values that a model has learned are unknown; each use is
+reported.
 """
 
 from __future__ import annotations
@@ -129,13 +130,13 @@ class Fitted:
         return maker.getOrDefault(param) if maker.hasParam(param) and maker.isDefined(param) else None
 
     def learned(self, name: str) -> Any:
-        """Return what a model has learned: a stand-in."""
+        """Return a stand-in for a value that a model has learned."""
         self._stage.problem("STAND_IN", f"what a model learns ({name}) is unknown: a dry run trains nothing")
         return [f"{{{name}}}"] if name in _WORDS else StandIn(name)
 
 
 def _model(*_: Any) -> None:
-    """Stand for what a model does: it is never called."""
+    """Represent a model's function: it is never called."""
 
 
 # Spark calls what its own models do by this name.
@@ -143,13 +144,13 @@ _model.__name__ = "UDF"
 
 
 class _Writer:
-    """Tells that a model would be written."""
+    """Reports that a model would be written."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
     def save(self, path: str) -> None:
-        """Tell the path."""
+        """Report the path."""
         place = place_of("model", {}, (str(path),), self._stage.request.folder)
         self._stage.problem("NOT_DONE", f"it saves a model to {place.paths[0]}, which a dry run does not do")
 
@@ -181,7 +182,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
         try:
             return real(transformer, dataset)
         except (Py4JError, *spark_errors()):
-            # It asks the first row for what the schema does not state, such as the lengths of vectors.
+            # It reads from the first row what the schema does not state, such as the lengths of vectors.
             return Fitted(stage, transformer, _added(transformer, dataset)).transform(dataset, unknown)
 
     def read(_: type) -> Any:
@@ -257,7 +258,7 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
             return _Writer(stage)
 
         def save(self, path: str) -> None:
-            """Tell that it would be written."""
+            """Report that it would be written."""
             self.write().save(path)
 
         def __getattr__(self, name: str) -> Any:
@@ -294,7 +295,7 @@ def _install_searches(make: Callable[..., Any]) -> None:
 
 
 def _install_measures(stage: Stage) -> None:
-    """Have measures of models and of columns be stand-ins."""
+    """Replace the measures of models and of columns by stand-ins."""
     evaluation, stat = (importlib.import_module(f"{_MODELS}.{each}") for each in ("evaluation", "stat"))
 
     def evaluate(*_: Any) -> float:

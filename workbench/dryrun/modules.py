@@ -1,7 +1,7 @@
 """
 Stand-ins for modules that reach other systems, and for those that are not installed here.
 
-Whatever a script asks of a stand-in gives another one: nothing is sent, and each use is recorded once.
+Each attribute or call of a stand-in is another one: nothing is sent, and each use is recorded once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class StandIn:
         return StandIn(f"{self._name}.{name}")
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """Return a stand-in for what it gives; for a function, which it may decorate, one that still does its work."""
+        """Return a stand-in for the result; if it may decorate a function, one that still calls the function."""
         if len(given) == 1 and not named and isinstance(given[0], types.FunctionType | Decorated):
             return Decorated(self._name, given[0])
         return StandIn(f"{self._name}()")
@@ -139,7 +139,7 @@ def _taken_apart(frame: types.FrameType) -> int:
 
 class Decorated(StandIn):
     """
-    A function of a script that a stand-in was given: it does its work, whoever calls it.
+    A function of a script that was passed to a stand-in: a call still runs it.
 
     Args:
         name: what the stand-in represents.
@@ -189,7 +189,7 @@ class _StandInModule(types.ModuleType):
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """
-    Finds stand-ins: before all others those of clients, after all others those of modules that are not there.
+    Find stand-ins: those of clients before all other modules, those of absent modules after them.
 
     Args:
         stage: records each.
@@ -206,7 +206,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def install(self) -> None:
         """Have both places searched."""
         for name in list(sys.modules):
-            # What is loaded for other packages stays theirs.
+            # Modules loaded for other packages stay theirs.
             if (first := name.partition(".")[0]) in CLIENTS and first not in self._allowed:
                 del sys.modules[name]
         sys.meta_path.insert(0, self)
@@ -218,7 +218,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, _target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return what makes a stand-in of a module; None for a module that is loaded as it is."""
+        """Return the spec of a module's stand-in; None for a module that is loaded as it is."""
         first = fullname.partition(".")[0]
         if first in self._allowed or not self._is_users_import():
             return None
@@ -253,7 +253,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _install_json() -> None:
-    """Have JSON be read of what a stand-in gives, and written: an answer of a service is the usual one."""
+    """Make JSON readable and writable for stand-ins, since services usually answer in JSON."""
     loads, load, encode = json.loads, json.load, json.JSONEncoder.default
 
     def of(read: Callable[..., Any]) -> Callable[..., Any]:

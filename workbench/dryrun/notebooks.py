@@ -1,8 +1,8 @@
 """
 Notebooks of Jupyter, and those that Databricks exports as source, as scripts: their cells, one after the other.
 
-Cells of SQL (`%%sql`, `%sql`) become calls that ask the session, and `%run` one that runs the other notebook. Other
-magics, and commands of the shell, are left out: they are no Python, and what they do is not done here.
+Cells of SQL (`%%sql`, `%sql`) become calls of the session, and `%run` one that runs the other notebook. Other magics,
+and commands of the shell, are left out: they are no Python, and a dry run does not do their work.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ _VIEWS = ("createOrReplaceTempView", "createTempView", "createGlobalTempView", "
 _ROWS = ("collect", "first", "head", "tail", "take", "toArrow", "toLocalIterator", "toPandas")
 _SAME = ("cache", "checkpoint", "localCheckpoint", "persist", "unpersist")
 _NO_VALUE = object()
-# What Databricks adds to DataFrames is here too.
+# Some are Databricks' additions to DataFrames.
 _QUIET = ("display", "explain", "foreach", "foreachPartition", "printSchema", "show")
 
 
@@ -192,7 +192,7 @@ class Patches:
                 schema = names
             plain = list(map(plain_row, data)) if isinstance(data, (list, tuple, StandIn)) else data
             if len(rest) < 2:
-                # Stand-ins are of other types.
+                # Stand-ins have other types.
                 named["verifySchema"] = False
             return make(session, plain, schema, *rest, **named)
 
@@ -373,7 +373,7 @@ class Patches:
 
 
 class _OwnSession(SparkSession):  # type: ignore[misc]
-    """A session of the script as Spark has made it: what analyzes statements asks this one."""
+    """A session of the script as Spark has made it: the analysis of statements uses this one."""
 
     sql = SparkSession.sql
     conf = SparkSession.conf
@@ -428,7 +428,7 @@ class ScriptConf:
 
 class _DoorToJava:
     """
-    An attribute that leads to the JVM: PySpark gets what is there, and a script a stand-in.
+    An attribute that leads to the JVM: PySpark gets its real value, and a script a stand-in.
 
     Args:
         name: its name.

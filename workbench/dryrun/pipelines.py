@@ -114,7 +114,7 @@ class ScriptPipeline:
                 self.define(".".join(name or (words[begin],)), spot, functools.partial(self._state, each.text))
 
     def _state(self, text: str) -> None:
-        """Tell a statement, after what makes the tables and views that it names."""
+        """Report a statement, after the flows of the tables and views that it names."""
         words = {token.text.strip("`").lower() for token in tokens(text)}
         for flow in self._flows:
             if flow.target.rpartition(".")[2].lower() in words:
@@ -159,7 +159,7 @@ class ScriptPipeline:
         return defined
 
     def _write(self, name: str, frame: Any, options: Mapping[str, Any]) -> None:
-        """Tell further rows of a table, or of a sink."""
+        """Report further rows of a table, or of a sink."""
         if name in self._sinks:
             format_, given = self._sinks[name]
             frame.write.format(format_).options(**given).save()

@@ -174,7 +174,7 @@ def _roots(place: DataPlace) -> list[str]:
 
 
 def _is_stand_in(path: str) -> bool:
-    """Return whether the only braces of a path are those of the stand-in for a value that is not known."""
+    """Return whether the only braces of a path are those of the stand-in for an unknown value."""
     return not any(each in path for each in "*?[") and "," not in path
 
 

@@ -1,4 +1,4 @@
-"""What the process of a script is asked for: plain values, which the command writes as JSON."""
+"""The request to the process of a script: plain values, which the command writes as JSON."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Stage:
         self._instead: Spot | None = None
 
     def tell(self, kind: str, **values: Any) -> None:
-        """Tell something, as a line of its own, at once."""
+        """Report a record, as a line of its own, at once."""
         with self._lock:
             self._count += 1
             if self._count > _MOST_TOLD:
@@ -66,13 +66,13 @@ class Stage:
                 line = line[os.write(self._out, line) :]
 
     def problem(self, code: str, message: str, spot: Spot | None = None) -> None:
-        """Tell once what could not be done, or was done in another way than a run would do it."""
+        """Report once what could not be done, or was done differently than in a run."""
         at = self.spot() if spot is None else spot
         self._tell_once((at.file, at.line, code, message), "problem", **attrs.asdict(ProblemTold(at, code, message)))
 
     def opens(self, path: str) -> None:
         """
-        Tell once of a file that the script reads, if it is in the folder in which the script runs.
+        Report once that the script reads a file, if it is in the folder in which the script runs.
 
         Args:
             path: the file, without links.
@@ -82,7 +82,7 @@ class Stage:
             self._tell_once(("file", name), "file", spot=attrs.asdict(self.spot()), path=name)
 
     def gives(self, what: str) -> Callable[[], bool]:
-        """Tell once a line that the script gets a number of rows; return what to call if it decides by that number."""
+        """Report once a line that gets a number of rows; return a function to call if the script decides by it."""
         at = self.spot()
         self._tell_once(("rows", at), "rows", spot=attrs.asdict(at))
         return lambda: self.decides(what)
@@ -93,7 +93,7 @@ class Stage:
             self.tell(kind, **values)
 
     def decides(self, what: str, taken: str = "1") -> bool:
-        """Tell that the script decides something by what only data know; return whether it is to decide otherwise."""
+        """Report a decision that depends on data; return whether to decide the other way this time."""
         said = f"a decision depends on {what}, which is assumed to be {taken}: a real run may decide otherwise"
         self.problem("DECISION", said)
         at = self.spot()

@@ -1,5 +1,5 @@
 """
-Typed stand-ins for what only data know: one row, whose values name what they represent.
+Typed stand-ins for values that depend on data: one row, whose values name what they represent.
 
 A number that represents a count records when the script decides something by it, since a run may decide otherwise.
 """
@@ -112,7 +112,7 @@ def install_random_ids(is_users: Callable[[str], bool]) -> None:
 
 
 def plain_row(row: Any) -> Any:
-    """Return a row of a script with plain values in the places of stand-ins: Spark knows the types of no others."""
+    """Return a row of a script with plain values instead of stand-ins: Spark does not know their types."""
     if isinstance(row, Count):
         return int(row)
     if isinstance(row, StandIn):

@@ -33,7 +33,7 @@ class StandInMetrics(dict[str, Any]):
 
 def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any], Any]) -> None:
     """
-    Have statistics give stand-ins.
+    Make statistics return stand-ins.
 
     Args:
         frame: PySpark's class of DataFrames.

@@ -89,7 +89,7 @@ class UnknownNames:
 
 
 class UnknownRow:
-    """A row of columns that are not known: each has a value that says so."""
+    """A row of unknown columns: each value is a text that names it as unknown."""
 
     def __getattr__(self, name: str) -> str:
         if name.startswith("__"):
@@ -141,7 +141,7 @@ class UnknownRows:
         return 1
 
     def saveAsTextFile(self, path: str, *_: object) -> None:  # noqa: N802
-        """Tell that it would be written."""
+        """Report that it would be written."""
         vars(self)["_frame"].write.text(path)
 
     def foreach(self, *_: object) -> None:

@@ -77,7 +77,7 @@ class World:
         self.session = session
         self.stage = stage
         self._unknown = UnknownNames()
-        # What makes a table or a view that another part of a pipeline reads, and the name that it has there.
+        # Makes a table or a view that another part of a pipeline reads, and gives its name there.
         self.maker: Callable[[str], bool] = lambda _: False
         self.plain_name: Callable[[str], str] = str
         self._jvm = spark._jvm
@@ -108,7 +108,7 @@ class World:
             is_placed = place.is_of_files and is_absolute(writer.given.get("path", ""))
             self.write_table(frame, name, mode, writer.partitions, place if is_placed else None)
             if place.is_of_files and Unknown.of(frame) is None:
-                # The table lies at a path of its own, by which it may be read.
+                # The table has a path of its own, by which it may be read.
                 self.stage.learn(place, self._columns(frame), writer.partitions)
 
         return Writer(self._format, self.stage.request.folder, to_place, to_table)
@@ -163,7 +163,7 @@ class World:
         return self.spark._jsparkSession.sessionState().sqlParser().parseTableSchema(ddl)
 
     def _missing(self, place: DataPlace) -> Unknown:
-        """Tell that the columns at a place are not known, and how to give them."""
+        """Report that the columns at a place are unknown, and how to give them."""
         folder = self.stage.request.folder
         paths = (os.path.relpath(each, folder) if each.startswith(f"{folder}/") else each for each in place.paths)
         where = ", ".join(paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
@@ -217,7 +217,7 @@ class World:
         return Unknown(tables=(name,))
 
     def write_place(self, frame: Any, place: DataPlace, partitions: Sequence[str] = ()) -> None:
-        """Tell a write to a place, and remember what would be there."""
+        """Report a write to a place, and remember the columns that would be there."""
         if place.keeps_nothing:
             return
         told = self._told(frame)
@@ -232,14 +232,14 @@ class World:
         self, frame: Any, name: str, mode: str, partitions: Sequence[str], place: DataPlace | None = None
     ) -> None:
         """
-        Tell a write to a table, and make known what it would make.
+        Report a write to a table, and make known the table that it would make.
 
         Args:
             frame: what is written.
             name: the table, as it is spelled.
             mode: `create`, `append`, or `insert` for one by the places of the columns.
             partitions: the columns of partitions.
-            place: where the table lies; None if its catalog decides that.
+            place: the place of the table; None if its catalog decides that.
         """
         parts = self.whole(name)
         known = self.session.known(parts)
@@ -329,7 +329,7 @@ class World:
 
         Args:
             text: the query.
-            ask: asks Spark.
+            ask: runs the query in Spark.
 
         Returns:
             `Unknown` if the columns of a table in it are not known.
@@ -362,7 +362,7 @@ class World:
         return with_whole_paths(text, self.stage.request.folder)
 
     def is_of_data(self, text: str) -> bool:
-        """Tell that parts of a statement are values of data, and return whether it can't be read for that."""
+        """Report that parts of a statement are values of data, and return whether it therefore can't be read."""
         if not _is_of_data(text):
             return False
         try:
@@ -375,7 +375,7 @@ class World:
 
     def statement(self, text: str, written: str = "", hidden: Sequence[str] = ()) -> Any:
         """
-        Tell a statement that is no query, and return a DataFrame of the JVM with what it would answer.
+        Report a statement that is no query, and return a DataFrame of the JVM with its answer.
 
         Args:
             text: the statement.
@@ -414,7 +414,7 @@ class World:
                 return found
 
     def _of_unknown(self, text: str, found: Analyzed) -> bool:
-        """Tell a statement that reads what has no known columns, and return whether that is why Spark refuses it."""
+        """Report a statement that reads unknown columns, and return whether that is why Spark refuses it."""
         names = names_in(found.refusal.parameters.get("relationName", "")) if found.refusal is not None else ()
         if not names or self._unknown.of(names, self.session.whole(names)) is None:
             return False
@@ -437,7 +437,7 @@ class World:
         self._unknown.put_table(parts)
 
     def _place_table(self, text: str) -> None:
-        """Tell where a table lies, if a statement says it; one that moves a table changes it, and reads nothing."""
+        """Record the location that a statement gives a table; one that moves a table changes it, and reads nothing."""
         parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         is_moved = str(parsed.nodeName()) == "SetTableLocation"
         if is_moved and parsed.partitionSpec().isDefined():
@@ -480,7 +480,7 @@ class World:
         return True
 
     def _tell_tables(self) -> None:
-        """Tell the tables that a statement has made, changed or dropped."""
+        """Report the tables that a statement has made, changed or dropped."""
         for table in self.session.made():
             self.stage.tell("table", **document_of_table(table))
 
@@ -518,12 +518,12 @@ def _text_of(option: Any) -> str:
 
 
 def _location_of(parsed: Any) -> str:
-    """Return where a statement says that a table lies; empty if it does not."""
+    """Return the location that a statement gives its table; empty if it gives none."""
     return _text_of(parsed.tableSpec().location())
 
 
 def _is_of_data(text: str) -> bool:
-    """Return whether a text holds the stand-in for a value that is not known, such as `{country}`."""
+    """Return whether a text holds the stand-in for an unknown value, such as `{country}`."""
     return _STAND_IN.search(text) is not None
 
 

@@ -1,1 +1,1 @@
-"""Reads OpenLineage events, whoever made them."""
+"""Read OpenLineage events of any producer."""

@@ -1,5 +1,5 @@
 """
-What an event says, as values.
+The content of an event, as values.
 
 An event has some of them by the hundred. So they are named tuples, which are made five times as fast as other frozen
 values.
@@ -90,7 +90,7 @@ class StatedPath(NamedTuple):
         certainty: how sure it is.
         operators: the operators that it passes; empty if the event does not name them.
         steps: what those of them do that do more than pass the value on.
-        is_traced: whether the event says which way it goes, and how sure that is.
+        is_traced: whether the event states its path and certainty.
     """
 
     kind: PathKind
@@ -133,7 +133,7 @@ class OtherName(NamedTuple):
 
 
 class ReadByBatch(NamedTuple):
-    """What a micro-batch read of a source: from one offset to another, or a version; None where the event says none."""
+    """The read of a micro-batch: from one offset to another, or a version; None where the event states none."""
 
     dataset: Name
     start: str | None
@@ -143,7 +143,7 @@ class ReadByBatch(NamedTuple):
 
 
 class MadeByBatch(NamedTuple):
-    """What a micro-batch made in a sink: a version, after which other one; None where the event says none."""
+    """The write of a micro-batch: a version, and the one before; None where the event states none."""
 
     dataset: Name
     version: str
@@ -162,7 +162,7 @@ class BatchOfRun(NamedTuple):
 
 
 class RunAbove(NamedTuple):
-    """The run that started a run; the names of its job are empty if the event does not say them."""
+    """The run that started a run; the names of its job are empty if the event does not state them."""
 
     run: str
     job: Name
@@ -173,7 +173,7 @@ class SubmittedAs(NamedTuple):
     How an application was submitted.
 
     Args:
-        command: the words of its command; none if the event does not say.
+        command: the words of its command; none if the event does not state them.
         directory: where the command was given.
         deploy_mode: such as `client`.
         is_redacted: whether secrets were removed from the command.
@@ -201,7 +201,7 @@ class SessionOfRun(NamedTuple):
 
 
 class RowsAndBytes(NamedTuple):
-    """How many rows and bytes were read or written; None where the event does not say."""
+    """How many rows and bytes were read or written; None where the event does not state it."""
 
     rows: int | None
     bytes: int | None
@@ -214,7 +214,7 @@ class Stated(NamedTuple):
     Args:
         target: the dataset or the job.
         edges: the edges.
-        has_columns: whether it says where columns come from.
+        has_columns: whether it states where columns come from.
     """
 
     target: Place

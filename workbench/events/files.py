@@ -1,8 +1,8 @@
 """
 Events in any file: one a line, one document, several documents, or an array, also gzipped.
 
-A line that is an object by itself is an event by itself, whatever stands around it. Other lines are put together until
-their brackets are closed. So a line that was cut off costs itself, and neither the events before it nor those after it.
+A line that is an object by itself is an event by itself, whatever surrounds it. Other lines are joined until their
+brackets are closed. So a truncated line costs only itself, and neither the events before it nor those after it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SQLITE = b"SQLite format 3\0"
 _MARK = "\ufeff"
 # No text of JSON has a line break in it, so no token goes over a line's end.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+|"')
-# What is nested more deeply is no JSON for Python.
+# Python's parser refuses JSON that is nested more deeply.
 _DEEPEST = 1_000
 _CLOSING = {"}": "{", "]": "["}
 _TOO_LONG = f"longer than {LONGEST_EVENT >> 20} MB"
@@ -70,7 +70,7 @@ class EventText:
     Args:
         line: the number of the line in which it begins, from 1.
         text: the text.
-        problem: why it is none; empty if only its parsing will say.
+        problem: why the line is no event; empty if only parsing can show it.
     """
 
     line: int
@@ -113,7 +113,7 @@ def texts_of_lines(lines: Iterable[tuple[int, str]]) -> Iterator[EventText]:
                 yield from gathered.add(number, text)
     except (OSError, EOFError, zlib.error) as problem:
         cause = problem
-    # What can be read of a file that is damaged is taken.
+    # Take whatever can be read of a damaged file.
     yield from gathered.end()
     if cause is not None:
         raise cause
@@ -128,7 +128,7 @@ def parsed_event(text: str) -> dict[str, Any]:
 
     Raises:
         ValueError: it is none, or an object in it has a key twice, which two readers would read differently. The
-            message says so, for people.
+            message is for people.
     """
     try:
         event = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
@@ -144,7 +144,7 @@ def why_no_object(problem: Exception | None = None) -> str:
     Return why a text is no JSON object, for people.
 
     Args:
-        problem: what the JSON parser says; None if it is JSON of another kind.
+        problem: the JSON parser's message; None if it is JSON of another kind.
     """
     return "not a JSON object" if problem is None else f"not JSON: {problem}"
 
@@ -153,7 +153,7 @@ def is_store_file(path: Path) -> bool:
     """Return whether a path is that of a store in a file."""
     if not path.is_file():
         return False
-    # Who reads one that can't be read says so.
+    # The reader of such a file reports that it can't be read.
     with suppress(OSError), path.open("rb") as opened:
         return opened.read(len(_SQLITE)) == _SQLITE
     return False

@@ -12,7 +12,7 @@ class once(Generic[_Value]):  # noqa: N801 (it stands where `property` does)
     """
     Compute a property when it is asked for first, and keep it.
 
-    Two threads that ask at one time may both compute it; what they get is equal.
+    Two threads that read it at one time may both compute it, with equal results.
 
     Args:
         read: computes it.

@@ -1,12 +1,12 @@
 """
 The one reader of events: an OpenLineage event as facts.
 
-It takes any valid event, of a run, of a job or of a dataset (https://openlineage.io/spec/2-0-2/OpenLineage.json),
-whoever made it. Facets that it does not know are left alone. What has another shape than its schema requires is left
-out and named by a diagnostic; the rest of its facet and of its event is taken.
+It takes any valid event, of a run, of a job or of a dataset (https://openlineage.io/spec/2-0-2/OpenLineage.json), from
+any producer. Unknown facets are ignored. A value of another shape than its schema requires is left out and named by a
+diagnostic; the rest of its facet and of its event is taken.
 
-An event is read for each line of a file, and most of them say again what the one before said. So a facet is read when
-its facts are asked for, and once.
+An event is read for each line of a file, and most of them repeat the one before. So a facet is read once, when its
+facts are first needed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _LEAST_NUMBER, _FIRST_TOO_LARGE = -(1 << 63), 1 << 63
 
 
 class Role(enum.Enum):
-    """What a dataset is in an event."""
+    """The role of a dataset in an event."""
 
     INPUT = enum.auto()
     OUTPUT = enum.auto()
@@ -146,7 +146,7 @@ class _Odd:
 @attrs.frozen(slots=False, eq=False)
 class DatasetOfEvent:
     """
-    What an event says of a dataset.
+    A dataset of an event.
 
     Args:
         role: what the dataset is in the event.
@@ -200,17 +200,17 @@ class DatasetOfEvent:
 
     @property
     def type(self) -> str:
-        """What it is, such as VIEW; empty if the event does not state it."""
+        """The type, such as VIEW; empty if the event does not state it."""
         return self._text("datasetType", "datasetType")
 
     @property
     def storage_layer(self) -> str:
-        """Such as `iceberg`; empty if the event does not state it."""
+        """The storage layer, such as `iceberg`; empty if the event does not state it."""
         return self._text("storage", "storageLayer")
 
     @property
     def file_format(self) -> str:
-        """Such as `parquet`; empty if the event does not state it."""
+        """The format of the files, such as `parquet`; empty if the event does not state it."""
         return self._text("storage", "fileFormat")
 
     @property
@@ -239,7 +239,7 @@ class DatasetOfEvent:
 
     @property
     def version_before(self) -> str | None:
-        """The version before the first one that was made; None if the event does not say."""
+        """The version before the first one that was made; None if the event does not state it."""
         return self._odd.text("pyspark_snapshot", self._facet("pyspark_snapshot"), "parent")
 
     @property
@@ -254,12 +254,12 @@ class DatasetOfEvent:
 
     @property
     def change(self) -> str:
-        """What became of the dataset, such as OVERWRITE; empty for an append."""
+        """How the dataset was changed, such as OVERWRITE; empty for an append."""
         return self._text("lifecycleStateChange", "lifecycleStateChange")
 
     @property
     def replaced(self) -> str:
-        """What the run replaces: `all`, `partitions` or `rows`; empty if the event does not state it."""
+        """The rows that the run replaces: `all`, `partitions` or `rows`; empty if the event does not state it."""
         return self._odd.text("pyspark_replaced", self._facet("pyspark_replaced"), "part") or ""
 
     @once
@@ -287,7 +287,7 @@ class DatasetOfEvent:
 
     @property
     def has_column_lineage(self) -> bool:
-        """Whether the event says where its columns come from, be it that they come from nowhere."""
+        """Whether the event states where its columns come from, even if they come from nowhere."""
         return isinstance(self._facets.get("columnLineage"), dict)
 
     @once
@@ -306,7 +306,7 @@ class DatasetOfEvent:
         """
         The edges into it that `columnLineage` has, and those of a new name from the columns of the old one.
 
-        `EventFacts.edges` has them with what other facets of the event say of them.
+        `EventFacts.edges` joins them with the other facets of the event.
         """
         if self.role is Role.INPUT:
             return ()
@@ -323,7 +323,7 @@ class DatasetOfEvent:
 
     @once
     def stated(self) -> Stated | None:
-        """What the explicit lineage facet of the dataset states; None without one."""
+        """The statement of the dataset's explicit lineage facet; None without one."""
         if self.role is Role.INPUT or "lineage" not in self._facets:
             return None
         return _stated(self._odd, self._facet("lineage"), Place(self.namespace, self.name))
@@ -335,7 +335,7 @@ class DatasetOfEvent:
 
     @once
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was left out of its facets. All of them are read for this."""
+        """The diagnostics about its facets. All of them are read for this."""
         _ = (self.fields, self.symlinks, self.type, self.storage_layer, self.file_format, self.catalog, self.versions)
         _ = (self.version_before, self.branch, self.change, self.renamed_from, self.counts)
         _ = (self.edges, self.stated, self.owners)
@@ -347,7 +347,7 @@ class DatasetOfEvent:
 
 @attrs.frozen(slots=False, eq=False)
 class JobOfEvent:
-    """What an event says of its job: its namespace, its name, and its facets."""
+    """The job of an event: its namespace, its name, and its facets."""
 
     namespace: str
     name: str
@@ -374,7 +374,7 @@ class JobOfEvent:
 
     @property
     def type(self) -> str | None:
-        """Such as APPLICATION or SQL_JOB."""
+        """The type, such as APPLICATION or SQL_JOB."""
         return self._text("jobType", "jobType")
 
     @property
@@ -384,7 +384,7 @@ class JobOfEvent:
 
     @property
     def description(self) -> str | None:
-        """What people say of it."""
+        """The description for people."""
         return self._text("documentation", "description")
 
     @once
@@ -399,7 +399,7 @@ class JobOfEvent:
 
     @once
     def stated(self) -> tuple[Stated, ...]:
-        """What the explicit lineage facet of the job states, one for each of its entries."""
+        """The statements of the job's explicit lineage facet, one for each of its entries."""
         if "lineage" not in self._facets:
             return ()
         entries = self._odd.objects("lineage", self._odd.mapping("lineage", self._facets, "lineage"), "entries")
@@ -417,7 +417,7 @@ class JobOfEvent:
 
     @once
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was left out of its facets. All of them are read for this."""
+        """The diagnostics about its facets. All of them are read for this."""
         _ = (self.processing, self.integration, self.type, self.sql, self.description, self.source_url, self.stated)
         _ = self.owners
         return tuple(self._odd.found)
@@ -425,7 +425,7 @@ class JobOfEvent:
 
 @attrs.frozen(slots=False, eq=False)
 class RunOfEvent:
-    """What an event says of its run: its id and its facets."""
+    """The run of an event: its id and its facets."""
 
     id: str
     _document: EventJson = attrs.field(repr=False)
@@ -465,7 +465,7 @@ class RunOfEvent:
 
     @once
     def gaps(self) -> tuple[tuple[str, str], ...]:
-        """What the producer did not understand, as pairs of an operator, which may be empty, and a message."""
+        """The gaps that the producer reports, as pairs of an operator, which may be empty, and a message."""
         odd, facet = self._odd, "extractionError"
         named = [
             (odd.text(facet, each, "task") or "", odd.text(facet, each, "errorMessage"))
@@ -545,7 +545,7 @@ class RunOfEvent:
 
     @once
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What the producer did not understand, and what was left out of the facets. All are read for this."""
+        """The gaps that the producer reports, and the diagnostics about the facets. All are read for this."""
         _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
         _ = (self.submission, self.event_id, self.corrects, self.session)
         gaps = (
@@ -565,7 +565,7 @@ class Sides:
     """
     The datasets of an event: the inputs and outputs of a job, or the one that the event is about.
 
-    What follows `"inputs":` in an event is often the same text as before. Then these values can be used again.
+    The text after `"inputs":` in an event often repeats an earlier one. Then these values can be used again.
 
     Args:
         inputs: the datasets that the job reads.
@@ -583,7 +583,7 @@ class Sides:
 @attrs.frozen(slots=False, eq=False)
 class EventFacts:
     """
-    What an event says.
+    The content of an event.
 
     Args:
         type: START, RUNNING, COMPLETE, FAIL, ABORT or OTHER; JOB or DATASET for an event that is of no run.
@@ -637,8 +637,8 @@ class EventFacts:
         """
         The edges, each once.
 
-        They are those of `columnLineage`; where an explicit lineage facet is about the target, those that it states.
-        One that is about the dataset as a whole leaves those edges of columns that come from its inputs.
+        They are those of `columnLineage`; if an explicit lineage facet is about the target, its own edges. A facet
+        about the dataset as a whole keeps the edges of columns that come from its inputs.
         """
         return self._decided[0]
 
@@ -655,7 +655,7 @@ class EventFacts:
 
     @once
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What somebody should know about the event. All of it is read for this."""
+        """The diagnostics about the event. All of it is read for this."""
         of_run = self.run.diagnostics if self.run is not None else ()
         of_job = self.job.diagnostics if self.job is not None else ()
         of_datasets = (each for dataset in self.datasets for each in dataset.diagnostics)
@@ -664,7 +664,7 @@ class EventFacts:
 
 def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
     """
-    Return what an event says.
+    Return the content of an event.
 
     Args:
         event: the event as parsed JSON.
@@ -727,7 +727,7 @@ def _listed(event: EventJson, key: str, role: Role, odd: _Odd) -> tuple[DatasetO
 
 def dataset_facts(document: object, role: Role) -> DatasetOfEvent:
     """
-    Return what an event says of a dataset.
+    Return a dataset of an event.
 
     Args:
         document: the dataset as parsed JSON.
@@ -837,7 +837,7 @@ class _EdgesOfFacet:
             self._odd.add("columnLineage", f"a source of {column or 'all rows'!r} has no namespace, name or field")
             return
         listed = source.get("transformations")
-        # An empty array says as little as none.
+        # An empty array states no more than an absent one.
         paths = _paths(self._odd, "columnLineage", source) if listed else ()
         if self._ways:
             paths = self._with_ways(paths, (column, namespace, name, field))
@@ -847,9 +847,9 @@ class _EdgesOfFacet:
 
     def _with_ways(self, paths: tuple[StatedPath, ...], ends: tuple[str, str, str, str]) -> tuple[StatedPath, ...]:
         """
-        Return paths with their ways; one of which there are several stands for each of them.
+        Return paths with their ways through the plan; a path that has several is repeated for each of them.
 
-        A way says by its description to which path it belongs. In a facet without descriptions, the order states it.
+        The description of a way names the path to which it belongs. In a facet without descriptions, the order does.
         """
         found: list[StatedPath] = []
         times: dict[PathKind, int] = {}
@@ -916,7 +916,7 @@ def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[StatedPath, ...]:
     found = []
     for each in odd.objects(facet, source, "transformations"):
         type_, subtype, text = each.get("type"), each.get("subtype"), each.get("description")
-        # In the form that almost all have, nothing is asked twice.
+        # Almost all have this form: check it once.
         if not isinstance(type_, str):
             type_ = odd.text(facet, each, "type") or ""
         if not isinstance(subtype, str):
@@ -1011,7 +1011,7 @@ def _decide(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[S
         )
         for target, count in refused.items()
     )
-    # That a dataset comes from another one says nothing more than edges between their columns do.
+    # An edge between datasets adds nothing to the edges between their columns.
     found = [edge for edge in found if edge.paths != (_UNSTATED,) or (edge.source, edge.target) not in described]
     return found, tuple(problems)
 

@@ -57,7 +57,7 @@ CREDENTIAL_KINDS: dict[str, re.Pattern[str]] = {
         rf"[?&;]{_NAME}=(?!{_TAKEN_OUT})[^\s&;'\"]", re.IGNORECASE
     ),
     "a credential among options": re.compile(
-        # The quote that ends a name begins no value. What follows may be the next option, so it is not consumed.
+        # The quote that ends a name begins no value. The next text may be the next option, so it is not consumed.
         rf"(?<![\w.-])(?:(?P<quote>['\"`])|(?<!['\"`])){_NAME}(?(quote)(?P=quote))"
         rf"(?=\s{{0,99}}(?:=>?\s{{0,99}}|:\s{{0,99}})?['\"](?!{_TAKEN_OUT})[^'\"]+['\"])",
         re.IGNORECASE,
@@ -78,7 +78,7 @@ _ONLY_TAKEN_OUT = re.compile(rf"{_TAKEN_OUT}.*|", re.IGNORECASE | re.DOTALL)
 @attrs.frozen
 class Finding:
     """
-    One thing that is wrong.
+    A violation of a rule.
 
     Args:
         place: the location of the event that shows it.
@@ -271,7 +271,7 @@ def _where(column: str) -> str:
 def _paths(dataset: DatasetOfEvent) -> set[str]:
     """Return each dotted path to a field, with and without the levels of arrays and maps."""
     found: set[str] = set()
-    # What stands before the name of a field of each struct.
+    # The prefix of the fields of each struct.
     before: list[set[str]] = []
     for field in dataset.fields:
         above = before[field.above] if field.above >= 0 else {""}

@@ -2,7 +2,7 @@
 Events against the specification, by JSON Schemas and the package jsonschema.
 
 The specification's own schemas are no part of this package: the user names a folder of them. Without one, events are
-checked against `SHAPE`, which says what the core of the specification requires of every event, and what the rules of
+checked against `SHAPE`: the core requirements of the specification for every event, and the fields that the rules of
 `openlineage_pyspark.workbench.events.rules` read.
 """
 
@@ -190,8 +190,8 @@ class Schemas:
     def problems(self, event: EventJson) -> list[str]:
         """Return the violations of the schemas by a run event; empty if it is valid.
 
-        A facet that has no schema is judged by that of its entity, unless it says to have one of these schemas. The
-        version that an event names in `schemaURL` or `_schemaURL` may be another than that of these schemas.
+        A facet without a schema is checked against that of its entity, unless it names one of these schemas. The
+        version in an event's `schemaURL` or `_schemaURL` may differ from that of these schemas.
 
         Args:
             event: as parsed from JSON.

@@ -1,8 +1,8 @@
 """
-What Spark reports of the statements of scripts: from what is kept of earlier runs, and for the rest from Spark.
+Get Spark's results for the statements of scripts: those of earlier runs from a cache, and the rest from Spark.
 
-A statement whose answer is kept is not analyzed. What it has changed for later ones is changed again, if one of them
-that is analyzed can see it: the tables are kept with the answer, and what is in Spark alone, such as a view, is made by
+A statement with a cached answer is not analyzed. Its changes for later statements are repeated if one of them that is
+analyzed can see them: tables are kept with the answer, and a change in Spark alone, such as a view, is made by running
 the statement once more.
 """
 
@@ -82,7 +82,7 @@ def answers_of(
 
 @attrs.frozen
 class _Asked:
-    """What Spark is asked with: what is given, who learns how far it is, and what gives the session."""
+    """The parameters of an analysis: the given knowledge, the progress to report to, and the source of sessions."""
 
     given: Given
     progress: _Progress
@@ -92,12 +92,12 @@ class _Asked:
 def _answered(
     statements: Sequence[ScriptStatement], asked: _Asked, store: KeptAnswers
 ) -> tuple[Sequence[KeptAnswer], dict[str, str]]:
-    """Return the answers to statements, as they are kept, and what the marks in them stand for."""
+    """Return the answers to statements, as they are kept, and the meanings of the marks in them."""
     dependences = _dependences(statements, asked.given, store.opaque())
     known = store.read({each.key for each in dependences})
     found = _Asking(statements, dependences, asked).answers(known)
     if found.opaque and known:
-        # What was kept may have been found under keys that say too little.
+        # The cached answers may have been found under incomplete keys.
         found = _Asking(statements, dependences, asked).answers({})
     kept = found.kept
     if found.opaque:
@@ -118,7 +118,7 @@ def _with_lineages(kept: Iterable[KeptAnswer], known: DeclaredTables) -> list[Ke
         for each in kept:
             query = each.analyzed.query
             if each.lineage is None and query is not None:
-                # A fault of this program is told with the statement.
+                # A fault of this program is reported with the statement.
                 made = guard.run("the lineage of a statement", lineage_of_analyzed, query, known)
                 found.append(attrs.evolve(each, lineage=made))
             else:
@@ -150,7 +150,7 @@ class _Found:
 
 
 class _Asking:
-    """Asks Spark about the statements whose answers are not kept."""
+    """Analyzes the statements without a cached answer."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a SET VAR gives its variables, by its text: each name with the expression that it is set to."""
+"""Read the text of a SET VAR: the names of the variables, each with its expression."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _after_words(text: str) -> str:
 
 
 def _sides(text: str) -> tuple[str, str]:
-    """Return what is before the first equals sign, and what is after it."""
+    """Return the text before the first equals sign, and the text after it."""
     name, *values = _split(text, "=")
     return name, "=".join(values)
 
@@ -51,7 +51,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _split(text: str, sign: str) -> Iterator[str]:
-    """Yield what a sign separates outside of parentheses."""
+    """Yield the parts between separators outside of parentheses."""
     at = begin = depth = 0
     for token in tokens(text):
         if token.text == sign and not depth:

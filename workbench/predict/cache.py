@@ -1,5 +1,5 @@
 """
-Keeps what Spark reported of statements, each under a key that stands for all that the answer depends on.
+Keep Spark's results for statements, each under a key that represents all that the answer depends on.
 
 The answers are in one file of SQLite, so that one is read without the others. It holds values alone, no code; what
 can't be read counts as not there.

@@ -51,7 +51,7 @@ class ClassArchive:
 
     @property
     def _part(self) -> Path:
-        """Return what the JVM writes; a JVM that is killed leaves no archive that is cut off."""
+        """Return the file that the JVM writes first, so that a killed JVM does not truncate the archive."""
         return Path(f"{self.path}.{os.getpid()}{_PART}")
 
     def write(self, jvm: subprocess.Popen[Any]) -> None:

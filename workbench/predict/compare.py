@@ -1,4 +1,4 @@
-"""What is different between the lineage of two states of scripts, and what lies downstream of that."""
+"""Compare the lineage of two states of scripts, and find what is downstream of each difference."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _types(fields: Iterable[Field], above: str = "") -> Iterable[tuple[str, str]
 
 
 def _reached(starts: Iterable[ColumnName], states: Iterable[PlacedGraph]) -> dict[ColumnName, int]:
-    """Return what the scripts make from some columns -> how many statements lie between. All rows mean each column."""
+    """Return the columns downstream of some columns -> how many statements are between. All rows mean each column."""
     below: dict[ColumnName, set[ColumnName]] = {}
     columns: dict[str, set[ColumnName]] = {}
     for state in states:

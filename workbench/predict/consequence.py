@@ -1,4 +1,4 @@
-"""What a statement changes for later ones."""
+"""The changes that a statement makes for later ones."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _NAMED_FORMAT = re.compile(r"\bformat\s*=>\s*['\"](\w+)['\"]", re.IGNORECASE)
 _LIVE = re.compile(r"(?<![\w.`])LIVE\s*\.\s*(?=[\w`])", re.IGNORECASE)
 _STREAM_OF = re.compile(r"\bSTREAM\s*\(\s*([\w.`]+)\s*\)", re.IGNORECASE)
 _STREAM = re.compile(r"(?:(?<=FROM\s)|(?<=JOIN\s)|(?<=,\s))\s*STREAM\s+(?=[\w`])", re.IGNORECASE)
-# What a column of a table has beside its name and its type, and what is no column in the list.
+# Words after the name and the type of a column, and words that begin another item of the list than a column.
 _AFTER_TYPE = frozenset({"MASK", "CONSTRAINT", "FOREIGN", "PRIMARY", "REFERENCES", "GENERATED"})
 _NO_COLUMN = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN"})
 

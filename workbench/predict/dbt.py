@@ -1,5 +1,5 @@
 """
-What dbt says of its models: which files they are compiled to, under which names, in which order, and of which columns.
+Read dbt's artifacts: the compiled file, the name and the columns of each model, and the order of the models.
 
 dbt writes `manifest.json` when it compiles a project, and `catalog.json`, which has the columns of all tables, when it
 writes its documentation. Neither dbt nor a connection is needed to read them.
@@ -32,7 +32,7 @@ _NO_MODELS = frozenset({"analyses", "dbt_modules", "dbt_packages", "macros", "se
 _TEXTS = re.compile(r"['\"]([^'\"]*)['\"]")
 _CALL = re.compile(r"\{\{-?\s*(?P<call>ref|source|var|config|this)\s*(?:\((?P<given>[^{}]*)\))?\s*-?\}\}", re.DOTALL)
 _COMMENTED = re.compile(r"\{#.*?#\}", re.DOTALL)
-# What only later runs of an incremental model have.
+# Only later runs of an incremental model have this part.
 _INCREMENTAL = re.compile(
     r"\{%-?\s*if\s+is_incremental\(\)\s*-?%\}(?:(?!\{%-?\s*(?:if|else|elif)).)*?\{%-?\s*endif\s*-?%\}", re.DOTALL
 )
@@ -63,7 +63,7 @@ class Model:
 
     @property
     def head(self) -> str:
-        """Return what stands before its query to make its table."""
+        """Return the statement before its query that makes its table."""
         return f"CREATE {'VIEW' if self.is_view else 'TABLE'} {'.'.join(map(in_backticks, self.parts))} AS "
 
 
@@ -95,7 +95,7 @@ class Exposure:
 @attrs.frozen
 class Project:
     """
-    What dbt says of a project.
+    A project of dbt.
 
     Args:
         models: its models, those first that others read.
@@ -110,7 +110,7 @@ class Project:
 
 def read_project(manifest: Path) -> Project:
     """
-    Return what a manifest says, with the columns of the catalog beside it if there is one.
+    Return the project of a manifest, with the columns of the catalog beside it if there is one.
 
     Raises:
         TextError: it can't be read, or is no manifest of dbt.
@@ -134,10 +134,10 @@ def read_project(manifest: Path) -> Project:
 
 def scripts_of_models(scripts: Iterable[Script], project: Project) -> list[Script]:
     """
-    Return scripts of which those that are compiled models make their tables, in the order in which dbt runs them.
+    Return scripts, with those of compiled models making their tables, in the order in which dbt runs them.
 
-    What is no model comes as it is, after them; tests of dbt and ephemeral models, which make no table, are left out.
-    Of a snapshot, dbt writes no compiled file: its query is that of the manifest.
+    Other scripts come unchanged after them; tests of dbt and ephemeral models, which make no table, are left out. dbt
+    writes no compiled file for a snapshot: its query is that of the manifest.
     """
     found: dict[str, Script] = {}
     others = []
@@ -160,8 +160,8 @@ def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
     """
     Return scripts of which those that are models of dbt, as people write them, make tables of the names of their files.
 
-    What is resolved is what needs no code: `ref`, `source`, `var` with a default, `this` and `config`; of an
-    incremental model, what its first run does. Macros and tests of a project are left out.
+    Only expressions that need no code are resolved: `ref`, `source`, `var` with a default, `this` and `config`; of an
+    incremental model, its first run. Macros and tests of a project are left out.
     """
     found: dict[str, Script] = {}
     models, others = [], []

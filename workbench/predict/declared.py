@@ -51,7 +51,7 @@ class DeclaredTable:
 
         Args:
             added: the column, with its type.
-            behind: the column after which it stands; empty for the first place, None for the last one.
+            behind: the column after which it is added; empty for the first position, None for the last one.
         """
         names = [name.lower() for name, _ in self.columns]
         at = len(names) if behind is None else names.index(behind.lower()) + 1 if behind.lower() in names else 0

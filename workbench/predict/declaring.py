@@ -59,7 +59,7 @@ class DeclaringSpark:
         return self.session._jsparkSession.sessionState().sqlParser()
 
     def use_from_this_thread(self) -> None:
-        """Have Spark find the catalogs: it loads them by their names, with the loader of the thread that asks."""
+        """Make Spark find the catalogs: it loads them by their names, with the class loader of the calling thread."""
         self._jvm.java.lang.Thread.currentThread().setContextClassLoader(self._loader)
 
     def current(self) -> tuple[str, str]:
@@ -140,7 +140,7 @@ class DeclaringSpark:
         return self.told(self.call("parsed", self.parser, text))
 
     def told(self, found: Any) -> Any:
-        """Return a plan; raise what Spark says against it if there is none."""
+        """Return a plan; raise Spark's refusal if there is none."""
         if isinstance(found, str):
             raise StatementRefusedError(refusal_in(parts_in(found)[1:]))
         return found

@@ -1,12 +1,12 @@
 """
-What each statement of scripts can depend on, and what it can change for later ones: by the texts alone, without Spark.
+Find out what each statement of a script depends on, and what it changes for later ones: by the texts, without Spark.
 
 A statement sees a table, a view, a function or a variable only by a name in its text, in the text of a view or a
-function that it names, or in the value of a variable. So each name has a fingerprint: it stands for the texts of all
-statements that have changed something of this name, and for all that these could see. The key of a statement is made of
-its text and of the fingerprints of all names that it can see; an answer that is kept under this key is right wherever
-the same key is found. More than what a statement sees may be in its key, never less: what is not recognized is taken to
-see and to change everything, and the session that analyzes a statement reports what it did (`is_covered`).
+function that it names, or in the value of a variable. So each name has a fingerprint of the texts of all statements
+that changed something of this name, and of all that these could see. The key of a statement is made of its text and of
+the fingerprints of all names that it can see; an answer that is kept under this key is right wherever the same key is
+found. A key may contain more than the statement sees, never less: an unrecognized statement is assumed to see and to
+change everything, and the session that analyzes a statement reports its effects (`is_covered`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _KEY_LENGTH = 32
 _NAMING = frozenset({TokenKind.NAME, TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING})
 _COMPUTED_NAME = re.compile(r"\bIDENTIFIER\s*\(", re.IGNORECASE)
 _MARKS = ("${", "{{", "{%", "@", ":")
-# What begins a statement that changes nothing for later ones.
+# The first words of statements that change nothing for later ones.
 _CHANGES_NOTHING = frozenset(
     "( ANALYZE COMMENT COPY DELETE DESC DESCRIBE EXPLAIN EXPORT FROM GRANT INSERT LOAD MERGE MSCK OPTIMIZE REFRESH "
     "REVOKE SELECT SHOW TABLE TRUNCATE UNCACHE UPDATE VACUUM VALUES WITH".split()
 )
-# What stands between the first word and what a statement makes, drops or changes.
+# The words between the first one and the kind of the object that is made, dropped or changed.
 _BEFORE_OBJECT = frozenset(
     "CREATE REPLACE DROP ALTER CACHE LAZY OR REFRESH GLOBAL TEMP TEMPORARY EXTERNAL STREAMING LIVE MATERIALIZED "
     "PRIVATE INCREMENTAL".split()
@@ -48,7 +48,7 @@ _NAMESPACES = frozenset({"DATABASE", "SCHEMA", "NAMESPACE"})
 _BEFORE_NAME = frozenset({"IF", "NOT", "EXISTS"})
 _CHANGING = frozenset({"ALTER", "CACHE", "CREATE", "DROP", "REPLACE"})
 _OF_VARIABLES = frozenset({"DECLARE", "DEFAULT", "OR", "REPLACE", "SET", "VAR", "VARIABLE"})
-# Of what these make, the text is read whenever something reads them.
+# The texts of these are read whenever something uses them.
 _READ_LATER = frozenset({"VIEW", "FUNCTION", "VARIABLE"})
 
 
@@ -58,7 +58,7 @@ class Dependence:
     What a statement can see and change.
 
     Args:
-        key: stands for its text and for all that it can see; statements with the same key have the same answer.
+        key: a hash of its text and of all that it can see; statements with the same key have the same answer.
         reads: the names that it can see, in lower case; None for all.
         writes: the names of which it can change something; None for all.
         catalogs: the names that it may have taken for those of catalogs.
@@ -99,7 +99,7 @@ class Dependence:
 
 @attrs.define
 class _Change:
-    """What a statement can change: names (None for all), catalogs, and a setting of the session that it replaces."""
+    """The possible changes of a statement: names (None for all), catalogs, and a setting of the session."""
 
     names: frozenset[str] | None = frozenset()
     read_later: bool = False
@@ -114,7 +114,7 @@ class Dependencies:
     Goes through the statements of scripts in their order.
 
     Args:
-        base: stands for all that each answer depends on, such as versions and properties.
+        base: a text with all that each answer depends on, such as versions and properties.
         tables: the tables that are known before any statement.
         functions: the names of functions that are known before.
         values: the values of variables.

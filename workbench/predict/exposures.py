@@ -28,7 +28,7 @@ def lineage_of_exposures(
 
     Args:
         exposures: the exposures.
-        found: the lineage of the models, which says what columns the tables have.
+        found: the lineage of the models, which gives the columns of the tables.
     """
     columns = _columns(found) if exposures else {}
     return tuple(_lineage(each, columns) for each in exposures)

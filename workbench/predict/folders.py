@@ -42,7 +42,7 @@ def is_chosen(path: PurePath, globs: Sequence[str]) -> bool:
     Return whether a file is one of those to read, by its path within a folder.
 
     Args:
-        path: the path. Of what ends as the files of languages that notebooks have, the content decides later.
+        path: the path. If it ends like a file of a notebook's language, the content decides later.
         globs: as for `files_in`.
     """
     if any(part.startswith(".") for part in path.parts):

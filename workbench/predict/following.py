@@ -87,7 +87,7 @@ class Following:
         """The variables that statements have declared, in lower case."""
         self.unopened: dict[str, str] = {}
         """The views whose columns are not known, in lower case -> their providers."""
-        # What variables are made of that were set to what a query gives.
+        # The sources of variables that were set to the result of a query.
         self._values: dict[str, Any] = {}
 
     def follow(self, text: str, kind: str, parsed: Any, plan: Any) -> None:

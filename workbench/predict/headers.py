@@ -1,4 +1,4 @@
-"""What a CREATE TABLE ... AS says of the table but its name, which lineage does not need and the analyzer may lack."""
+"""Remove all of a CREATE TABLE ... AS but the name: lineage does not need it and the analyzer may not support it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BEFORE_NAME = frozenset({"CREATE", "OR", "REPLACE", "EXTERNAL", "TABLE", "IF", 
 
 def plainly_created(text: str) -> str:
     """
-    Return a statement that creates a table without replacing one, and without saying how the table is stored.
+    Return a statement that creates a table without replacing one, and without the table's storage.
 
     Spark's own catalog can't replace a table, and a provider may need a connector that is not there, or Hive. Blanks
     replace what is left out, so that every position in the statement stays what it was.

@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What may follow the columns of a SELECT whose relation stands before it.
+# The words after the columns of a SELECT whose relation comes first.
 _AFTER_COLUMNS = frozenset(
     "WHERE GROUP HAVING ORDER SORT DISTRIBUTE CLUSTER LIMIT WINDOW QUALIFY UNION LATERAL".split()
 )

@@ -1,7 +1,7 @@
 """
-The lineage of a statement as plain values, to be kept: whoever reads it needs no plan.
+The lineage of a statement as plain values for the cache: no reader needs a plan.
 
-What many edges share, such as the steps on their ways, is written once, and named by its place.
+Values that many edges share, such as the steps on their paths, are written once, and referred to by position.
 """
 
 from __future__ import annotations

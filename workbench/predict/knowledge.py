@@ -1,4 +1,4 @@
-"""What is known of tables and functions, and what is supplied to Spark when an analysis misses it."""
+"""Supply known tables and functions to Spark when an analysis misses them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.consequence import Consequence, Consequences
     from openlineage_pyspark.workbench.predict.declaring import DeclaringSpark
 
-# Of VOID, which becomes any other type, a field would have no source.
+# A field of VOID would have no source, although VOID becomes any other type.
 TEXT_TYPE = "STRING"
 """The type of a column of which no type is known."""
 UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
@@ -48,7 +48,7 @@ class Knowledge:
     """
     What statements may use: it is declared to Spark when an analysis misses it.
 
-    Of what is known only by its name, or by a text, Spark gets a guess that fits, for one statement.
+    If only the name or a text of something is known, Spark gets a fitting guess for one statement.
 
     Args:
         spark: the Spark to which it is declared.
@@ -66,7 +66,7 @@ class Knowledge:
         self._from_text: dict[Parts, str] = {}
         self._made: set[Parts] = set()
         self._declared: set[str] = set()
-        # What is supplied for one statement.
+        # Supplied for one statement.
         self._text = ""
         self._reach: Collection[str] | None = None
         self._loosened = False
@@ -168,7 +168,7 @@ class Knowledge:
         while True:
             try:
                 return action()
-            except analysis_errors() as problem:  # noqa: PERF203 (each attempt supplies one thing)
+            except analysis_errors() as problem:  # noqa: PERF203 (each attempt supplies one definition)
                 if not self._supply(refusal_of(problem)):
                     raise
 
@@ -227,7 +227,7 @@ class Knowledge:
         if refusal.code == _UNKNOWN_DATABASE:
             names = names_in(missed.get("schemaName", ""))
             names = names[1:] if names[:1] == (SPARK_CATALOG,) else names
-            # What Spark takes for a database in one may be a catalog that it does not know.
+            # Spark may take an unknown catalog for a database.
             return self._spark.register_catalog(names[:1]) if len(names) > 1 else self._spark.make_database(names)
         return False
 

@@ -1,7 +1,7 @@
 """
 The SQL of notebooks that Databricks exports as source files.
 
-Such a file begins with a comment, `Databricks notebook source`, and a comment stands between its cells. In a notebook
+Such a file begins with a comment, `Databricks notebook source`, and a comment separates its cells. In a notebook
 of another language than SQL, and for Markdown, each line of a cell is a comment that begins with MAGIC.
 """
 

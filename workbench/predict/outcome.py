@@ -83,7 +83,7 @@ class Cause:
         reason: the reason.
         message: the finding in words.
         code: the class of the error, as Spark calls it; empty if it has none.
-        places: the problems that say it, in the order of the statements.
+        places: the problems that have it, in the order of the statements.
         severity: the worst of them.
     """
 

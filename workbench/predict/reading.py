@@ -1,5 +1,5 @@
 """
-What the text of one statement says of itself: what it writes, and from which columns of which tables.
+Read the text of one statement: its target, and the sources of the target's columns.
 
 sqlglot parses the text; the names in it are resolved without Spark. The columns of the tables that are known decide
 which of them a name without a table means.
@@ -107,8 +107,8 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
             grammar has the statement.
 
     Returns:
-        Of other kinds than queries and the commands that write one, and of a text that is too long to be parsed, the
-        tables alone; None if sqlglot can't parse it.
+        For other kinds than queries and the commands that write one, and for a text that is too long to be parsed, the
+            tables alone; None if sqlglot can't parse it.
 
     Raises:
         ImportError: sqlglot is not installed.
@@ -145,7 +145,7 @@ def _tree(text: str, dialect: str) -> tuple[Any, str]:
             trees = parsed(text, each)
         except UnparsableError:
             continue
-        # What sqlglot has no tree for, it takes for a command of which it knows the first word.
+        # sqlglot parses a statement that it does not support as a command, with the first word only.
         if len(trees) == 1 and (each == (dialect or SPARK) or not isinstance(trees[0], exp.Command)):
             return trees[0], each
     return None, dialect or SPARK
@@ -308,10 +308,10 @@ class _Changes:
         self.rows_known = self.rows_known and found.rows_known
         places = assigned.paths
         if places is None:
-            # None stands for all columns of a table.
+            # None means all columns of a table.
             places = [[] if item.name is None else [item.name] for item in found.items]
         if len(places) != len(found.items):
-            # A star among the values stands for several of them.
+            # A star among the values represents several of them.
             self.whole = False
             return
         self.whole = self.whole and found.whole and all(places)

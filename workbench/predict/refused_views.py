@@ -1,4 +1,4 @@
-"""Views that Spark can't analyze: whoever reads one reads what the text of its query names."""
+"""Replace views that Spark can't analyze by the sources that the text of their query names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def behind_views(lineage: Lineage, views: Mapping[Identifier, Lineage]) -> Linea
 
     Args:
         lineage: the lineage of a statement that may read such views, as if they were tables.
-        views: the dataset that stands for a view -> the lineage of its query, by its text; its output is None if the
+        views: the dataset of a view -> the lineage of its query, by its text; its output is None if the
             view is a temporary one, which is no dataset.
 
     Returns:
@@ -79,7 +79,7 @@ def _behind(edges: Iterable[InputField], views: Mapping[Identifier, Lineage]) ->
 
 
 def _after(first: Transformation, then: Transformation) -> Transformation:
-    """Return how a value arrives that arrives in the view in one way, and leaves it in another one."""
+    """Return how a value that gets into the view in one way gets through a statement that uses it in another one."""
     if then.type == _DIRECT and then.subtype == "IDENTITY":
         return attrs.evolve(first, way=_WAY)
     how = then

@@ -54,7 +54,7 @@ def _text(file: Path, *, is_ddl: bool) -> str:
     """
     Return the text of a file.
 
-    One that is not UTF-8 is taken for Latin-1, so that strange signs in its strings and comments cost nothing.
+    A file that is not UTF-8 is read as Latin-1, so that unusual characters in its strings and comments do no harm.
     """
     try:
         read = file.read_bytes()
@@ -85,8 +85,8 @@ def scripts_at(
     Args:
         revision: what git takes for a commit, such as `origin/main`.
         paths: as in `scripts_now`.
-        is_ddl: as there.
-        globs: as there.
+        is_ddl: as in `scripts_now`.
+        globs: as in `scripts_now`.
 
     Raises:
         TextError: git is not installed, a path is in no repository, or the revision is not known.
@@ -149,7 +149,7 @@ def _texts_at(folder: Path, commit: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def _names_at(folder: Path, commit: str, name: str, globs: Sequence[str]) -> Iterator[str]:
-    """Yield the files that a path stood for in a commit."""
+    """Yield the files that a path matched in a commit."""
     listed = _git(folder, "ls-tree", "-r", "-z", "--name-only", commit, "--", name).split("\0")
     notebooks = frozenset[str]() if globs else _notebooks_at(folder, commit, name)
     # In the order in which `scripts_now` has them: folder by folder.

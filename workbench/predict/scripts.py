@@ -1,8 +1,8 @@
 """
 The lineage of the statements of scripts, as if they ran one after the other, file after file.
 
-Spark's session (`session.py`) analyzes each statement once. What it reports is kept as values that need no Spark any
-more (`StatementAnswer`), so they can come from a cache as well; the lineage is made of them here.
+Spark's session (`session.py`) analyzes each statement once. Its results are kept as values that need no Spark
+(`StatementAnswer`), so they can come from a cache as well; the lineage is made of them here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _MADE_OF_QUERY = PIPELINE_TABLES | {"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"}
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
-# What one statement tells helps another one, which helps a third one.
+# One statement's result helps another one, which helps a third one.
 _MOST_ROUNDS = 4
 _TEMPORARY = "CreateViewCommand"
 
@@ -269,8 +269,8 @@ def _used_columns(
     """
     Return which columns the tables must have that nothing declares, as all statements are to be valid.
 
-    What one statement reports of a table decides in another one which table a name means; so it goes on until no
-    statement reports more.
+    A table's columns in one statement decide which table a name means in another one; so this repeats until no
+    statement adds any.
     """
     pending = [_Refused(each, known, dialect) for each in answers if each.analyzed.refusal is not None]
     found: dict[Identifier, set[str]] = {}
@@ -380,7 +380,7 @@ def _declare_told(
 
 def read_text(text: str, dialect: str = "", known: Known | None = None) -> tuple[TextLineage, ...]:
     """
-    Return what a text says of what it reads and writes; nothing if it can't be read.
+    Return the reads and writes of a statement's text; nothing if it can't be parsed.
 
     Args:
         text: the statement.

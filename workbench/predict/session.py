@@ -5,9 +5,9 @@ Nothing is run. The tables are declared in catalogs that hold names and schemas 
 connector, metastore or file is needed; what a statement would make is declared after it. Views, settings, variables and
 SQL functions live in the session itself.
 
-Whoever wrote the scripts need not be trusted: in a pull request they come from anybody, and what is found goes into a
-comment. So no statement computes a value (Spark's `java_method` calls any method of Java), opens a file or a
-connection, loads a class that it names, or starts Python.
+The author of the scripts is not trusted: in a pull request they come from anybody, and the result goes into a comment.
+So no statement computes a value (Spark's `java_method` calls any method of Java), opens a file or a connection, loads a
+class that it names, or starts Python.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Analyzed:
         kind: the class of its parsed plan; empty if it can't be parsed.
         query: its analyzed plan; None if it has no lineage of columns, or if Spark refuses it.
         refusal: why Spark refuses it; None if it does not.
-        missed: what Spark refused until something that can't be read stood in its place; None if nothing does.
+        missed: Spark's refusal, if a part of the statement had to be replaced because it can't be read; else None.
         catalog: the catalog that was current.
         database: the database that was current in it.
         tables: of a statement that Spark refuses, each table and view in its text that Spark knows: its name as it is
@@ -91,8 +91,8 @@ class Analyzed:
             what only other engines have; empty if that is the statement itself.
         shape: all of its analyzed plan that decides what it computes, as `PlanShape.java` writes it; empty if it was
             not asked for.
-        targets: the whole names of the tables that it makes, drops or changes; likewise. Of a temporary view, its name
-            behind the word `temporary view`.
+        targets: the whole names of the tables that it makes, drops or changes; likewise. The name of a temporary view
+            follows the words `temporary view`.
     """
 
     kind: str
@@ -148,7 +148,7 @@ class ScriptSession:
         self._text = ""
 
     def use_from_this_thread(self) -> None:
-        """Have Spark find the catalogs: it loads them by their names, with the loader of the thread that asks."""
+        """Make Spark find the catalogs: it loads them by their names, with the class loader of the calling thread."""
         self._spark.use_from_this_thread()
 
     def analyze(
@@ -246,7 +246,7 @@ class ScriptSession:
 
     @property
     def read(self) -> str:
-        """What Spark read last instead of a statement."""
+        """The text that Spark read last instead of a statement."""
         return self._text
 
     def effects(self) -> tuple[Consequence, ...]:
@@ -266,7 +266,7 @@ class ScriptSession:
         Do something in Spark with all that is known here, and return what it gives.
 
         Args:
-            action: asks Spark to analyze something, perhaps several times: until it misses nothing that is known.
+            action: has Spark analyze something, perhaps several times: until it misses nothing that is known.
 
         Raises:
             AnalysisException: Spark refuses it with all that is known, too.
@@ -289,7 +289,7 @@ class ScriptSession:
             with as_probe_error():
                 name = self._spark.name_of(getattr(parsed, getter)())
         except ProbeError:
-            # A table may be named by an expression, or a query stand in its place.
+            # A table may be named by an expression, or be a query.
             return ()
         new = text_items(parsed.newName()) if kind == "RenameTable" else ()
         renamed = ((*name[:-1], *new) if len(new) == 1 else self._spark.whole(new),) if new else ()
@@ -353,7 +353,7 @@ class ScriptSession:
         return None if value is None else str(value)
 
     def _placed(self, refusal: Refusal) -> Refusal:
-        """Return a refusal without the place of the error if that is not one in the statement as it stands."""
+        """Return a refusal without its position, if Spark analyzed a rewritten statement."""
         return attrs.evolve(refusal, line=None, column=None) if self._is_rewritten else refusal
 
     def _explained(self, refusal: Refusal) -> Refusal:
@@ -387,7 +387,7 @@ class ScriptSession:
                         self._spark.session.sql(f"DECLARE OR REPLACE VARIABLE {in_backticks(name)} {type_}")
                         self._of_loops.add(name.lower())
         except analysis_errors():
-            # The statement that the query is by itself tells why.
+            # The analysis of the query as a statement of its own reports why.
             return
         except (ValueError, ProbeError):
             return

@@ -20,9 +20,9 @@ _BLOCKS = frozenset({"BEGIN", "CASE", "FOR", "IF", "LOOP", "REPEAT", "WHILE"})
 # After each of these, a statement of the script begins.
 _OPENING = {"BEGIN": "", "LOOP": "", "REPEAT": "", "ELSE": "", "IF": "THEN", "ELSEIF": "THEN", "CASE": "THEN",
             "WHEN": "THEN", "WHILE": "DO", "FOR": "DO"}  # fmt: skip
-# What only decides where a script goes on.
+# These decide only where a script continues.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
-# What follows the first word of a handler's condition, such as NOT FOUND or SQLSTATE '22012'.
+# The second words of conditions, such as NOT FOUND or SQLSTATE '22012'.
 _OF_CONDITIONS = frozenset({"FOUND", "VALUE"})
 # A transaction of another database begins in this way, and no script does.
 _NO_SCRIPT = frozenset({"", "TRANSACTION", "TRAN", "WORK"})
@@ -52,7 +52,7 @@ class ScriptStatement:
         file: the file's name, as it was given.
         line: the line on which it begins, from 1.
         column: the place of its first character on that line, from 1.
-        in_script: whether it stands between BEGIN and END, so that something may decide whether it runs.
+        in_script: whether it is between BEGIN and END, so that something may decide whether it runs.
         loops: the FOR loops around it, the outermost first.
         head: how many characters of the text are put before what the file has.
     """
@@ -98,7 +98,7 @@ class _Splitting:
         self._tokens: list[tuple[int, Token]] = []
         at = 0
         for token in tokens(text):
-            # Of a comment without an end, Spark says what is wrong.
+            # Spark reports a comment without an end.
             if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT) or not token.whole:
                 self._tokens.append((at, token))
             at += len(token.text)
@@ -120,7 +120,7 @@ class _Splitting:
         return self._word(at) == "BEGIN" and (self._word(at + 1) or self._sign(at + 1)) not in (*_NO_SCRIPT, ";")
 
     def _simple(self, *, in_script: bool) -> Iterator[ScriptStatement]:
-        """Yield what stands here until the next `;`, unless it is nothing."""
+        """Yield the statement here, up to the next `;`, unless it is empty."""
         begin = self._at
         while self._at < len(self._tokens) and self._sign(self._at) != ";":
             self._at += 1
@@ -142,7 +142,7 @@ class _Splitting:
                 self._at += 2
             word = self._word(self._at)
             if word == "END":
-                # What block it ends, and its label, may follow it.
+                # The kind and the label of the block may follow END.
                 list(self._simple(in_script=True))
                 self._blocks.pop()
                 if not self._blocks:
@@ -216,7 +216,7 @@ class _Splitting:
         return self._tokens[at][1].text.upper()
 
     def _sign(self, at: int) -> str:
-        """Return the sign at a token; empty if there is none."""
+        """Return the operator or the punctuation at a token; empty if it is neither."""
         if at >= len(self._tokens) or self._tokens[at][1].kind is not TokenKind.SIGN:
             return ""
         return self._tokens[at][1].text

@@ -71,7 +71,8 @@ def lineage_of_text(
         used: gives columns that other statements use of a table that Spark does not know.
 
     Returns:
-        Edges of the certainty `unknown`, with a gap that says why; None if the text is no SQL, or names no table.
+        Edges of the certainty `unknown`, with a gap that names the reason; None if the text is no SQL, or names no
+        table.
     """
     found, missing = _told(statement, known, used, is_sql=is_sql, dialect=dialect)
     if not any(each.tables or each.target for each in found):
@@ -98,7 +99,7 @@ def _told(
     is_sql: bool,
     dialect: str,
 ) -> tuple[tuple[TextLineage, ...], str]:
-    """Return what a text says, and what is missing to read more of it."""
+    """Return the content of a text, and what is missing to read more of it."""
     try:
         found = read_statement(statement, dialect=dialect)
     except ImportError:
@@ -188,10 +189,10 @@ def named_table(parts: tuple[str, ...]) -> Dataset:
 
 class _Named:
     """
-    What the names in a text stand for.
+    The meanings of the names in a text.
 
     Args:
-        known: the lineage of all columns of what a name stands for; None for what Spark does not know.
+        known: the lineage of all columns that a name refers to; None for a name that Spark does not know.
         unknown: gives the dataset for such a name.
     """
 

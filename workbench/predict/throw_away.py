@@ -1,4 +1,4 @@
-"""A Spark of this process that knows no configuration of the machine, reaches for nothing, and leaves nothing."""
+"""Start a Spark that ignores the configuration of the machine, connects to nothing, and cleans up after itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ appender.none.name = none
 _LOG4J = "log4j2.properties"
 # One that is never there, and that nobody can make.
 _NO_FOLDER = f"{os.devnull}/conf"
-# With the first option alone the JVM takes a fifth of the usual code cache, and says on stdout when that is full.
+# With the first option alone the JVM takes a fifth of the usual code cache, and reports on stdout when that is full.
 _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 _SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME",
              "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME")  # fmt: skip
@@ -137,7 +137,7 @@ def _started(folder: Path, conf: Mapping[str, str]) -> Any:
 
 
 def _kept_in(folder: Path) -> tuple[str, ...]:
-    """Return the options by which the JVM asks no server for names, and has its own files in a folder."""
+    """Return the options by which the JVM queries no name server, and has its own files in a folder."""
     (hosts := folder / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n", encoding="utf-8")
     # Java's options are divided at spaces.
     return () if " " in str(hosts) else (f"-Djdk.net.hosts.file={hosts}", f"-Djava.io.tmpdir={folder}")

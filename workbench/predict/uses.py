@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"-?\d+")
 
 @attrs.define
 class _Use:
-    """What is taken out of a value: fields of a struct, elements of an array, or values of a map."""
+    """The parts that are taken out of a value: fields of a struct, elements of an array, or values of a map."""
 
     fields: dict[str, _Use] = attrs.Factory(dict)
     elements: _Use | None = None

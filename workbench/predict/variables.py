@@ -1,8 +1,8 @@
 """
 The variables in the statements of scripts: `${name}` as Spark's own substitution has it, and parameters of other tools.
 
-Spark takes the environment and the properties of the JVM too, which are none of a script's business: whoever wrote it
-could have a secret of the machine shown. And what has no value is empty there, which breaks the statement elsewhere.
+Spark substitutes the environment and the properties of the JVM too, which scripts must not see: their author could have
+a secret of the machine shown. And an unset variable is empty there, which causes an error elsewhere in the statement.
 
 Parameters are `:name`, as Spark's API and Databricks have it, whose value is a text; and `{{ name }}` and `@name`,
 whose value is put in as it is.
@@ -125,7 +125,7 @@ def _held(text: str, before: str) -> str:
         is_part = re.fullmatch(r"\$\{[^}]*\}|\{\{[^}]*\}\}|@\w+", run) is None
         if is_name or is_part:
             return f"`{run}`"
-        # Which columns a template reads, its text does not tell.
+        # The columns that a template reads are not in its text.
         return "template(*)" if _OF_TEMPLATE in run else "NULL"
 
     return _with_held_parameters(_MARKED.sub(held, text))

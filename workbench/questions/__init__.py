@@ -1,4 +1,4 @@
-"""What people ask of a store, and how it is answered from its tables."""
+"""Questions about lineage, each answered from the tables of a store."""
 
 QUESTIONS = {
     "upstream": ("upstream", "the sources of a dataset or a column"),

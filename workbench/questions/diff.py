@@ -1,4 +1,4 @@
-"""What is different between two states of lineage, and what lies downstream of that."""
+"""Compare two states of lineage, and find what is downstream of each change."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def diff_of_files(before: Path, after: Path) -> Diff:
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        # Which names are those of one dataset, both sides tell together.
+        # Both sides together decide which names belong to one dataset.
         both, *stores = (stack.enter_context(Database(folder / f"{each}.db")) for each in ("both", "before", "after"))
         for path, store in zip((before, after), stores, strict=True):
             side = [line for file in files_of(path) for line in _lines(file)]
@@ -303,7 +303,7 @@ def downstream_of(
     tables: QueriedTables, places: Mapping[tuple[str, str], int]
 ) -> tuple[dict[tuple[str, str], int], tuple[str, ...]]:
     """
-    Return what a store says is made from columns that are known by their names.
+    Return what a store has downstream of columns that are given by their names.
 
     Args:
         tables: the store.
@@ -406,7 +406,7 @@ def _schemas(rows: Rows, ids: Mapping[int, int]) -> dict[Place, str]:
 
 
 def _graph(tables: QueriedTables, runs: Sequence[str]) -> PlacedGraph:
-    """Return the graph of all that the events of runs say, with the datasets as the store knows them."""
+    """Return the graph of all that the events of runs state, with the datasets as the store knows them."""
     rows = _rows_of(_texts_of_runs(tables, runs))
     ids = datasets_by_name(tables, {int(row[0] or 0) for row in rows.get("dataset", ())})
     columns = _schemas(rows, ids)
@@ -450,7 +450,7 @@ def _placed(
 
 
 def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, int]) -> list[Edge]:
-    """Return the edges of the graph that rows of column lineage stand for, as the events of their runs state them."""
+    """Return the edges of the graph for rows of column lineage, as the events of their runs state them."""
     named = datasets(tables, ids.values())
     nodes = {id_: node_id("dataset", named[id_].namespace, named[id_].name) for id_ in ids.values()}
     made, runs = [], set()

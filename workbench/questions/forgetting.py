@@ -1,4 +1,4 @@
-"""Forgets a job or a dataset: all events of the runs that say something of it, and of nothing else that is left."""
+"""Forget a job or a dataset: all events of the runs that mention it, and that mention nothing else that is kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Forgetting:
         events: the ids of the events.
         runs: how many runs they are of.
         jobs: the names of the jobs that lose runs.
-        datasets: the names of further datasets of which these runs say something.
+        datasets: the names of further datasets that these runs mention.
         lost: the runs, by what is not forgotten: answers about it may lack them.
     """
 
@@ -45,14 +45,14 @@ class Forgetting:
 
 def forgetting(tables: QueriedTables, ref: str) -> Forgetting:
     """
-    Return what would be forgotten with a thing.
+    Return what would be forgotten with a dataset or a job.
 
     Args:
         tables: the store.
         ref: a dataset; or `job:` and a name.
 
     Raises:
-        StoreError: nothing has this name, several things have it, or it is neither a dataset nor a job.
+        StoreError: nothing has this name, several nodes have it, or it is neither a dataset nor a job.
     """
     asked = resolve_ref(tables, StoredVersions(tables), ref)
     if isinstance(asked, ResolvedJob):
@@ -74,7 +74,7 @@ def forgetting(tables: QueriedTables, ref: str) -> Forgetting:
         runs |= {run_id} if run_id else set()
         lost |= set() if event.job is None else {event.job.name}
         others |= {name for id_, name in named.items() if id_ not in names}
-    # Of a job that is forgotten, nothing is kept.
+    # If a job is forgotten, nothing of it is kept.
     kept = lost_runs(tables, runs, names) if names else ()
     return Forgetting(label, tuple(found), len(runs), tuple(sorted(lost)), tuple(sorted(others)), tuple(kept))
 
@@ -89,7 +89,7 @@ def _jobs_with(tables: QueriedTables, dataset_id: int) -> Iterator[int]:
 
 
 def _events(tables: QueriedTables, jobs: Iterable[int]) -> Iterator[tuple[str, str, EventFacts]]:
-    """Yield the events of jobs' runs, and those without a run: their ids, their runs, and what they say."""
+    """Yield the events of jobs' runs, and those without a run: their ids, their runs, and their content."""
     memory = EventMemory()
     select = "SELECT event_id, run_id, json FROM event WHERE run_id"
     for event_id, run_id, text in tables.query(f"{select} = '' ORDER BY event_id"):

@@ -1,4 +1,4 @@
-"""What is reached, by tables or by jobs."""
+"""Aggregate an answer by tables or by jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_JOB = JobNode("", "")
 
 
 class Grain(enum.Enum):
-    """What the nodes of an answer are."""
+    """The unit of an answer's nodes."""
 
     TABLE = "table"
     COLUMN = "column"
@@ -29,7 +29,7 @@ class Grain(enum.Enum):
 
 def coarser(found: Reach, grain: Grain, *, is_down: bool) -> Reach:
     """
-    Return what is reached by tables or by jobs.
+    Return an answer aggregated by tables or by jobs.
 
     Args:
         found: it by columns, by versions, or by tables.
@@ -90,7 +90,7 @@ def _by_job(found: Reach, *, is_down: bool) -> Reach:
 
 
 def _table(found: Reach, node: Node) -> NodeId:
-    """Return the dataset that a node is or belongs to; a job and a run stand for themselves."""
+    """Return the dataset that a node is or belongs to; a job or a run itself."""
     owner = found.owner(node.id)
     return owner.id if isinstance(owner, DatasetNode) else node.id
 

@@ -1,4 +1,4 @@
-"""The lineage of a store as a graph: all of it, or what lies around one thing."""
+"""Return the lineage of a store as a graph: all of it, or the surroundings of one node."""
 
 from __future__ import annotations
 
@@ -343,13 +343,12 @@ def _diagnostics(
     details: dict[str, RunDetails], runs: Sequence[RunNode], stating: Iterable[str]
 ) -> tuple[Diagnostic, ...]:
     """
-    Return what was not understood as diagnostics.
+    Return gaps as diagnostics.
 
     Args:
         details: what the events of runs state.
         runs: the latest runs of each job.
-        stating: the runs that state edges. What they, and the current ones of each job, did not understand may be
-            missing.
+        stating: the runs that state edges. The gaps of these, and of the current runs of each job, may hide lineage.
     """
     needed = {*stating, *_telling(runs)}
     return diagnostics_of(details, {run.run_id: run.job for run in runs}, needed)

@@ -1,4 +1,4 @@
-"""What somebody should know of the answers of a store: damage, times ahead, names that look alike, runs that went."""
+"""Diagnostics about a store: damage, future times, names that look alike, and dropped runs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def names_alike(tables: QueriedTables, table: Literal["dataset", "job"]) -> tupl
 
 def dropped_of_datasets(tables: QueriedTables, datasets: Iterable[int]) -> Iterator[Diagnostic]:
     """
-    Yield what says which runs are no longer kept that read or wrote some datasets.
+    Yield the diagnostics that name the dropped runs that read or wrote some datasets.
 
     Args:
         tables: the store.

@@ -91,7 +91,7 @@ def _of_iceberg(
         return ReadVersions((last,))
     first = str(begin.get("snapshot_id"))
     if first == last:
-        # What began within a snapshot read what was left of it, if anything was.
+        # A batch that began within a snapshot read the rest of it, if there was any.
         return ReadVersions(() if rows == 0 and begin.get("position") != 0 else (last,), added=True)
     found = _chain(order, first, last)
     return ReadVersions((first, *found) if begin.get("position") == 0 and first not in found else found, added=True)

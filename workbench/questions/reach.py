@@ -1,8 +1,8 @@
 """
-What lies upstream and downstream of a dataset or of a column, the closest first.
+Find the datasets and columns upstream and downstream of another one, the closest first.
 
-The store is asked level by level: each query finds the neighbours of all that the last one found, until nothing new
-comes. So the cost grows with what is reached, on each engine alike.
+The store is queried level by level: each query finds the neighbours of all that the last one found, until there are no
+new ones. So the cost grows with the size of the answer, on each engine alike.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class PlaceEdge:
 @attrs.frozen
 class Closure:
     """
-    What is reached from some places.
+    The result of a traversal from some places.
 
     Args:
-        depths: each place that is reached -> how many jobs lie between, closest first; the starts at depth 0.
-        passed: each further place at which an edge ends -> the same. It belongs to one that is reached: all rows of its
-            dataset, or a field of its struct.
+        depths: each place of the result -> how many jobs are between, closest first; the starts at depth 0.
+        passed: each further place at which an edge ends -> the same. It belongs to a place of the result: as all rows
+            of its dataset, or as a field of its struct.
         edges: all edges that were passed, each one once.
-        goes_on: whether something lies beyond the depth at which the answer ends.
+        goes_on: whether the lineage continues beyond the depth at which the answer ends.
     """
 
     depths: dict[Place, int]
@@ -115,7 +115,7 @@ def reach(
         direction: upstream or downstream.
         limits: how far.
         by_columns: whether columns are followed, and not datasets. An empty column of a start is then each of them.
-        looks_on: whether to find out if more lies beyond the depth.
+        looks_on: whether to find out if the lineage continues beyond the depth.
     """
     current = Current(tables, limits.time)
     unseen = unseen_jobs(tables, limits)
@@ -125,7 +125,7 @@ def reach(
     frontier, depth = list(depths), 0
 
     def steps() -> Iterator[tuple[PlaceEdge, Place, Place]]:
-        """Yield the edges at the frontier, each with the end that was reached before, and the other end."""
+        """Yield the edges at the frontier, each with its end that was found before, and the other end."""
         found = (_column_edges if by_columns else _dataset_edges)(tables, frontier, direction, limits, current)
         for edge in found:
             if edge.job_id not in unseen:
@@ -180,11 +180,11 @@ def unseen_jobs(tables: QueriedTables, limits: Limits) -> frozenset[int]:
 
 def part_between(reached: Closure, end: Place) -> Closure:
     """
-    Return the part of what is reached that lies on a path to a place.
+    Return the part of a result that is on a path to a place.
 
     Args:
-        reached: what is downstream of the first place.
-        end: the other place. An empty column stands for the whole dataset.
+        reached: the places downstream of the first place.
+        end: the other place. An empty column means the whole dataset.
     """
     into: dict[int, list[PlaceEdge]] = {}
     for edge in reached.edges:
@@ -280,13 +280,13 @@ def _column_queries(
     for listed in id_lists(place[0] for place in frontier if not place[1]):
         yield f"{select} WHERE {here}.dataset_id IN ({listed}) AND {condition}", ()
     named = [place for place in frontier if place[1]]
-    # What is read without a column, or written so, is read or written with each of them.
+    # An edge without a column reads or writes all columns.
     exact = [(dataset, name) for dataset, path in named for name in (*_above(path), "")]
     for values, parameters in _values(exact):
         on = f"f.dataset_id = {here}.dataset_id AND f.name = c.{column}"
         yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on} WHERE {condition}", parameters
     for values, parameters in _values([(dataset, f"{path}.") for dataset, path in named]):
-        # What begins with the path and a dot: the slash is the character after the dot.
+        # The condition for a path and a dot at the beginning: the slash is the character after the dot.
         below = f"c.{column} >= f.name AND c.{column} < substr(f.name, 1, length(f.name) - 1) || '/'"
         on = f"f.dataset_id = {here}.dataset_id AND {below}"
         yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on} WHERE {condition}", parameters

@@ -1,5 +1,5 @@
 """
-What is reached, as text: a tree, a table, CSV, and pictures.
+Format the answer of a traversal as text: a tree, a table, CSV, and pictures.
 
 Mermaid, which GitHub draws in Markdown, and DOT show versions and jobs as they were asked for; all else is drawn as a
 graph.
@@ -45,7 +45,7 @@ def table_of_reach(answer: Answer[Reach]) -> TextTable:
         )
         for edge in found.graph.edges
     ]
-    # Of a version, both the dataset and the id are needed.
+    # A version needs both the dataset and the id.
     names = [TableColumn(title, 28, cut_start=VersionNode not in kinds) for title in ("from", "to")]
     hows = [TableColumn("how", 12, cut_end=True)] if how else []
     columns = [TableColumn("depth", right=True), *names, *hows, TableColumn("job", 12)]
@@ -96,7 +96,8 @@ def picture_of_reach(answer: Answer[Reach]) -> Picture:
     """
     Return the picture of an answer: that of a graph, unless it is one by versions or by jobs.
 
-    Such a one has a box for each dataset with its versions, or for each job, and an arrow for each pair of them.
+    A picture by versions or by jobs has a box for each dataset with its versions, or for each job, and one arrow a
+    pair.
     """
     found = answer.result
     if answer.arguments.get("by") != "job" and not any(isinstance(node, (VersionNode, RunNode)) for node in found.ends):

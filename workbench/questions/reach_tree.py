@@ -1,8 +1,8 @@
 """
-What is reached, as a tree for people.
+Format the answer of a traversal as a tree for people.
 
-Values come first: each node stands below the nearest one from which it is reached, with what makes it, once. What
-decides about rows is shown on demand.
+Values come first: each node is below the nearest one that it was found from, once, with the jobs that make it. Columns
+that only decide about rows are shown on demand.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UPSTREAM = "upstream"
 ALL = "--all"
 """The option of the command line that shows what decides about rows too."""
 
-# What decides which value a column gets makes this column, as an expression does.
+# A column that decides which value another one gets counts as a source of the value, as an argument does.
 _OF_VALUES = ("CONDITIONAL", "WINDOW")
 _WORDS = {
     "TRANSFORMATION": "computed",
@@ -103,7 +103,7 @@ class _Tree:
         jobs: the namespace and the name of each job -> its name for people.
         below: a node -> the nodes next to it, in the direction of the question, each with the edges that lead there.
         places: a table or a version -> those of its nodes from which edges lead on.
-        above: each node in the tree -> the one that it stands below; a root stands below none.
+        above: each node in the tree -> its parent; a root has none.
     """
 
     found: Reach
@@ -235,7 +235,7 @@ class _Tree:
     def beside(self, edges: list[Edge], *, on_demand: bool) -> Iterator[Section]:
         """Yield the values that what decides leads to, or comes from."""
         roots = []
-        # The nearest ones first, so that each root has all that lies behind it.
+        # The nearest ones first, so that each root gets all nodes behind it.
         for edge in sorted(edges, key=lambda each: self.found.depths[self.near(each)]):
             if self.near(edge) not in self.above:
                 roots.append(self.near(edge))
@@ -258,7 +258,7 @@ class _Tree:
             yield "keeps its rows", ()
             return
         if isinstance(target, VersionNode):
-            # Of a table without versions of its own, the run that made it names it.
+            # A table without versions of its own has the name of the run that made it.
             run = "" if target.version.startswith(edge.run_id) else f"run {short_id(edge.run_id)}"
             batch = "" if edge.batch is None else f"batch {edge.batch}"
             yield ", ".join(filter(None, (run, batch))), ()

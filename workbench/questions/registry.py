@@ -1,9 +1,9 @@
 """
-Questions: each is one typed function, and what asks it is made of its signature.
+Questions: each is one typed function, and both of its interfaces are made from its signature.
 
-`@question` registers a function. Its parameters are the arguments of the command line and of the method of `Store`:
-those that are not keywords stand by their place, and the others are options. Their types are `str`, `int`, `bool`, one
-of some words (`Literal`), or several words (`tuple[str, ...]`); `Help` says what they mean.
+`@question` registers a function. Its parameters become arguments of the command line and of the method of `Store`:
+positional ones stay positional, and the others are options. Their types are `str`, `int`, `bool`, one of some words
+(`Literal`), or several words (`tuple[str, ...]`); `Help` explains them.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Help:
 
     Args:
         text: for people, as the command line's help shows it.
-        metavar: the word that stands for its value there; by default its name.
+        metavar: the placeholder of its value there; by default its name.
         least: of a number, the least one.
-        reads_input: whether `-` stands for what standard input has.
+        reads_input: whether `-` means standard input.
     """
 
     text: str
@@ -83,7 +83,7 @@ class Argument:
 
     @property
     def metavar(self) -> str:
-        """Return the word that stands for its value."""
+        """Return the placeholder of its value."""
         return self.help.metavar or self.name.upper()
 
 
@@ -98,13 +98,13 @@ class Question:
 
     Args:
         name: its name: that of the command and of the method.
-        ask: answers it: of the tables of a store and of the arguments.
+        ask: answers it from the tables of a store and the arguments.
         description: what it is, for people.
         writers: the formats of its answer beside JSON, the usual one first -> what writes it.
         status: gives the exit code of the command for an answer.
         signature: that of the function.
-        of_files: answers it of event files, if the arguments name some; None if it is asked of a store alone.
-        reads_rows: says of the arguments whether it reads the rows of a table, for which it needs a Spark session.
+        of_files: answers it from event files, if the arguments name some; None if it needs a store.
+        reads_rows: returns whether it reads the rows of a table for these arguments, which needs a Spark session.
     """
 
     name: str
@@ -190,7 +190,7 @@ def asks(
     asked: Callable[Concatenate[QueriedTables, P], Answer[R]],
 ) -> Callable[Concatenate[Any, P], Answer[R]]:
     """
-    Return a question as a method of a class whose attribute `tables` is what it asks.
+    Return a question as a method of a class that has the store in its attribute `tables`.
 
     Its documentation names the parameters with their meanings, what it returns, and what it raises.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def row_counts(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[NodeId, int]:
     """
-    Return how many rows were last written to the datasets of a graph, of those of which an event says it.
+    Return how many rows were last written to the datasets of a graph, where an event states it.
 
     Args:
         tables: the store.

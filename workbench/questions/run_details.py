@@ -44,7 +44,7 @@ class RunDetails:
     What the events of a run state.
 
     Args:
-        remarks: what was not understood, as pairs of an operator and a message.
+        remarks: the gaps, as pairs of an operator and a message.
         paths: edge -> its paths of one kind, without their texts.
     """
 

@@ -72,17 +72,17 @@ if TYPE_CHECKING:
 
 def answer_of(tables: QueriedTables, limits: Limits, found: Reach) -> Answer[Reach]:
     """
-    Return what is reached as an answer, with all that the store knows of it, and with what is missing.
+    Return the result of a traversal as an answer, with all that the store knows of it, and with its diagnostics.
 
     Args:
         tables: the store.
         limits: those that the question had.
-        found: what is reached, with what is missing there.
+        found: the result, with its diagnostics.
     """
     nodes = found.graph.nodes
     graph = detailed(tables, limits, found.graph)
     dropped: Iterable[Diagnostic] = ()
-    # What jobs do now, runs tell that are kept.
+    # The current lineage is always stated by runs that are kept; the past may be not.
     if limits.ever or limits.as_of is not None or any(isinstance(node, (VersionNode, RunNode)) for node in nodes):
         ids = {identity("dataset", node.namespace, node.name) for node in nodes if isinstance(node, DatasetNode)}
         dropped = dropped_of_datasets(tables, ids)
@@ -274,7 +274,7 @@ class _Traversal:
         return missing
 
     def _add(self, depth: int, *nodes: Node) -> NodeId:
-        """Add a node that is reached, before others that it belongs to."""
+        """Add a node of the result, before others that it belongs to."""
         self._nodes |= {node.id: node for node in nodes}
         self._depths[nodes[0].id] = depth
         return nodes[0].id

@@ -107,7 +107,7 @@ class _Recorded:
         readers: dataset -> the jobs that read it; those that only write it again are none.
         writers: dataset -> the jobs that write it.
         edges: dataset -> its columns that are read, each with the datasets that are made of it.
-        told: the jobs of which events state columns.
+        told: the jobs whose events state columns.
         columns: dataset -> the columns of its latest schema, with the time of the first event that states each.
         written: dataset -> when it was written first and last.
         named: the datasets.
@@ -273,7 +273,7 @@ def _exported(
 
 
 def _tops(free: Iterable[str], columns: Mapping[str, int]) -> Iterator[str]:
-    """Yield the columns that are no fields of others among them: a struct stands for its fields."""
+    """Yield the columns that are no fields of others among them: a struct represents its fields."""
     among = set(free)
     for column in columns:
         above = column

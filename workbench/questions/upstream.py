@@ -1,4 +1,4 @@
-"""`upstream`, `downstream` and `between`: where data come from, what is made from them, and the ways in between."""
+"""`upstream`, `downstream` and `between`: the origins of data, their products, and the paths between two nodes."""
 
 from __future__ import annotations
 

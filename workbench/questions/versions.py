@@ -2,11 +2,11 @@
 The versions of datasets: their order, which run read and made which, and what comes from what.
 
 A version is the snapshot or the version that the storage gave it, else the run, or the micro-batch of a run, that wrote
-the dataset. A run that says no version read the one that was current when it began: such a read is marked as inferred.
+the dataset. A run that states no version read the current one of its beginning: such a read is marked as inferred.
 
-Rows of one version go on in two ways: a run reads them and makes another version, or the dataset's next version keeps
-them. A stream reads only what versions added, so what a version kept from the one before does not arrive there. This is
-why a place here is a version together with the part of its rows that is meant.
+Rows of one version continue on two paths: a run reads them and makes another version, or the dataset's next version
+keeps them. A stream reads only the rows that versions added, so rows that a version kept do not arrive there. This is
+why a place here is a version together with a part of its rows.
 
 All is asked for many versions at once, and the history of a dataset only once.
 """
@@ -47,12 +47,12 @@ VersionPlace: TypeAlias = "tuple[VersionKey, bool]"
 
 # Between a version's number and the life of its table, as in `3~1`.
 _LIFE = "~"
-# CREATE is not among them: it may find the table there. What was dropped before it is gone by the DROP.
+# CREATE is not among them: it may find the table there. The DROP before it has already removed the older rows.
 _REPLACING = frozenset({"DROP", "OVERWRITE", "TRUNCATE"})
 
 
 class VersionKind(enum.Enum):
-    """What gives a version its id."""
+    """The origin of a version's id."""
 
     STORAGE = "storage"
     RUN = "run"
@@ -68,15 +68,15 @@ class DatasetVersion:
         dataset_id: the dataset.
         id: the snapshot or version of the storage; else the run's id, and with a micro-batch, a slash and its number.
         kind: which of the two.
-        time: when it was made, as far as is known: no later than its run said, or than a later version was made.
-            Microseconds since 1970. Of a version that no event says was made: when it was first read.
-        parts: the runs and micro-batches that say they made it; the one that knows most is the first. None if no event
-            says who did.
+        time: when it was made, microseconds since 1970, as far as is known: no later than its run, or than a later
+            version. If no event states when it was made: when it was first read.
+        parts: the runs and micro-batches that claim to have made it, the best known one first. None if no event states
+            who did.
         job_id: the job of the first of them; None if it is not known.
         parent: the version before it, which the storage or the order states; empty if there is none that is known.
         parent_inferred: whether the order states it, and not the storage.
-        storage_parent: the version before it as the storage says, also if the store knows nothing else of that one;
-            empty if the storage does not say.
+        storage_parent: the version before it in the storage, even if the store knows nothing else of that one; empty if
+            the storage does not state it.
         keeps: whether it keeps rows of the version before.
         change: such as OVERWRITE or DROP; empty for an append.
         rows: how many rows were written; None if it is not known.
@@ -168,13 +168,13 @@ class VersionEdge:
 @attrs.frozen
 class VersionClosure:
     """
-    What is reached from versions.
+    The result of a traversal from versions.
 
     Args:
-        depths: each version that is reached, and where it began -> how many runs lie between, the closest first. Where
-            rows are only kept, none lies between.
+        depths: each version of the result, and each start -> how many runs are between, the closest first. An edge that
+            only keeps rows counts none.
         edges: all edges that were passed, each one once.
-        last: the places at which the depth ends it; none if all is reached.
+        last: the places at which the depth ends the traversal; none if it is complete.
     """
 
     depths: dict[VersionKey, int]
@@ -278,7 +278,7 @@ _Row = TypeVar("_Row", _Sink, _Source)
 
 class StoredVersions:
     """
-    The versions of datasets, and what runs did with them. What was asked once is kept.
+    The versions of datasets, and the reads and writes of runs. Results of queries are kept.
 
     Args:
         tables: the store.
@@ -602,8 +602,8 @@ def reach_places(
         versions: of the store.
         places: where to begin, as `StoredVersions.forward` and `StoredVersions.backward` take them.
         direction: as in `reach_versions`.
-        depth: as there.
-        as_of: as there.
+        depth: as in `reach_versions`.
+        as_of: as in `reach_versions`.
     """
     down = wider = direction is Direction.DOWNSTREAM
 
@@ -635,7 +635,7 @@ def reach_places(
 def versions_lead_on(
     versions: StoredVersions, reached: VersionClosure, direction: Direction, as_of: int | None = None
 ) -> bool:
-    """Return whether something lies beyond the depth that ended what was reached; the rest is as in `reach_places`."""
+    """Return whether the lineage continues beyond the depth of a result; the rest is as in `reach_places`."""
     places = dict.fromkeys(reached.last)
     beyond = versions.used(places) if direction is Direction.DOWNSTREAM else versions.made_from(places)
     return any(as_of is None or versions.get(edge.target).time <= as_of for edge in beyond)
@@ -647,7 +647,7 @@ _SINKS = (
     "LEFT JOIN run r ON r.run_id = l.run_id"
 )
 _MADE = MADE.format("l", "r")
-# A batch run reads when it begins. A stream whose micro-batches are not told reads on and on.
+# A batch run reads when it begins. A stream without reports of its micro-batches reads continuously.
 _READ = (
     "SELECT i.dataset_id, l.run_id, l.batch_id, l.snapshot, l.job_id, "
     "CASE WHEN l.batch_id < 0 AND r.started < l.time AND coalesce(j.processing, '') <> 'STREAMING' "
@@ -744,7 +744,7 @@ def _history(
     """
     found = {}
     for id_, told in rows.items():
-        # Two runs may tell one version, as an orchestrator's task and the statement in it do.
+        # Two runs may report one version, as an orchestrator's task and the statement in it do.
         told.sort(key=lambda row: (not row.run_id, row.row_count is None, -row.batch_id, row.time, row.run_id))
         first, made = told[0], [row for row in told if row.run_id]
         parent = next((row.parent for row in told if row.parent), "")

@@ -18,7 +18,7 @@ Passes: TypeAlias = "Callable[[int, int, int], bool]"
 
 
 def everything(_job: int, _source: int, _target: int) -> bool:
-    """Say that all that a job reads reaches all that it writes."""
+    """Treat each output of a job as downstream of each of its inputs."""
     return True
 
 
@@ -70,7 +70,7 @@ class Flow:
 
     def _met(self, read: ReadFacts, unit: Unit, places: Mapping[tuple[int, str], HistoryPlace]) -> HistoryPlace | None:
         """
-        Return the version that was read. Of what a run wrote too, it is the one before, if the event names none.
+        Return the version that was read. If the run wrote the dataset too and the event names none: the one before.
 
         The version that was made last by then is another one where the table was rolled back in between.
         """
@@ -150,7 +150,7 @@ class Flow:
         """
         Return the versions that lead to the newest one, the newest first: without those that were rolled back.
 
-        What was written last to another branch than the main one is not the newest one.
+        The last version on another branch than the main one is not the newest one.
         """
         if dataset not in self._lines:
             history = self.facts.histories[dataset]
@@ -297,7 +297,7 @@ class _Spreading:
 
     def _reaches(self, unit: Unit, reason: HistoryPlace, key: HistoryPlace) -> bool:
         run = self._flow.facts.run(unit[0])
-        # What a gap hides may be the way of the column.
+        # A gap may hide a path of the column.
         return key[0] == reason[0] or bool(run.gaps) or self._passes(run.job_id, reason[0], key[0])
 
 
@@ -305,7 +305,7 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
     """
     Return the versions that must be made again for all current ones to be right.
 
-    What bad versions were replaced by clean ones is not repeated, unless something that is current was made from it.
+    A bad version that a clean one replaced is not repeated, unless something that is current was made from it.
 
     Args:
         flow: the versions, and what was read.

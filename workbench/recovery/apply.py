@@ -88,10 +88,10 @@ class PlanApplication:
 
     def apply(self) -> PlanOutcome:
         """
-        Check the plan, ask, and do what is not done yet.
+        Check the plan, ask the user, and do the remaining steps.
 
         Raises:
-            StoreError: Spark can't be asked.
+            StoreError: Spark can't be queried.
             RecoveryError: the journal can't be written, or nobody knows whether a step was done.
         """
         self._settle()
@@ -143,7 +143,7 @@ class PlanApplication:
                 return False
         return self._ask is not None or not doubtful
 
-    # What an earlier process left.
+    # The state that an earlier process left.
 
     def _settle(self) -> None:
         """
@@ -233,7 +233,7 @@ class PlanApplication:
         last = self._journal.last(number)
         begin = 0 if last is None else last.place + (last.state == "done")
         now = self._versions(step)
-        # What an earlier process did of it counts too.
+        # The part that an earlier process did counts too.
         before = self._journal.before(number) if begin else now
         for place, planned in enumerate(step.code):
             if place < begin:
@@ -318,7 +318,7 @@ class PlanApplication:
         return "applied"
 
     def _wait(self, number: int, step: RecoveryStep) -> PlanOutcome:
-        """Let a person do a step. What an event names is shown, and never run."""
+        """Let a person do a step. Code that only an event states is shown, and never run."""
         before = self._versions(step)
         if number in self._consent.done:
             self._finish_by_hand(number, step, before)

@@ -51,7 +51,7 @@ def put_away(path: Path) -> list[str]:
         path: the checkpoint.
 
     Returns:
-        What was done, as sentences.
+        The actions, as sentences.
 
     Raises:
         CheckpointError: it can't be done. Nothing was changed.
@@ -134,7 +134,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
         restored: tables of Delta Lake that the query reads and that were restored or emptied: it goes on after that.
 
     Returns:
-        What was done, as sentences.
+        The actions, as sentences.
 
     Raises:
         CheckpointError: it can't be done. Nothing was changed.
@@ -215,7 +215,7 @@ def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[s
         kept: where the old one goes.
 
     Returns:
-        What was done, as sentences; empty if the exchange was not begun.
+        The actions, as sentences; empty if the exchange was not begun.
 
     Raises:
         CheckpointError: which of the two is the old one is unknown.
@@ -408,7 +408,7 @@ def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
     """
     Refuse a checkpoint whose last micro-batch did not end at the version to which its source goes back.
 
-    After the RESTORE, the query would skip what lies between, or keep what it read beyond.
+    After the RESTORE, the query would skip the rows between, or keep those that it read beyond.
 
     Raises:
         CheckpointError: it ended elsewhere.
@@ -426,7 +426,7 @@ def _refuse_gaps(table: Path, file: Path, version: str) -> None:
     Refuse the offsets of a micro-batch that did not end where a table goes back to.
 
     Args:
-        table: the table's folder. Of another format than Iceberg and Delta Lake, nothing is refused.
+        table: the table's folder. Other formats than Iceberg and Delta Lake are not checked.
         file: the offsets.
         version: the version; empty if the table is emptied.
 
@@ -476,7 +476,7 @@ def _moved(offsets: Path, batch: int, lake: _Delta | _Iceberg) -> str:
         lake: the table.
 
     Returns:
-        What was done, as a sentence.
+        The action, as a sentence.
 
     Raises:
         CheckpointError: there is no such source, or it read what was rolled back.

@@ -1,4 +1,4 @@
-"""What must hold before a plan of recovery is begun, and after each of its steps."""
+"""The conditions for beginning a recovery plan, and for each of its steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CLOCKS_DIFFER = 30_000_000
 """How much later than the store knows a version may be committed, in microseconds."""
 # Operations that change no row, as Iceberg and Delta Lake call them.
 _KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
-# What the steps of a plan are for -> the kinds of statements that may do it.
+# The purposes of steps -> the kinds of statements that may serve them.
 _WRITING = frozenset(
     {
         *("InsertIntoStatement", "OverwriteByExpression", "OverwritePartitionsDynamic", "AppendData"),
@@ -49,7 +49,7 @@ _KINDS: Mapping[str, frozenset[str]] = {
 
 
 class TableSession(Protocol):
-    """The Spark session that checks ask."""
+    """The Spark session that checks query."""
 
     def table(self, table: TableId, /) -> LiveTable | None:
         """Return a table as it is now; None if there is none."""
@@ -114,7 +114,7 @@ def check_plan(
         begun: the numbers of steps of which a statement was done before: the copies that they make may be there.
 
     Raises:
-        StoreError: Spark can't be asked.
+        StoreError: Spark can't be queried.
     """
     return _Checking(plan, session, frozenset(done), reached or {}, frozenset(begun)).findings()
 
@@ -227,7 +227,7 @@ class _Checking:
             # Somebody has only tidied up the files.
             return
         if name in self._reached:
-            # What was accepted before the first step was lost by it. This would stay among what the next steps make.
+            # A change accepted before the first step is gone after it. This one would stay in later results.
             self._add(
                 number,
                 f"this recovery left {name} at version {known}, but it is at {live.version or '(none)'}: something "
@@ -297,7 +297,7 @@ class _Checking:
             is_older = check.time and here.micros and here.micros < check.time
             is_known = here.version in check.known or here.operation in _KEEPING_ROWS
             if is_older or here.is_empty or (is_known and not here.parent):
-                # What came before is older too, or gone.
+                # Everything before it is older too, or gone.
                 return
             if not is_known:
                 break

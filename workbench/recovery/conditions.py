@@ -80,7 +80,7 @@ class Conditions:
         if base is None:
             return (check,)
         before = self._flow.before.get((dataset, base.place))
-        # What the first run replaces as a whole is gone, whoever has made it.
+        # The rows that the first run replaces as a whole are gone, whoever has made them.
         replaced = history[base.place].parent or (self._flow.made(before).snapshot if before else "")
         since = base.version or (replaced if base.replaced else "")
         made_again = (each.snapshot for each in history if each.snapshot and self._facts.has_maker(each))
@@ -88,10 +88,10 @@ class Conditions:
 
     def _clean(self, dataset: int, base: Base) -> tuple[TableCheck, ...]:
         """
-        Return the check that nobody unknown has put bad data into the version to which a table goes back.
+        Return the check that no unknown writer put bad data into the version to which a table is rolled back.
 
-        What such a version comes from lies between versions that the store knows, and no event states that it is
-        older than the bad one: what came before all that the store knows is. None if there is no such version.
+        An unrecorded version matters if it is between versions that the store knows, and no event shows that it is
+        older than the bad one. A version before all that the store knows is older. Empty if there is none to check.
         """
         if dataset == self._start[0]:
             return ()

@@ -1,4 +1,4 @@
-"""What a plan of recovery is made from: versions, reads, runs and applications, as values."""
+"""The facts of a recovery plan: versions, reads, runs and applications, as values."""
 
 from __future__ import annotations
 
@@ -340,7 +340,7 @@ def changes_rows(job: str) -> bool:
 
 def restored(sql: str, job: str, read: str) -> str:
     """
-    Return the version to which a run of Delta Lake brings a table back; empty if it does no such thing.
+    Return the version that a RESTORE of Delta Lake brings a table back to; empty if the run is none.
 
     Args:
         sql: its statement; empty if it has none, as one of `DeltaTable.restoreToVersion`.

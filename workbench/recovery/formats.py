@@ -37,7 +37,7 @@ def as_text(plan: RecoveryPlan) -> str:
 
 
 def as_sql(plan: RecoveryPlan) -> str:
-    """Return a plan as an SQL script. What is no SQL becomes a comment in its place."""
+    """Return a plan as an SQL script. A step that is no SQL becomes a comment."""
     lines = _head(plan, "-- ")
     for number, step in enumerate(plan.steps, 1):
         lines += ["", *_commented(number, step, "-- ")]

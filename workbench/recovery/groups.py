@@ -1,4 +1,4 @@
-"""What runs again together, and in which order. Pure."""
+"""Group the runs that are repeated together, and order the groups. Pure."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def _names_of_streams(flow: Flow, needed: Collection[HistoryPlace], units: Colle
     """
     Return the group of each micro-batch.
 
-    What a query repeats is done by its latest application at once, unless others read or wrote its tables in between:
-    then by each application up to there.
+    The latest application of a query repeats all of it at once, unless others read or wrote its tables in between: then
+    each application repeats its own part.
     """
     latest: dict[str, tuple[int, str]] = {}
     for run in flow.facts.runs.values():
@@ -237,7 +237,7 @@ def _let_first(before: dict[str, set[str]], pairs: Iterable[tuple[str, str]]) ->
     """Let groups, the second ones, come before others, the first ones; return those that can't."""
     too_late = set()
     for late, early in pairs:
-        # What one application does keeps its order.
+        # The work of one application keeps its order.
         if late != early and _waits_for(before, early, late):
             too_late.add(early)
         elif late != early:
@@ -318,7 +318,7 @@ def _sorted(times: Mapping[str, int], before: Mapping[str, set[str]]) -> list[tu
 
 def circles(edges: Mapping[int, Iterable[int]]) -> list[tuple[int, ...]]:
     """
-    Return the nodes of a graph that lie on circles, those of one circle together (Tarjan's algorithm).
+    Return the nodes of a graph that are on cycles, those of one cycle together (Tarjan's algorithm).
 
     Args:
         edges: a node -> the nodes after it.

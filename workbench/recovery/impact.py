@@ -1,4 +1,4 @@
-"""What a plan contains besides its steps: the affected datasets, cycles, and what is uncertain. Pure."""
+"""The parts of a plan besides its steps: the affected datasets, cycles, and uncertainties. Pure."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class LiveSession:
         try:
             with told("Spark can't analyze it"):
                 state: Any = self._session._jsparkSession.sessionState()
-                # EXPLAIN takes some statements that can't be analyzed. A command is run only where its result is asked.
+                # EXPLAIN takes some statements that can't be analyzed. A command runs only if its result is requested.
                 mode = getattr(state, "executePlan$default$2")()
                 state.executePlan(state.sqlParser().parsePlan(sql), mode).assertAnalyzed()
         except StoreError as problem:
@@ -320,7 +320,7 @@ def with_catalog(target: tuple[str, ...], is_catalog: Callable[[str], bool], cur
 
     Args:
         target: the parts of the name in a statement.
-        is_catalog: says whether the session has a catalog of a name.
+        is_catalog: returns whether the session has a catalog of a name.
         current: the session's current catalog.
     """
     if len(target) < 2 or "/" in target[-1] or is_catalog(target[0]):

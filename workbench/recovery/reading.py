@@ -1,4 +1,4 @@
-"""Reads from a store what a plan of recovery is made from: what lies downstream of a bad version, and its streams."""
+"""Read the facts of a recovery plan from a store: everything downstream of a bad version, and its streams."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
     found = find(tables, f"{thing}.{column}" if column else thing)
     reader = _FactsReader(tables)
     if bad == BadVersion() and (present := bounded(tables, Limits()).now) != FOREVER:
-        # The newest one is none of a time that lies ahead.
+        # A version with a time in the future is not the newest one.
         bad = BadVersion(time=present)
     if bad.version:
         bad = attrs.evolve(bad, version=version_called(found.dataset, reader.versions, bad.version).id)
@@ -107,7 +107,7 @@ def _place(versions: tuple[DatasetVersion, ...], bad: BadVersion, dataset: Datas
     if not matching:
         latest = ", ".join(version.id for version in versions[:-6:-1])
         raise StoreError(f"{dataset.label} has no version{_asked(bad)}; its versions, the latest first: {latest}")
-    # Of a run that made several, the first one is bad.
+    # If a run made several versions, the first one is bad.
     return matching[0] if bad.run or bad.batch is not None else matching[-1]
 
 
@@ -161,7 +161,7 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
 @attrs.frozen
 class WrittenTable:
     """
-    What the events of some runs say of a table that they wrote.
+    A table that some runs wrote, as their events describe it.
 
     Args:
         facts: the table.
@@ -174,7 +174,7 @@ class WrittenTable:
 
 def written_table(tables: QueriedTables, dataset: DatasetName, runs: Collection[str]) -> WrittenTable:
     """
-    Return what the events of some runs say of a table that they wrote.
+    Return a table that some runs wrote, as their events describe it.
 
     Args:
         tables: the store.
@@ -205,7 +205,7 @@ class _FactsReader:
             )
             for found in self.versions.read_by(parts).values()
             for read in found
-            # Of what no recorded run wrote, what was read before is not bad.
+            # A read of a version that no recorded run wrote is not bad if it was earlier.
             if read.version != (root, "") or read.time >= begin
         ]
         unfinished = self._unfinished(touched, begin)
@@ -234,7 +234,7 @@ class _FactsReader:
         return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside, open_readers)
 
     def _downstream(self, root: int, begin: int) -> set[int]:
-        """Return the datasets that a dataset may have reached since a time, and what was written with them."""
+        """Return the datasets that may be downstream of a dataset since a time, and those written with them."""
         seen, frontier = {root}, {root}
         while frontier:
             self.versions.load(frontier)
@@ -351,8 +351,8 @@ class _FactsReader:
         for run_id, job, job_id, state, started, application, query, checkpoint, ended in self._of(ids, sql):
             events = said.get(run_id, [])
             sql = _statement(events)
-            # What an application does with a query, only the application can do again.
-            # A query that continues from a copy of its checkpoint has another id.
+            # Only the application itself can repeat its work with a query. A query that continues from a copy of its
+            # checkpoint has another id.
             known_as = query and (checkpoint or query)
             about_query = (application, known_as, checkpoint, "" if application and _QUERY.match(sql) else sql)
             gaps = tuple(dict.fromkeys(_gaps(events)))

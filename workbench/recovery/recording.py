@@ -1,4 +1,4 @@
-"""What a recovery has done, as events of the jobs that it repeats: so the store knows that it was recovered."""
+"""Report the steps of a recovery as events of the jobs that they repeat, so the store knows of the recovery."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Recorder:
             name = sql_name(table)
             if table.location and (name not in before or reached.get(name) != before[name]):
                 written[place_of_files(table.location)] = (before.get(name, ""), reached.get(name, ""))
-        # What it reads of its own tables is what was there before.
+        # It reads its own tables as they were before.
         versions = {**reached, **before}
         tables = (table for each in self._plan.steps for table in each.writes if table.location)
         puts_back = step.action in ("roll back", "empty")

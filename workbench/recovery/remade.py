@@ -81,7 +81,7 @@ def remade(flow: Flow, found: Spread, request: RecoveryRequest) -> Remade:
     needed = settling.needed()
     firsts = _firsts(needed)
     in_place = settling.can_correct_in_place(needed)
-    # What can't be rolled back keeps what was written since.
+    # A dataset that can't be rolled back keeps later rows.
     versions = needed
     if in_place or not (root not in firsts or settling.goes_back(firsts[root])):
         versions = {key: None for key in needed if key[0] != root}
@@ -128,8 +128,8 @@ class _Settling:
         """
         Return whether a column is corrected where it is, so that nothing of its dataset is rolled back.
 
-        What is made again of the dataset then reads it as it is now: so it must have read it at its newest version. A
-        stream can't pass an UPDATE or a MERGE.
+        Rebuilt versions of the dataset then read it as it is now: so each must have read its newest version. A stream
+        can't pass an UPDATE or a MERGE.
         """
         correction = self._request.correction
         if not self._request.by_column or not correction or self._request.mode is Mode.SIDE_BY_SIDE:

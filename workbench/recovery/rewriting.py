@@ -34,7 +34,7 @@ class Rewritten:
         text: the statement; empty if it can't be made.
         doubts: what is not certain about it.
         before: the statements that must run before it.
-        stands_alone: whether all that it names is known. What is not may be a temporary view of its application.
+        stands_alone: whether all of its names are known. An unknown one may be a temporary view of its application.
         named: the datasets that it reads by their names; what it reads through a view that stays one is not among them.
     """
 
@@ -138,7 +138,7 @@ def _changed(
             continue
         matching = [dataset for dataset in known if _names(dataset, parts)]
         if not matching and len(parts) > 2:
-            # A whole name: of a view whose query Spark put in its place. What it reads is known by other names.
+            # The whole name of a view whose query replaced it in the plan. The datasets of the query have other names.
             continue
         if len(matching) != 1:
             which = "several datasets of the run have this name" if matching else "it may be a temporary view"

@@ -174,7 +174,7 @@ def _unwritten(decided: Decisions, group: Group) -> list[DatasetFacts]:
     """Return what the application of a group writes too, and must not write again."""
     if group.application is None:
         return []
-    # What is replaced afterwards may be written meanwhile.
+    # Tables that are replaced afterwards may be written meanwhile.
     harmless = decided.flow.written(group.units) | decided.replaced_after(group)
     beside = decided.facts.beside.get(group.application.run_id, ())
     return sorted(

@@ -1,4 +1,4 @@
-"""What the statements of runs name, and what they read through views, as far as events have their texts. Pure."""
+"""The names in the statements of runs, and the reads through views, as far as events have the texts. Pure."""
 
 from __future__ import annotations
 

@@ -121,8 +121,8 @@ def empty_external(dataset: DatasetFacts, *, has_partitions: bool) -> tuple[str,
     """
     Return the statements that remove all rows of an external table of Hive's, which TRUNCATE TABLE refuses.
 
-    Of such a table with partitions, an INSERT OVERWRITE without rows silently removes nothing. So its files are
-    removed, and then the partitions without files.
+    If such a table has partitions, an INSERT OVERWRITE without rows silently removes nothing. So its files are removed,
+    and then the partitions without files.
 
     Args:
         dataset: the table.
@@ -194,7 +194,7 @@ def switched(dataset: DatasetFacts, copy: str) -> tuple[str, ...]:
 
 
 def is_table_of_path(name: str) -> bool:
-    """Return whether a name is a path, such as delta.`/path`: DROP TABLE leaves all files of such a table, silently."""
+    """Return whether a name is a path, such as delta.`/path`: DROP TABLE silently keeps all files of such a table."""
     return "/" in name_parts(name)[-1]
 
 

@@ -1,11 +1,11 @@
 """
-What holds at a time, of all that was ever said of jobs.
+Find the lineage that is current at a time, among all that events ever stated about jobs.
 
-For each job and each dataset that it writes, that is what the last complete run described that wrote it, and the other
-complete runs of the same parent that did: two statements of one application may be runs of one job. So a job that is
-called once for each table keeps all of them. Runs that began later and go on hold too; a run that failed changes
-nothing. What was described before the dataset was dropped is over, or before another job has overwritten it; but not if
-the name or the statement of that one says that it overwrites partitions alone.
+A job may write several datasets. For each of them, the last complete run that wrote it is current, and so are the other
+complete runs of the same parent that wrote it, since two statements of one application may be runs of one job. A job
+that is called once for each table thus keeps all of them. Later runs that are still open are current too; a failed run
+changes nothing. A description ends when the dataset is dropped, or when another job overwrites it, unless that job's
+name or statement shows that it overwrites partitions only.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def latest_present() -> int:
 
 
 def time_of_now(tables: QueriedTables) -> int:
-    """Return the time for which to answer what holds now: `FOREVER`, if no event has a time that lies ahead."""
+    """Return the time at which to read the current lineage: `FOREVER`, unless an event has a time in the future."""
     present = latest_present()
     [(newest,)] = tables.query("SELECT max(last_time) FROM job")
     return FOREVER if newest is None or newest <= present else present
@@ -112,7 +112,7 @@ class _Run(NamedTuple):
 
 
 class _Holding(NamedTuple):
-    """What was described of a job and an output: how that is written, when it was said last, and whether it is done."""
+    """The description of a job and an output: how it is written, its last time, and whether the run is complete."""
 
     described: JobDatasets
     output: Writing
@@ -204,7 +204,7 @@ class _Runs:
 
 class Current:
     """
-    Tells what holds; what it has learnt of a job and an output, it does not ask for again.
+    Find the current lineage; each job and output is read from the store once.
 
     Args:
         tables: the store.
@@ -300,7 +300,7 @@ class Current:
 
         Args:
             outputs: the jobs and outputs whose edges are wanted.
-            ask: returns the rows, with the columns of `EdgeRow`, for which a condition on `EDGES` is true.
+            ask: returns the rows, with the columns of `EdgeRow`, that meet a condition on `EDGES`.
         """
         self.learn(outputs)
         holding = {output: self.descriptions(*output) for output in outputs}
@@ -440,7 +440,7 @@ class Current:
         """Return when jobs last dropped datasets, or replaced them as a whole: dataset -> job -> time."""
         self.writers(datasets)
         found: dict[int, dict[int, int]] = {}
-        # What a job itself does to its output, its own runs tell.
+        # A job's own runs already show what the job does to its output.
         for listed in id_lists(dataset for dataset in datasets if len(self._writers[dataset]) > 1):
             rows = self._tables.query(
                 "SELECT i.dataset_id, w.job_id, w.change, j.name, j.sql, max(w.time) FROM dataset_identity i "  # noqa: S608

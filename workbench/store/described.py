@@ -1,4 +1,4 @@
-"""What the events of runs describe of datasets, as values; and how a SQLite file has it, by the versions of jobs."""
+"""The datasets that the events of runs describe, as values; a SQLite file stores them by the versions of jobs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class JobDatasets(NamedTuple):
 
 
 class RunlessDatasets(NamedTuple):
-    """What events of a job describe that are of none of its runs, and when the last one did."""
+    """The datasets that a job's events without a run describe, and the time of the last of these events."""
 
     described: JobDatasets
     last_time: int
@@ -73,10 +73,10 @@ _WRITTEN = "SELECT description, name_id, change, states_sources FROM writing WHE
 
 class DatasetsByVersions:
     """
-    What runs and jobs describe, from the tables of versions. What was asked for is not asked for again.
+    The datasets that runs and jobs describe, from the tables of versions. Nothing is queried twice.
 
     Args:
-        query: asks the store.
+        query: runs a query on the store.
     """
 
     def __init__(self, query: Query) -> None:

@@ -26,10 +26,10 @@ _ROOT = (
 _ADD_BASE = "INSERT INTO version_base VALUES (?, ?, ?)"
 _LAST_DICTIONARY = "SELECT coalesce(max(dictionary), 0) FROM dictionary"
 _ADD_DICTIONARY = "INSERT INTO dictionary VALUES (?, ?)"
-# Of the texts of bases, so that they take a few dozen MB.
+# For the texts of bases: they take a few dozen MB at most.
 _MOST_BYTES = 16_000_000
 _MOST_KEYS = 100_000
-# A dictionary of fewer bytes was made of few events: a better one is made as soon as there are more.
+# A smaller dictionary comes from a few events only: a better one is made as soon as there are more.
 _FULL_DICTIONARY = 24_000
 
 
@@ -66,7 +66,7 @@ class EventTexts:
 
     Args:
         connection: the store.
-        prefix: what stands before the names of the tables.
+        prefix: precedes the names of the tables.
     """
 
     def __init__(self, connection: sqlite3.Connection, prefix: str = "") -> None:
@@ -151,7 +151,7 @@ class EventTexts:
         before = self._cached(-last) if last else b""
         if len(before) >= _FULL_DICTIONARY:
             return
-        # The events of one run and of one version say the same.
+        # The events of one run and one version have the same content.
         texts = list({(each.version, each.type): each.text for each in events}.values())
         if not last or sum(map(len, texts)) > 3 * len(before):
             packed = zlib.compress(dictionary_of(texts))

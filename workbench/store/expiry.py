@@ -1,8 +1,8 @@
 """
 Drops what is old from a store, and keeps what is current and what that was made from.
 
-Runs are kept or dropped as a whole, with all of their events. All other tables are then made again from the events that
-stay, so that they say nothing that no event states.
+Runs are kept or dropped as a whole, with all of their events. All other tables are then rebuilt from the remaining
+events, so that each row is stated by an event.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COUNTED = ("event", "run", "job", "dataset", "source_snapshot_lineage", "sink_s
 
 
 class ExpirableTables(QueriedTables, Protocol):
-    """What expiry needs of an engine."""
+    """The tables of an engine that can expire."""
 
     def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]] = tuple) -> int:
         """
@@ -52,7 +52,7 @@ class Expired:
         events: how many events.
         runs: how many runs.
         before: how many rows each table had.
-        after: how many it has now. Of a dry run, the same as before.
+        after: how many it has now; in a dry run, the same as before.
         size_before: the size of the store's file, in bytes; None of one in Spark's tables.
         size_after: the same afterwards.
         shrunk: whether the file was made smaller.
@@ -74,10 +74,10 @@ def expire(tables: ExpirableTables, time: int, *, dry_run: bool = False) -> Expi
     Args:
         tables: the store.
         time: microseconds since 1970.
-        dry_run: whether to say only what would be dropped.
+        dry_run: whether to report what would be dropped, and drop nothing.
 
     Returns:
-        What was dropped.
+        The dropped runs and events.
 
     Raises:
         StoreError: the store can't be written.
@@ -129,7 +129,7 @@ class _Dropped:
     def __init__(self, tables: QueriedTables, time: int) -> None:
         self._tables = tables
         self._time = time
-        # What was written of a dataset: when, and by which run.
+        # The versions of a dataset: when each was written, and by which run.
         self._known: dict[int, list[tuple[int, str]]] = {}
         self.lost: set[str] = set()
 
@@ -149,7 +149,7 @@ class _Dropped:
     def _kept_runs(self) -> set[str]:
         recent = self._tables.query("SELECT run_id FROM run WHERE last_time >= ?", (self._time,))
         kept = {run for (run,) in recent}
-        # Where events have times that lie ahead, what they tell stays, and what holds until then.
+        # If events have times in the future, keep both their lineage and the lineage that is current until then.
         for now in {FOREVER, time_of_now(self._tables)}:
             kept |= self._newest(now) | self._current(now)
         waiting = kept
@@ -185,8 +185,8 @@ class _Dropped:
         """
         Return the runs that wrote what these runs read.
 
-        What a run read of a dataset that it wrote itself is left out: the versions of a table that each MERGE makes
-        from the one before would all stay for ever.
+        Reads of a dataset that the run wrote itself are left out: a MERGE makes each version of a table from the one
+        before, and all of them would remain for ever.
         """
         for marks, part in marked_lists(runs):
             read = (
@@ -229,7 +229,7 @@ class _Dropped:
             yield from (run for row in rows for run in row if run)
 
     def _without_run(self) -> list[str]:
-        """Return the events of jobs and datasets of which later ones say all that they say."""
+        """Return the events of jobs and datasets whose whole content later events repeat."""
         last: dict[tuple[str, str], str] = {}
         events = self._tables.query("SELECT event_id, time, json FROM event WHERE run_id = '' ORDER BY time, event_id")
         for event_id, _, text in events:

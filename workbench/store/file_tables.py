@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.store.whose import APPLICATION_ID, is_marked
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.sqlite_file import SqliteFile
 
-# What stands before the names of tables while their rows are moved into new ones.
+# Precedes the names of tables while their rows are moved into new ones.
 _FORMER = "former_"
 _OLD_EVENTS = "SELECT rowid, event_id, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
 _TEXTS = ("stored_event", "dictionary")
@@ -77,7 +77,7 @@ class FileTables:
 
     @functools.cached_property
     def rows(self) -> RowMerger:
-        """What merges rows into the tables; who only asks needs none."""
+        """The merger of rows into the tables; read-only use needs none."""
         return RowMerger(self._file, self._texts)
 
     def make_current(self, *, only_if_old: bool, progress: Callable[[int], None]) -> int:
@@ -152,7 +152,7 @@ class FileTables:
         return int(self._file.query("PRAGMA user_version")[0][0])
 
     def _mark(self) -> None:
-        """Say in the file's head whose it is, and of which version."""
+        """Mark the file's head with its owner and its version."""
         self._file.connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         self._file.connection.execute(f"PRAGMA user_version = {schema.VERSION}")
 
@@ -177,7 +177,7 @@ class FileTables:
     def _show_texts(self) -> None:
         """Let `event` have the texts, over this connection: another one would not know how to unpack them."""
         if not self.is_old:
-            # What is temporary comes before what the file has.
+            # SQLite looks for temporary views before those of the file.
             self._file.connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS event AS {stored.EVENTS_WITH_TEXT}")
 
     def _has_indexes(self) -> bool:

@@ -27,7 +27,7 @@ _SHOWN = 10
 
 
 class Descriptions(Protocol):
-    """What an engine knows of what events describe."""
+    """The datasets, jobs and runs that events describe, as an engine has them."""
 
     def of_runs(self, runs: Iterable[str], time: int, /) -> dict[str, JobDatasets]:
         """Return the descriptions in events of runs until a time, in microseconds since 1970."""
@@ -56,14 +56,14 @@ class DroppedRuns(NamedTuple):
 
 
 class QueriedTables(Protocol):
-    """What questions need of an engine."""
+    """The tables of an engine that questions query."""
 
     def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query; `?` stands for a parameter."""
+        """Return the rows of a query; each `?` is a parameter."""
 
     @property
     def described(self) -> Descriptions:
-        """What events describe."""
+        """The descriptions in events."""
 
     def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
         """Return the gaps and the steps in events of runs until a time, in microseconds since 1970."""
@@ -273,7 +273,7 @@ def _called(tables: QueriedTables, text: str) -> list[DatasetName]:
         "WHERE name IN ({}) AND (name = ? OR namespace || name = ? "
         "OR namespace || '/' || name = ? OR namespace || ':' || name = ?))"
     )
-    # Each end of the text may be the name, and what stands before it the namespace: the index on names finds them.
+    # Each end of the text may be the name, and the text before it the namespace: the index on names finds them.
     ends = [text[begin:] for begin in range(min(len(text), MOST_IN_A_LIST))] or [text]
     ids = [row[0] for row in tables.query(whole.format(",".join("?" * len(ends))), (*ends, *(text,) * 4))]
     if not ids:
@@ -321,7 +321,7 @@ def _near(tables: QueriedTables, text: str) -> tuple[str, ...]:
     every = datasets(tables, (row[0] for row in tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")))
     columns = _columns_called(tables, every, text)
     labels = [each.label for each in every.values()]
-    # What comes after a dot may be a column of one that comes near.
+    # The part after a dot may be a column of a similar table.
     table, _, column = text.rpartition(".")
     found = dict.fromkeys([*columns[:_SHOWN], *nearest(text, labels)])
     if not found and table and column:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _LEAST = 0.7
-# What has the text in it comes near, however long it is.
+# A name that contains the whole text is similar, however long it is.
 _CONTAINS = 0.75
-# To compare the ends alone says less than to compare whole names.
+# Equal ends are weaker evidence than equal whole names.
 _END = 0.95
 
 
@@ -42,7 +42,7 @@ def _score(matcher: SequenceMatcher[str], of_end: SequenceMatcher[str], wanted: 
     found = _CONTAINS if wanted and wanted in plain else 0.0
     for each, text, weight in ((matcher, plain, 1.0), (of_end, _end_of(plain), _END)):
         each.set_seq1(text)
-        # What can be said in no time rules most names out.
+        # The quick ratios rule most names out at no cost.
         if weight * each.real_quick_ratio() > max(found, _LEAST) and weight * each.quick_ratio() > max(found, _LEAST):
             found = max(found, weight * each.ratio())
     return found

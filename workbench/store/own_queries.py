@@ -28,7 +28,7 @@ _STREAMED = (
     "CREATE TEMP TABLE streamed_read (run_id TEXT, batch_id INTEGER, dataset_id INTEGER, snapshot_id TEXT, "
     "inferred INTEGER, PRIMARY KEY (run_id, batch_id, dataset_id, snapshot_id)) WITHOUT ROWID"
 )
-# What a micro-batch read follows from its offsets and the order of versions, which SQL alone does not tell.
+# The reads of a micro-batch follow from its offsets and the order of versions, which SQL alone can't find.
 _TOLD = ("snapshot_id", "inferred")
 _NAMES = ", ".join(
     f'{"u" if name in _TOLD else "v"}."{name}"'
@@ -50,7 +50,7 @@ _READABLE = frozenset(
     )
 )
 _SHOWN = tuple(dict.fromkeys((*(table.name for table in schema.TABLES), *(view.name for view in VIEWS))))
-# Such as the file's own list of tables, or its raw pages.
+# For example the file's own list of tables, or its raw pages.
 _OF_SQLITE = ("sqlite_", "pragma_", "dbstat")
 _REFUSED_FUNCTIONS = frozenset(("load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"))
 _HARMLESS = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE))
@@ -78,7 +78,7 @@ def answer_to(connection: sqlite3.Connection, sql: str, seconds: float, streamed
     connection.execute(_STREAMED)
     connection.executemany("INSERT OR IGNORE INTO temp.streamed_read VALUES (?, ?, ?, ?, ?)", streamed)
     for name in PROPOSAL:
-        # What is temporary comes before the tables of the file, for this connection alone.
+        # SQLite looks for temporary views before the tables of the file, on this connection alone.
         query = _READS if name == schema.SOURCE_SNAPSHOT_LINEAGE.name else f"SELECT * FROM main.{name}_by_name"  # noqa: S608
         connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS {name} AS {query}")
     end = time.monotonic() + seconds

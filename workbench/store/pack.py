@@ -1,8 +1,8 @@
 """
 Packs the text of an event against a text like it, and unpacks it byte for byte. Pure.
 
-Most of an event is in an earlier event of the same job, its base. What both have from the same place on to the end
-is not packed at all; the rest is compressed with the base as the dictionary.
+Most of an event's text is also in an earlier event of the same job, its base. The common end, if it begins at the same
+position, is not stored; the rest is compressed with the base as the dictionary.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SMALLEST_WINDOW = 9
 # A dictionary is used as far as the window reaches.
 MOST_OF_A_DICTIONARY = 1 << _LARGEST_WINDOW
 """How many bytes of a dictionary are used: its last ones."""
-# Below this place, the events of one version of a job say the same, apart from versions and counts.
+# After this position, the events of one version of a job are the same, apart from versions and counts.
 _SHARED = b'"inputs":'
 
 
@@ -41,7 +41,7 @@ def pack(text: bytes, base: bytes = b"") -> Packed:
 
     Args:
         text: the text.
-        base: a text that is likely to say the same; empty for none.
+        base: a text that is likely to be similar; empty for none.
     """
     shared = _shared(text, base)
     head, dictionary = _without_end(text, shared), _dictionary(base, shared)
@@ -69,7 +69,7 @@ def unpack(packed: Packed, base: bytes = b"") -> bytes:
 
 
 def dictionary_of(texts: list[bytes]) -> bytes:
-    """Return a dictionary for texts without a base: what the first of some texts say, as much as is of use."""
+    """Return a dictionary for texts without a base: the beginnings of some texts, as much as is of use."""
     return b"".join(texts)[:MOST_OF_A_DICTIONARY]
 
 

@@ -1,4 +1,4 @@
-"""What the events of runs state of paths, of gaps, and of lines of Python."""
+"""The paths, gaps and lines of Python that the events of runs state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PathOfRun(NamedTuple):
 
 
 class VersionDetails(NamedTuple):
-    """What events of one content state: pairs of an operator and a message, of what was not understood; and paths."""
+    """The gaps, as pairs of an operator and a message, and the paths that events of one content state."""
 
     gaps: tuple[tuple[str, str], ...]
     paths: tuple[PathOfRun, ...]
@@ -73,7 +73,7 @@ def details_by_versions(query: Query, runs: Iterable[str], time: int) -> Details
     Return what the events of runs state, from the tables of versions.
 
     Args:
-        query: asks the store.
+        query: runs a query on the store.
         runs: the ids of the runs.
         time: until when, microseconds since 1970.
     """

@@ -1,5 +1,5 @@
 """
-Finds out whether a store in a file is damaged: whether its tables can be what its events say.
+Find out whether a store in a file is damaged: whether its tables can follow from its events.
 
 SQLite notices where pages do not hang together, and not where a value has become another one. So it is looked at too
 whether values have their types, names their hashes, texts of events their digests, and whether what is named is there.

@@ -119,7 +119,7 @@ class Database:
         """
         Look for a short while whether the file is damaged, for `damage`.
 
-        It looks at how the pages of the tables that are asked hang together, and not at what is in them.
+        It looks at how the pages of the queried tables are linked, and not at their content.
         """
         self.damage = self._file.damage_of_pages()
 
@@ -140,7 +140,7 @@ class Database:
 
     def rebuild(self, *, only_if_old: bool = False, progress: Callable[[int], None] = lambda _: None) -> int:
         """
-        Rebuild all tables from the events that are stored, in one transaction. What is in `rejected` stays.
+        Rebuild all tables from the stored events, in one transaction. The table `rejected` stays.
 
         Args:
             only_if_old: whether to leave a store of this version as it is, such as one that another process has just
@@ -163,7 +163,7 @@ class Database:
         Delete events, and make all other tables again from those that stay: all of it or nothing.
 
         Args:
-            chosen: returns the ids of the events to delete. It may ask the store: nobody writes it meanwhile.
+            chosen: returns the ids of the events to delete. It may query the store: no other process writes meanwhile.
             lost: returns, after that, the runs that these events concerned: this is kept.
 
         Returns:

@@ -26,14 +26,14 @@ _PAUSE_SECONDS = 0.01
 _CACHE_KIB = 65_536
 # While the log is copied into the file beside a writer, it grows further, up to this.
 _MOST_LOG_PAGES = 4 * LOG_PAGES
-# So long a store is looked at before it is asked, and so often the clock.
+# How long a store is checked before a question, and how many steps pass between looks at the clock.
 _LOOK_SECONDS = 0.2
 _LOOK_STEPS = 10_000
 
 
 class SqliteFile:
     """
-    The file of a store, over one connection. What it has is not looked at here.
+    The file of a store, over one connection. Its content is not checked here.
 
     Args:
         path: the file.
@@ -93,10 +93,10 @@ class SqliteFile:
 
     def damage_of_pages(self) -> str:
         """
-        Look for a short while at how the pages of the tables that are asked hang together, and not at what is in them.
+        Check for a short while how the pages of the queried tables are linked, and not their content.
 
         Returns:
-            What is wrong; empty if nothing is found.
+            The damage; empty if none is found.
         """
         end = time.monotonic() + _LOOK_SECONDS
         self.connection.set_progress_handler(lambda: time.monotonic() > end, _LOOK_STEPS)
@@ -143,8 +143,8 @@ class SqliteFile:
         """
         Add many parts of rows.
 
-        What a transaction writes is in the log, from where it is copied into the file: in these, beside the work for
-        the next one.
+        A transaction writes to the log, from where the content is copied into the file: within these calls, beside the
+        work for the next one.
         """
         if self.query("PRAGMA journal_mode") != [("wal",)]:
             yield
@@ -239,7 +239,7 @@ class _Copying:
 
 
 def why_not_opened(path: Path, problem: Exception, read_only: bool) -> str:  # noqa: FBT001
-    """Return why a file is no store: of a wrong path, SQLite says only that it is unable to open it."""
+    """Return why a file is no store: for a wrong path, SQLite reports only that it is unable to open it."""
     folder = path.absolute().parent
     # Path.is_dir raises an error for a name that is too long.
     if os.path.isdir(path):  # noqa: PTH112

@@ -100,11 +100,11 @@ def _statement(table: StoredTable, missing: tuple[bool, ...]) -> str:
 
 def _upsert(table: StoredTable, missing: frozenset[str] = frozenset()) -> str:
     """
-    Return the statement that merges one row into a table, as the merges of its columns say.
+    Return the statement that merges one row into a table, by the merge rule of each column.
 
     Args:
         table: the table.
-        missing: the columns that are NULL in the row. What is not set needs no change in an index.
+        missing: the columns that are NULL in the row. A column that is not set needs no change in an index.
     """
     names = [column.name for column in table.stored]
     marks = ", ".join("?" * len(names))

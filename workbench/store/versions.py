@@ -1,4 +1,4 @@
-"""What the runs of jobs repeat, in a SQLite file: each description and each version of a job once."""
+"""Store whatever the runs of jobs repeat once in a SQLite file: each description and each version of a job."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ class Versions:
 
     def add(self, events: Sequence[EventRows], mentions: Mentions) -> list[int]:
         """
-        Store what events say of jobs and datasets, in a transaction.
+        Store the mentions of jobs and datasets in events, in a transaction.
 
         Args:
             events: the events.
-            mentions: what all of them say -> when.
+            mentions: all of their mentions -> when.
 
         Returns:
             The version of each event.
@@ -116,7 +116,7 @@ class Versions:
         Store which versions runs have, in a transaction.
 
         Args:
-            told: the number of a run, the version that an event of it has, and the event's time.
+            told: the number of a run, the version of one of its events, and the event's time.
         """
         first: dict[tuple[int, int], int] = {}
         for run, version, time in told:

@@ -1,5 +1,5 @@
 """
-Tells a store from any other file before SQLite opens it to write.
+Distinguish a store from any other file before SQLite opens it to write.
 
 To open a database may change it and the files beside it: SQLite plays back a journal, copies a log into the file, and
 removes either where the file is empty. So nothing is opened to write of which it is not known whose it is.
@@ -28,9 +28,9 @@ _HEAD_BYTES = 100
 _MARK = slice(68, 72)
 _BESIDE = ("-wal", "-journal")
 _PAUSE_SECONDS = 0.05
-# What a process that makes a store at this moment needs at most.
+# The longest time that a process needs to create a store.
 _MOST_SECONDS = 5.0
-# What files had of ours before they were marked. One name may be anybody's.
+# The tables that our files had before they were marked. A single name may be another program's.
 _BESIDE_EVENTS = (schema.RUN, schema.JOB, schema.DATASET, schema.DATASET_IDENTITY)
 
 

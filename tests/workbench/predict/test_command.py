@@ -625,7 +625,7 @@ def test_a_store_and_event_files_declare_tables(tmp_path: Path, shared: Callable
         (["q.sql", "--catalog", "none.db"], "none.db"),
         (["q.sql", "--catalog", "lake.lineage"], "lake.lineage is not an existing file"),
         (["q.sql", "--diff", "HEAD", "--store", "lake.lineage"], "a store in Spark's tables"),
-        (["q.sql", "--conf", "x"], "is not KEY=VALUE"),
+        (["q.sql", "--conf", "x"], "argument -c/--conf: must be KEY=VALUE"),
     ],
 )
 def test_a_wrong_call_ends_with_2_and_says_why(tmp_path: Path, arguments: list[str], said: str) -> None:

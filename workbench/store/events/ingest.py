@@ -42,7 +42,7 @@ class EventLine:
     Args:
         source: where it is, for people: a file and a line.
         text: its text.
-        problem: why it is none; empty if only its parsing will say.
+        problem: why the line is no event; empty if only parsing can show it.
     """
 
     source: str
@@ -57,7 +57,7 @@ class Portion:
 
     Args:
         events: what was read from the lines that are events.
-        mentions: what these say of jobs and datasets -> when.
+        mentions: each job and dataset that these mention -> when.
         rejected: the rows of the lines that are none.
     """
 
@@ -132,7 +132,7 @@ def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterat
 
 
 class Sink(Protocol):
-    """What takes the rows of events."""
+    """A receiver of the rows of events."""
 
     def add(self, portion: Portion) -> None:
         """Merge the rows of a portion into the tables: all of them or none."""
@@ -195,8 +195,8 @@ class _Gathered:
     """
     What was read from several lines.
 
-    What several events say of a job or a dataset makes its rows once: the START and the end of a run say nearly the
-    same, and so do the runs of a job.
+    All mentions of a job or a dataset in several events make its rows once: a run's START and its terminal event
+    mention nearly the same, and so do the runs of a job.
 
     Attributes:
         lines: how many lines were read.
@@ -206,7 +206,7 @@ class _Gathered:
         self.lines = 0
         self._events: list[EventRows] = []
         self._rejected: Rows = {}
-        # By their identity: events that say the same have them in one value.
+        # By identity: events with the same mentions share one value.
         self._mentioned: dict[int, tuple[Mentioned, TimeSpan]] = {}
 
     def read(self, line: EventLine, memory: EventMemory) -> None:

@@ -1,7 +1,7 @@
 """
-Remembers what events said, so that what the next ones say in the same words is neither parsed nor read again.
+Remember the content of events, so that a repeated text is neither parsed nor read again.
 
-The START and the end of a run say nearly the same of their datasets, and so do the runs of a job.
+A run's START and its terminal event mention nearly the same datasets, and so do the runs of a job.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Tail:
     Attributes:
         values: its keys with their values.
         datasets: the facts of its datasets; None if nobody has asked for them.
-        said: what an event with this end says of its job and its datasets, by what else that follows from.
+        said: the mentions of the job and the datasets in an event with this end, by the other values that decide them.
     """
 
     __slots__ = ("datasets", "said", "values")
@@ -76,12 +76,12 @@ class _Tail:
 
 
 class EventMemory:
-    """The ends of the last events, and what they said of datasets."""
+    """The ends of the last events, and the datasets that these mention."""
 
     def __init__(self) -> None:
         self._tails: _LastUsed[_Tail] = _LastUsed(_MOST_OF_TAILS)
         self._mentions: _LastUsed[DatasetMention] = _LastUsed(_MOST_OF_MENTIONS)
-        # That of the event that was parsed last, if all of its datasets are there.
+        # The end of the last parsed event, if all of its datasets are there.
         self._tail: _Tail | None = None
 
     def parse(self, text: str) -> EventJson:
@@ -115,7 +115,7 @@ class EventMemory:
 
     def facts(self, text: str) -> EventFacts:
         """
-        Return what an event says.
+        Return the facts of an event.
 
         Args:
             text: its JSON.

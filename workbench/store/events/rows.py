@@ -52,7 +52,7 @@ _DIGITS = 32
 @attrs.frozen
 class TimeSpan:
     """
-    When something was said first and last.
+    The first and the last time of a mention.
 
     Args:
         first_time: the time of the first event, microseconds since 1970.
@@ -101,7 +101,7 @@ class Lines:
 @attrs.frozen(cache_hash=True)
 class DatasetMention:
     """
-    What an event says of a dataset apart from its counts and its versions: the same in each run of an unchanged job.
+    An event's mention of a dataset without counts and versions: the same in each run of an unchanged job.
 
     Args:
         role: what the dataset is to the job.
@@ -119,7 +119,7 @@ class DatasetMention:
 @attrs.frozen
 class JobMention:
     """
-    What an event says of its job: the same in each run of an unchanged job.
+    An event's mention of its job: the same in each run of an unchanged job.
 
     Args:
         job_id: the job.
@@ -178,7 +178,7 @@ class StatedByJob:
 
     Args:
         entries: the edges into each dataset.
-        through: the datasets, by namespace and name, that the job itself comes from. What is made from the job is made
+        through: the datasets, by namespace and name, that the job itself comes from. Whatever the job makes also comes
             from these.
     """
 
@@ -195,7 +195,7 @@ class StatedByJob:
 @attrs.frozen
 class SideOfEvent:
     """
-    What an event says of its inputs, of its outputs, or of the dataset that it is about.
+    The mentions of an event's inputs, of its outputs, or of the dataset that it is about.
 
     Args:
         role: what they are to the job.
@@ -221,7 +221,7 @@ _identity = functools.lru_cache(maxsize=100_000)(identity)
 @attrs.frozen
 class SaidByEvent:
     """
-    What an event says of its job and of all its datasets.
+    The mentions of an event's job and of all its datasets.
 
     Args:
         sides: its inputs and its outputs, or the dataset that it is about.
@@ -233,7 +233,7 @@ class SaidByEvent:
 
 
 class Memory(Protocol):
-    """What remembers what events said: the next ones say most of it again."""
+    """Remembers the content of events, since the next events repeat most of it."""
 
     def said(self, key: tuple[object, ...], read: Callable[[], SaidByEvent], /) -> SaidByEvent:
         """Return the facts about the event's job and datasets, as `read` does: they follow from the key and these."""
@@ -298,17 +298,17 @@ def rejected(text: str, reason: str, source: str) -> Rows:
 
 def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> EventRows:  # noqa: B008 (it has no state)
     """
-    Return what an event says.
+    Return the rows of an event.
 
     Args:
         text: the event's JSON, without spaces around it.
         event: the same as parsed JSON.
-        memory: what remembers what other events said.
+        memory: remembers the content of other events.
 
     Raises:
         InvalidEventError: something is missing that the specification requires of each event.
     """
-    # Their datasets follow below: those that were said before in the same words are not read again.
+    # The datasets follow below: those that repeat an earlier text are not read again.
     said = facts(event, Sides())
     job = None if said.job is None else _job(said.job)
     rows: Rows = {} if said.run is None or job is None else {"run": [_run(said, said.run, job.job_id)]}
@@ -331,7 +331,7 @@ def named_rows(mentions: Mentions) -> Rows:
     Return the rows of the jobs and datasets that events name, and of which jobs read and write which datasets.
 
     Args:
-        mentions: what was said -> when.
+        mentions: each mention -> when.
 
     Returns:
         The rows as they are stored, in the order of `StoredTable.stored`. Two of them may have one key.
@@ -357,10 +357,10 @@ def named_rows(mentions: Mentions) -> Rows:
 
 def described_rows(mentions: Mentions) -> Rows:
     """
-    Return the rows of what events say of the columns of datasets.
+    Return the rows of the columns of datasets that events mention.
 
     Args:
-        mentions: what was said -> when.
+        mentions: each mention -> when.
 
     Returns:
         The rows as they are stored. Two of them may have one key.
@@ -388,7 +388,7 @@ def _stated_by_job(said: EventFacts) -> StatedByJob | None:
 
 def _said_by(event: EventJson, job: JobMention | None, stated: StatedByJob | None, memory: Memory) -> SaidByEvent:
     """
-    Return what an event says of its job and its datasets.
+    Return the mentions of an event's job and its datasets.
 
     Raises:
         InvalidEventError: one of the datasets has no name.
@@ -406,7 +406,7 @@ def _side_said(
     role: Role, job_id: int | None, datasets: list[Any], memory: Memory, stated: StatedByJob | None = None
 ) -> SideOfEvent:
     """
-    Return what an event says of datasets.
+    Return the mentions of an event's datasets.
 
     Raises:
         InvalidEventError: one of them has no name.
@@ -433,13 +433,13 @@ def _mention(
         whole = repr((said.role.value, job_id, said.namespace, said.name, attrs.astuple(lines, recurse=False)))
         return DatasetMention(said.role, job_id, digest_of(whole), lines)
 
-    # The same values in another order are read again, and then say the same.
+    # The same values in another order are read again, with the same result.
     whose = (said.role, job_id, said.namespace, said.name, stated)
     return memory.mention((*whose, marshal.dumps(facets, _PLAIN_MARSHAL)), read)
 
 
 def version_digest(said: EventRows) -> bytes:
-    """Return the digest of what an event says of its job and its datasets, apart from counts and versions."""
+    """Return the digest of an event's mentions of its job and its datasets, without counts and versions."""
     parts = [repr(attrs.astuple(each)) if isinstance(each, JobMention) else each.digest.hex() for each in said.mentions]
     return digest_of(repr((said.producer, sorted(set(parts)), said.gaps)))
 
@@ -468,13 +468,13 @@ def _micro_batches(said: EventFacts, job_id: int | None, inputs: SideOfEvent, ro
     Add what each micro-batch read and made.
 
     Returns:
-        Whether the event states its versions by micro-batch: what it says of its datasets then sums many of them up.
+        Whether the event states its versions by micro-batch: its mentions of datasets then sum up several batches.
     """
     if said.run is None or said.run.batches is None:
         return False
     beside = _beside_sources(inputs, said.run.batches)
     for batch in said.run.batches:
-        # The event that tells of a micro-batch came after it, whatever its own clock says.
+        # The event that reports a micro-batch comes after the batch, whatever the event's own clock shows.
         time = said.time if batch.time is None else min(batch.time, said.time)
         for source in batch.sources:
             at = (said.run.id, batch.number, _identity("dataset", *source.dataset), source.version, job_id, time)
@@ -604,7 +604,7 @@ def _edges(stated: Iterable[StatedEdge], name_id: int, job_id: int | None, names
 
 
 def path_text(path: StatedPath) -> str | None:
-    """Return a path as JSON: its certainty, its operators, and its steps; None if the event does not say them."""
+    """Return a path as JSON: its certainty, its operators, and its steps; None if the event does not state them."""
     if not path.is_traced:
         return None
     steps = [(step.operator, step.expression, step.certainty, step.call_site) for step in path.steps]

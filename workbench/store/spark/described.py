@@ -1,4 +1,4 @@
-"""What the events of runs describe of datasets, from their JSON: Spark's tables have no versions of jobs."""
+"""The datasets that the events of runs describe, from their JSON: Spark's tables have no versions of jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DatasetsByEvents:
     What runs and jobs describe, from the JSON of their events.
 
     Args:
-        query: asks the store.
+        query: runs a query on the store.
     """
 
     def __init__(self, query: Callable[[str, Sequence[str | int]], list[tuple[Any, ...]]]) -> None:

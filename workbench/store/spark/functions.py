@@ -1,5 +1,5 @@
 """
-The SQL table functions with which analysts ask a store in Spark's tables without this package. Pure.
+The SQL table functions by which analysts query a store in Spark's tables without this package. Pure.
 
 `WITH RECURSIVE` is no way to write them: it comes with Spark 4.1, knows no set of what it has seen, and so passes each
 way through the lineage on its own. These walk by a higher-order function over one map of all edges, level by level. All
@@ -11,7 +11,7 @@ from __future__ import annotations
 from openlineage_pyspark.workbench.store.spark.sql import literal, table_identifier
 from openlineage_pyspark.workbench.store.spark.views import column_edges, table_edges
 
-# The name of each function, the ends of an edge from and to which it goes, and what it tells.
+# The name of each function, the ends of an edge from and to which it goes, and its description.
 _OF_TABLES = (
     ("upstream_tables", "target", "source", "The sources of a table, nearest first."),
     ("downstream_tables", "source", "target", "Everything that depends on a table, nearest first."),
@@ -25,7 +25,7 @@ FUNCTIONS = tuple(name for name, *_ in (*_OF_TABLES, *_OF_COLUMNS))
 
 _MOST_JOBS = 1000
 
-# What only one of both kinds has: parameters and columns of the result, and where the values come from.
+# The differences of both kinds: parameters and columns of the result, and where the values come from.
 _BETWEEN_TABLES = {
     "column_parameter": "",
     "direct_parameter": "",
@@ -93,7 +93,7 @@ _WALKED = """\
     )
   ).found"""
 
-# A thing is a whole name if there is one, else the end of one, as in `names.find`.
+# A text is a whole name if there is one, else the end of one, as in `names.find`.
 _FUNCTION = """\
 CREATE OR REPLACE FUNCTION {function}(
   thing STRING COMMENT 'A table: its name, or the end of its name.',{column_parameter}
@@ -177,7 +177,7 @@ def functions(schema_name: str, functions_schema: str) -> list[str]:
 
 
 def _walked(kind: dict[str, str], here: str) -> str:
-    """Return the expression of what is reached."""
-    # What is written without a column is all rows, and so each column.
+    """Return the expression of the nodes upstream or downstream."""
+    # An edge without a column means all rows, and so each column.
     beside = _BESIDE.format(direct=kind["direct"], rows=" OR edge.here = ''" if here == "target" else "")
     return _WALKED.format(begin=_BEGIN.format(of_column=kind["of_column"]), beside=beside)

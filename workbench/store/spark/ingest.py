@@ -133,7 +133,7 @@ def _query_name(tables: SparkTables) -> str:
 
 
 def _lines(session: SparkSession, origin: EventOrigin, *, is_stream: bool = False) -> DataFrame:
-    """Return the lines of an origin: their texts, and where each one stands."""
+    """Return the lines of an origin: their texts, and the place of each."""
     reader: Any = session.readStream if is_stream else session.read
     cannot = f"{origin.address} can't be read"
     if origin.store:

@@ -1,4 +1,4 @@
-"""What runs on Spark's executors: it makes rows of events. No PySpark is needed there for it, and no pandas."""
+"""Make rows of events on Spark's executors. Neither PySpark nor pandas is needed there for it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def coded_rows(lines: Iterable[Sequence[str | None]]) -> Iterator[CodedRows]:
     Yield the rows that lines make, many at once, as values that Spark takes.
 
     Args:
-        lines: the text of each line, and where it stands.
+        lines: the text of each line, and its place.
 
     Yields:
         The name of the table, how many rows there are, and their values: the columns of texts, and those of numbers,

@@ -1,4 +1,4 @@
-"""What the events of runs state, from their JSON: Spark's tables have no versions of jobs."""
+"""The paths and gaps that the events of runs state, from their JSON: Spark's tables have no versions of jobs."""
 
 from __future__ import annotations
 

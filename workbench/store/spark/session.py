@@ -46,7 +46,7 @@ def configured(conf: Mapping[str, str]) -> Iterator[None]:
 
 def session_of_rows() -> SparkSession:
     """
-    Return the session that reads the rows of a table: the active one, or a new one as `configured` says.
+    Return the session that reads the rows of a table: the active one, or a new one with the settings of `configured`.
 
     Raises:
         StoreError: PySpark is not installed, or no session starts.
@@ -58,7 +58,7 @@ def active_or_new_session(
     conf: Mapping[str, str], *, is_session_catalog: bool = False, what: str = "a store in Spark's tables"
 ) -> SparkSession:
     """
-    Return the active session if nothing is asked of it, or else a new one.
+    Return the active session if no settings are given, or else a new one.
 
     The Python workers of a new local session run this interpreter, unless the environment or the configuration names
     another one: only this one is known to have the package. Those of a cluster run what is there.
@@ -194,8 +194,8 @@ def told(what: str, advice: str = "") -> Iterator[None]:
     Turn what Spark raises into a StoreError.
 
     Args:
-        what: says what could not be done.
-        advice: says what may help, as a sentence.
+        what: what could not be done.
+        advice: what may help, as a sentence.
 
     Raises:
         StoreError: Spark raised something.

@@ -1,5 +1,5 @@
 """
-The statements that make, fill and ask the store's tables in Spark. Pure: all of them follow from the schema.
+The statements that make, fill and query the store's tables in Spark. Pure: all of them follow from the schema.
 
 Where the format can change rows (Iceberg, Delta Lake), a batch is merged by one MERGE for each table. Parquet can't:
 there rows are appended to a table `<name>_rows...`, the view `<name>` merges them when it is read, and a compaction
@@ -34,7 +34,7 @@ _DAY_MICROSECONDS = 86_400_000_000
 _DAY = "day"
 _WRITTEN = StoredColumn("written", "When it was found.", Merge.LAST, Type.INTEGER)
 _QUESTION_TABLES = frozenset(table.name for table in schema.TABLES)
-# What several descriptions say is merged here when it is taken in.
+# Ingest merges the edges of several descriptions here.
 # Here, a job makes all that it writes from all that it reads.
 _FLOW = (
     "SELECT s.job_id, s.name_id AS input_id, t.name_id AS output_id, "
@@ -117,7 +117,7 @@ def replace_table(schema_name: str, table: StoredTable, format_: Format) -> str:
 
 
 def mark_version(schema_name: str, table: StoredTable) -> str:
-    """Return the statement that says of a table that it is one of this version, in a format that can change rows."""
+    """Return the statement that marks a table with this version, in a format whose rows can change."""
     properties = _properties({PROPERTY_VERSION: str(schema.CATALOG_VERSION)})
     return f"ALTER TABLE {table_identifier(schema_name, table.name)} SET TBLPROPERTIES ({properties})"
 
@@ -312,7 +312,7 @@ def _definition(table: StoredTable, format_: Format) -> str:
     partition = f" PARTITIONED BY ({_DAY})" if table is schema.EVENT else ""
     properties = {PROPERTY_VERSION: str(schema.CATALOG_VERSION), PROPERTY_FORMAT: format_.value}
     if format_ is Format.ICEBERG:
-        # A MERGE then writes what changes, and no file anew of which it is only a part.
+        # A MERGE then writes changed rows only, instead of copying each file that holds one.
         properties |= {"format-version": "2", "write.merge.mode": "merge-on-read"}
     meaning = literal(table.meaning)
     kept = f"USING {format_.value}{partition} COMMENT {meaning} TBLPROPERTIES ({_properties(properties)})"

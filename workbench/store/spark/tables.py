@@ -143,7 +143,7 @@ class SparkTables:
         Take lines into the store. Taking them again changes nothing, also after an end in the middle.
 
         Args:
-            lines: the column `text` and, for people, the column `source`: where the line stands.
+            lines: the column `text` and, for people, the column `source`: the place of the line.
 
         Returns:
             How many were taken.
@@ -233,7 +233,7 @@ class SparkTables:
 
     def rebuild(self) -> int:
         """
-        Rebuild all tables from the events that are stored. What is in `rejected` stays. No ingest may run meanwhile.
+        Rebuild all tables from the stored events. The table `rejected` stays. No ingest may run meanwhile.
 
         A store of an older version becomes one of this version. If this ends in the middle, do it again.
 
@@ -260,7 +260,7 @@ class SparkTables:
 
     @property
     def described(self) -> DatasetsByEvents:
-        """What events describe, for one question."""
+        """The descriptions in events, for one question."""
         return DatasetsByEvents(self.query)
 
     def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
@@ -280,7 +280,7 @@ class SparkTables:
 
     def make_views(self) -> None:
         """
-        Make the views with which SQL alone asks the store.
+        Make the views by which SQL alone can query the store.
 
         Raises:
             StoreError: the catalog holds no views.
@@ -291,7 +291,7 @@ class SparkTables:
 
     def make_functions(self) -> str:
         """
-        Make the table functions with which SQL alone asks the store.
+        Make the table functions by which SQL alone can query the store.
 
         Only Spark's own catalog holds functions that are written in SQL. Those of a store in another catalog come to a
         schema of the same name there.
@@ -527,7 +527,7 @@ def format_of(session: SparkSession, schema_name: str) -> Format:
         schema_name: a schema in it.
 
     Raises:
-        StoreError: the catalog's class does not say.
+        StoreError: the catalog's class is unknown.
     """
     catalog = catalog_of(schema_name)
     implementation = session.conf.get(f"spark.sql.catalog.{catalog}", None) or ""

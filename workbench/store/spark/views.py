@@ -1,4 +1,4 @@
-"""The views with which analysts ask a store in Spark's tables without this package. Pure."""
+"""The views by which analysts query a store in Spark's tables without this package. Pure."""
 
 from __future__ import annotations
 

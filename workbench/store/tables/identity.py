@@ -14,7 +14,7 @@ def dataset_ids(same_as: Mapping[int, int | None]) -> dict[int, int]:
     second one, the least id of the circle is the end.
 
     Args:
-        same_as: a name's id -> the id that it points to; None if it points to none. What is pointed to is in it too.
+        same_as: a name's id -> the id that it points to; None if it points to none. Each target is a key too.
 
     Returns:
         A name's id -> the id of the dataset's own name.

@@ -1,7 +1,7 @@
 """
 The tables of the store, as data: the DDL of each engine, its merges and the documentation are made from them.
 
-Each row is merged into its table by its key, and each column says how. All merges commute and can be repeated, so the
+Each row is merged into its table by its key, by the rule of each column. All merges commute and can be repeated, so the
 tables are the same in whatever order events arrive, and however often.
 """
 
@@ -239,8 +239,8 @@ _AT = (
     _number("batch_id", "The micro-batch of a stream; -1 for a run that has none.", Merge.KEY),
     _id("name_id", "The dataset."),
 )
-# A run reads many datasets at once. In an index by datasets, each of these rows would change a page of its own; in one
-# by jobs they lie side by side, and the jobs that read a dataset are known.
+# A run reads many datasets at once. In an index by datasets, each of these rows would change another page; in one by
+# jobs they are side by side, and the jobs that read a dataset are known.
 PLAIN_READ = "snapshot = '' AND batch_id = -1"
 """Which rows of `source_snapshot_lineage` are searched by their jobs: the reads of batch runs that state no version."""
 TOLD_READ = "snapshot <> '' OR batch_id <> -1"

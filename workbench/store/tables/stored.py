@@ -1,9 +1,9 @@
 """
 The tables of a store in a SQLite file, and the documented tables as views of them.
 
-What the runs of a job repeat is stored once: a `description` is all that events say of one dataset of a job, and a
-`job_version` all that an event says of its job and its datasets, apart from versions and counts. An event points to its
-version, and its text is packed against another one that says nearly the same.
+Whatever the runs of a job repeat is stored once: a `description` is an event's whole mention of one dataset of a job,
+and a `job_version` its mentions of the job and all datasets, without versions and counts. An event points to its
+version, and its text is packed against that of a similar one.
 """
 
 # ruff: noqa: S608 (these statements are of our own names alone)
@@ -127,7 +127,7 @@ _TOLD_OF_JOBS = (
     "SELECT d.job_id, u.name_id, d.first_time, d.last_time FROM {table} u "
     "JOIN description d ON d.description = u.description"
 )
-# What the events of one run say, taken together: its START may name what is read, and its end what is written.
+# The events of one run, taken together: its START may name the inputs, and its terminal event the outputs.
 _TOLD_FLOW = (
     "SELECT v.job_id, r.name_id AS input_id, w.name_id AS output_id, max(v.first_time, o.first_time) AS first_time, "
     "min(v.last_time, o.last_time) AS last_time FROM reading r "
@@ -192,7 +192,7 @@ EVENTS_WITH_TEXT = _EVENT.format(database="main.", json=f", {EVENT_TEXT}(e.base,
 
 
 def views_of_tables() -> list[str]:
-    """Return the statements that make the documented tables as views, and the views that questions ask."""
+    """Return the statements that make the documented tables as views, and the views that questions query."""
     queries = {name: query for name, (_, query) in TOLD.items()} | {TOLD_FLOW: _TOLD_FLOW} | DOCUMENTED
     return [f"CREATE VIEW IF NOT EXISTS {name} AS {query}" for name, query in queries.items()]
 

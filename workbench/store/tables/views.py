@@ -191,7 +191,7 @@ VIEWS = (
             f"CASE WHEN l.snapshot <> '' THEN l.snapshot ELSE {_CURRENT} END",
         ),
         (("inferred", "1 if the event has none.", "CASE WHEN l.snapshot = '' THEN 1 ELSE 0 END"),),
-        # What ends where it began has read nothing.
+        # A batch that ends where it began has read nothing.
         where="l.offset_from IS NULL OR l.offset_from <> l.offset_to",
     ),
     _of_snapshots(
