@@ -81,7 +81,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="append",
         default=[],
         metavar="TABLE",
-        help="lose the versions of this table that the store does not know",
+        help="lose the versions of this table that the store does not know; or keep those that it got while a person "
+        "did a step that must not write it",
     )
     applying.add_argument(
         "--accept-doubt",

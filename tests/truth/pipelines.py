@@ -23,12 +23,14 @@ class Table:
         has_versions: whether it is one of the lake, or of Parquet files.
         parted: whether it has partitions.
         appended: whether rows are only ever appended to it, so that a stream can read it.
+        is_path: whether it is Parquet files that only have a path.
     """
 
     name: str
     has_versions: bool = True
     parted: bool = True
     appended: bool = False
+    is_path: bool = False
 
 
 @attrs.frozen
@@ -49,6 +51,7 @@ class Action:
         rows: the rows that a load brings.
         seen: whether the listener is there.
         to: the action to whose end a table is rolled back.
+        writes: of the kind `several`: what the application does, in order.
     """
 
     job: int
@@ -62,6 +65,12 @@ class Action:
     rows: tuple[tuple[int, int, int], ...] = ()
     seen: bool = True
     to: int = -1
+    writes: tuple[Action, ...] = ()
+
+    @property
+    def each_write(self) -> tuple[Action, ...]:
+        """Return its writes, each as an action: itself if it has one."""
+        return self.writes or (self,)
 
 
 @attrs.frozen
@@ -93,7 +102,7 @@ class Pipeline:
             by_column: whether only the column `v` is bad, which a count does not read.
         """
         found = {self.actions[self.bad].target}
-        for action in self.actions[self.bad :]:
+        for action in (each for done in self.actions[self.bad :] for each in done.each_write):
             if found & set(action.sources) and not (by_column and action.kind == "count"):
                 found |= {action.target} | ({action.second} if action.second is not None else set())
         return found
@@ -123,6 +132,8 @@ class _Making:
         self._roots()
         for layer in range(chance.choice((1, 2, 2))):
             self._layer(layer)
+        if chance.random() < 0.5:
+            self._several()
         days = [self._day(day) for day in range(DAYS + 1)]
         actions = [each for day in days[:DAYS] for each in day]
         if chance.random() < 0.1:
@@ -199,6 +210,29 @@ class _Making:
             kind = "overwrite"
         return Action(len(self._jobs), kind, form, place, sources, number=self._chance.randrange(9))
 
+    def _several(self) -> None:
+        """Let one application do what some jobs did, and write files and tables that no bad data reach as well."""
+        chance, place = self._chance, len(self._tables)
+        good, kept, replaced, files = range(place, place + 4)
+        self._tables += [Table("good", appended=True), Table("kept", appended=True), Table("replaced")]
+        self._tables.append(Table("files", has_versions=False, parted=False, is_path=True))
+        own = [job for job in self._jobs if job.kind not in ("load", "stream")]
+        own = chance.sample(own, min(len(own), chance.choice((1, 2, 2))))
+        self._jobs = [job for job in self._jobs if job not in own]
+        number = max(job.job for job in (*self._jobs, *own)) + 1
+        self._jobs.append(Action(number, "load", "sql", good, number=_LOADS.index("append")))
+        also = [
+            Action(number + 1, "append", chance.choice(("sql", "frame")), kept, (good,), number=1),
+            Action(number + 2, "overwrite", "sql", replaced, (good,), number=1),
+            Action(number + 3, "overwrite", "frame", files, (chance.randrange(place),), number=1),
+        ]
+        writes = [*own, *chance.sample(also, chance.choice((1, 2, 3)))]
+        chance.shuffle(writes)
+        sources = tuple({source for each in writes for source in each.sources})
+        target = writes[0].target
+        self._jobs.append(Action(number + 4, "several", "frame", target, sources, writes=tuple(writes)))
+        self._jobs.append(Action(number + 5, "overwrite", "sql", replaced, (good,), number=2))
+
     def _day(self, day: int) -> list[Action]:
         found = []
         for job in self._jobs:
@@ -208,7 +242,8 @@ class _Making:
             if job.kind in ("update", "delete") and self._chance.random() < 0.3:
                 number = 100
             rows = self._rows(day) if job.kind == "load" else ()
-            found.append(attrs.evolve(job, day=day, number=number, rows=rows))
+            writes = tuple(attrs.evolve(each, day=day) for each in job.writes)
+            found.append(attrs.evolve(job, day=day, number=number, rows=rows, writes=writes))
         return found
 
     def _rows(self, day: int) -> tuple[tuple[int, int, int], ...]:

@@ -3,10 +3,11 @@ Proves recovery by execution: random pipelines get a wrong load, are recovered, 
 
     python tests/truth/recover.py --pipelines 20 --seed 1 --lake iceberg [--kills]
 
-A pipeline runs twice in a real Spark: once with the wrong load, under the listener, and once as it should be. The first
-one is recovered by `recover` and `recover apply`; a person's pause is the same Python function again. Then each table
-is compared row by row, all that the wrong load can't have reached must have no new version, the plan must be empty when
-it is asked for again, and one more day is run and compared. No expectation is written by hand.
+A pipeline runs twice in a real Spark: once with the wrong load, under the listener, and once as it should be. The
+first one is recovered by `recover` and `recover apply`; a person's pause is the same Python function again, without
+what it must not write, and perhaps killed between its writes. Then each table is compared row by row, all that the
+wrong load can't have reached must have no new version, the plan must be empty when it is asked for again, and one
+more day is run and compared. No expectation is written by hand.
 """
 
 from __future__ import annotations
@@ -58,6 +59,9 @@ _PAUSED = 3
 _READS = re.compile(
     r"it read version .* and now reads what is current then: let its code read (.*) VERSION AS OF (\S+)"
 )
+# The doubts that he settles by leaving out some writes.
+_LEAVES = re.compile(r"it also writes (.*), which need no recovery: prevent that")
+_UNSEEN = re.compile(r"no version shows whether it wrote (.*): check that by hand")
 _TRIES = 200
 _CUT = 1500
 _THEN, _AFTER = "after the recovery", "on the day after"
@@ -395,7 +399,8 @@ class _Trial:
             if code != _PAUSED:
                 return text[-_CUT:].rpartition("nothing was done")[2], begun
             number = int(re.findall(r"^(\d+)/\d+ ", text, re.MULTILINE)[-1])
-            if problem := self._done_by_hand(steps[number - 1]):
+            resuming = ("recover", "apply", str(plan), "--yes", *accepted, "--resume")
+            if problem := self._done_by_hand(steps[number - 1], resuming):
                 return problem, number > 1
             how = ["--resume", f"--done={number}"]
         return "it does not end", True
@@ -418,9 +423,12 @@ class _Trial:
     def _is_settled(self, step: dict[str, Any], doubt: str) -> bool:
         """Return whether a person settles a doubt: the code of an application names its tables, and no view."""
         actions = [self._pipeline.actions[int(code.split()[1])] for code in step["code"] if code.startswith(_PROGRAM)]
-        return bool(actions) and _READS.fullmatch(doubt) is not None and all(each.form != "view" for each in actions)
+        if actions and (_LEAVES.fullmatch(doubt) or _UNSEEN.fullmatch(doubt)):
+            return True
+        named = all(each.form != "view" for action in actions for each in action.each_write)
+        return bool(actions) and _READS.fullmatch(doubt) is not None and named
 
-    def _done_by_hand(self, step: dict[str, Any]) -> str:
+    def _done_by_hand(self, step: dict[str, Any], resuming: Sequence[str]) -> str:
         """Do what a person does at a pause; return why that can't be done."""
         if step["action"] == "stop":
             return ""
@@ -434,8 +442,32 @@ class _Trial:
             self._recorded.skip()
             settled = (found for each in step["doubts"] if (found := _READS.fullmatch(each)))
             with self._world.pinned({found[1]: found[2] for found in settled}):
-                self._world.perform(number, action)
+                if problem := self._repeated(number, action, step, resuming):
+                    return problem
             self._recorded.take(action.job, number)
+        return ""
+
+    def _repeated(self, number: int, action: Action, step: dict[str, Any], resuming: Sequence[str]) -> str:
+        """Do what an application does, except what it must not write; return how the plan went on without its rest."""
+        left_out = [
+            name for each in step["doubts"] if (found := _LEAVES.fullmatch(each)) for name in found[1].split(", ")
+        ]
+        names = [table.name for table in self._pipeline.tables]
+        writes = [each for each in action.each_write if not any(name.endswith(names[each.target]) for name in left_out)]
+        if len(writes) == len(action.each_write) == 1:
+            self._world.perform(number, action)
+            return ""
+        seen = [place for place in {each.target for each in writes} if not self._pipeline.tables[place].is_path]
+        chance = _MortalSession.chance
+        for place, each in enumerate(writes):
+            rest = {later.target for later in writes[place:]} - {done.target for done in writes[:place]}
+            if place and chance is not None and rest & set(seen) and chance.random() < 0.4:
+                _MortalSession.killed += 1
+                self._said.append("(the application is killed between its writes)")
+                code, text = self._call(*resuming)
+                if code != _PAUSED or f"{step['title']}" not in text:
+                    return f"it went on after an application that was killed: {text[-_CUT:]}"
+            self._world.perform(number, each)
         return ""
 
     def show(self) -> None:

@@ -55,6 +55,8 @@ class World:
     def table_id(self, place: int) -> TableId:
         """Return a table's name."""
         table = self._pipeline.tables[place]
+        if table.is_path:
+            return TableId(("parquet", str(self._folder / "paths" / table.name)), "parquet")
         if not table.has_versions:
             return TableId(("spark_catalog", self._namespace, table.name), "parquet")
         if self._lake == "iceberg":
@@ -72,13 +74,19 @@ class World:
         if self._pipeline.tables[place].has_versions:
             live = self._live.table(self.table_id(place))
             return live.version if live else "gone"
-        self._spark.sql(f"REFRESH TABLE {self.name(place)}")
+        self._refresh(place)
         return " ".join(sorted(self._spark.sql(f"SELECT * FROM {self.name(place)}").inputFiles()))
 
     def rows(self, place: int) -> Rows:
         """Return the rows of a table, with how often each is there."""
-        self._spark.sql(f"REFRESH TABLE {self.name(place)}")
+        self._refresh(place)
         return Counter(tuple(row) for row in self._spark.sql(f"SELECT k, v, p FROM {self.name(place)}").collect())
+
+    def _refresh(self, place: int) -> None:
+        if self._pipeline.tables[place].is_path:
+            self._spark.catalog.refreshByPath(self.table_id(place).parts[1])
+        else:
+            self._spark.sql(f"REFRESH TABLE {self.name(place)}")
 
     # What is done.
 
@@ -94,6 +102,10 @@ class World:
 
     def _create(self, place: int) -> None:
         table = self._pipeline.tables[place]
+        if table.is_path:
+            empty = self._spark.sql("SELECT 0L AS k, 0L AS v, 0 AS p WHERE false")
+            empty.coalesce(1).write.parquet(self.table_id(place).parts[1])
+            return
         parted = " PARTITIONED BY (p)" if table.parted else ""
         self._spark.sql(f"CREATE TABLE {self.name(place)} ({_COLUMNS}) USING {self._format(place)}{parted}")
 
@@ -148,7 +160,15 @@ class World:
             self._write(action, "INSERT INTO {}", lambda frame, name: frame.write.insertInto(name))
 
     def _overwrite(self, _: int, action: Action) -> None:
-        self._write(action, "INSERT OVERWRITE {}")
+        if self._pipeline.tables[action.target].is_path:
+            path = self.table_id(action.target).parts[1]
+            self._write(action, "", lambda frame, _: frame.write.mode("overwrite").parquet(path))
+        else:
+            self._write(action, "INSERT OVERWRITE {}")
+
+    def _several(self, number: int, action: Action) -> None:
+        for each in action.writes:
+            getattr(self, f"_{each.kind}")(number, each)
 
     def _count(self, _: int, action: Action) -> None:
         self._write(action, "INSERT OVERWRITE {}")

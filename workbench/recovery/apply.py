@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.errors import CheckpointError, StepFailedError, StoreError
 from openlineage_pyspark.workbench.recovery.checkpoint import finish_move, kept_place, put_away, set_back
-from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
+from openlineage_pyspark.workbench.recovery.checks import (
+    Findings,
+    after_problem,
+    check_plan,
+    statement_problem,
+    unwritten_tables,
+    written_problem,
+)
 from openlineage_pyspark.workbench.recovery.formats import in_folder
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
-from openlineage_pyspark.workbench.recovery.statements import roll_back, sql_name
+from openlineage_pyspark.workbench.recovery.statements import OVERWRITTEN_FORMATS, roll_back, sql_name
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.checks import PlanProblem
@@ -34,7 +42,8 @@ class Consent:
     The consent that the caller has given beforehand.
 
     Args:
-        newer: tables whose versions that the store does not know may be lost.
+        newer: tables whose versions that the store does not know may be lost, or were written while a person did a
+            step that must not write them.
         doubts: the numbers of steps that are done despite their doubts.
         done: the numbers of steps that a person has done.
     """
@@ -154,11 +163,11 @@ class PlanApplication:
 
     def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         now = self._versions(step)
-        old = _unchanged(dict(last.tables), now)
-        if number in self._consent.done or (now and not old):
+        problem = self._not_done(step, last, now)
+        if number in self._consent.done or (now and not problem):
             self._finish_by_hand(number, step, now)
         elif now:
-            self._say(f"step {number}: {_not_done(old, now)} If it is done, use --done {number}")
+            self._say(f"step {number}: {problem} If it is done, use --done {number}")
         else:
             self._say(
                 f"step {number}: confirm with --done {number} when it is done, because no table's version shows it"
@@ -316,22 +325,45 @@ class PlanApplication:
             return "applied"
         last = self._journal.last(number)
         if last is None or last.state != "waits":
-            self._journal.write(JournalEntry(number, 0, "waits", before))
+            unwritten = self._unwritten(number, step)
+            last = JournalEntry(number, 0, "waits", before, files=self._files_by_hand(step), unwritten=unwritten)
+            self._journal.write(last)
         for code in step.code:
             self._say(f"  {in_folder(step, code)}")
         while self._ask is not None and self._ask("Is this done?"):
             now = self._versions(step)
-            old = _unchanged(before, now)
-            if not before or not old:
+            problem = self._not_done(step, last, now)
+            if not before or not problem:
                 self._finish_by_hand(number, step, now)
                 return "applied"
-            self._say(_not_done(old, now))
+            self._say(problem)
         how = "--resume" if before else f"--resume --done {number}, because no table's version shows it"
         self._say(f"step {number} must be done by hand: do it, then continue with {how}")
         return "waits"
 
+    def _not_done(self, step: RecoveryStep, begun: JournalEntry, now: dict[str, str]) -> str:
+        """Return why a step is not done since it began to wait: an application may have ended after its first table."""
+        old = _unchanged(begun.tables, now)
+        if old and len(old) == len(now):
+            return "its tables have no new version, so it is not done yet."
+        missing = [f"{', '.join(old)} has no new version"] if old else []
+        if same := _unchanged(begun.files, self._files_by_hand(step)):
+            missing.append(f"{', '.join(same)} has no other files")
+        return f"{', and '.join(missing)}, so it is not done yet, or only in part." if missing else ""
+
     def _finish_by_hand(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
-        """Finish a step that a person did: an application states the store itself what it wrote, a person does not."""
+        """
+        Finish a step that a person did: an application states the store itself what it wrote, a person does not.
+
+        Raises:
+            StepFailedError: what it must not write has a new version.
+        """
+        last = self._journal.last(number)
+        before = {} if last is None else last.unwritten
+        if problems := list(written_problem(step, before, self._consent.newer, self._session)):
+            raise StepFailedError(f"step {number} was done by hand: {'; '.join(problems)}", step=number)
+        if last is None and (unknown := ", ".join(map(sql_name, unwritten_tables(step)))):
+            self._say(f"step {number}: nobody can check that it left {unknown} as it was: it was done before it waited")
         if step.action == "empty":
             self._record(number, step, {}, now)
         self._finish(number, step, now)
@@ -339,10 +371,33 @@ class PlanApplication:
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         self._journal.write(JournalEntry(number, len(step.code), "finished", now))
 
+    def _unwritten(self, number: int, step: RecoveryStep) -> dict[str, str]:
+        """Return the tables that a step must not write -> their current versions, as far as Spark can read them."""
+        found = {}
+        for table in unwritten_tables(step):
+            try:
+                live = self._session.table(table)
+            except StoreError as problem:
+                # No other step needs it, and this session may not have its catalog.
+                self._say(f"step {number}: check by hand that it does not write {sql_name(table)}: {problem}")
+                continue
+            if live is not None:
+                found[sql_name(table)] = live.version
+        return found
+
     def _files(self, step: RecoveryStep) -> dict[str, str]:
         """Return the tables of a step that keep no versions -> a text that differs once their files have changed."""
         plain = [each for each in step.writes if each.format not in ("iceberg", "delta")]
         return {sql_name(each): self._session.files_of(each) for each in plain}
+
+    def _files_by_hand(self, step: RecoveryStep) -> dict[str, str]:
+        """Return the same of the tables that a person writes, as far as Spark can read them and they have files."""
+        found = {}
+        for table in step.writes:
+            if table.format in OVERWRITTEN_FORMATS:
+                with suppress(StoreError):
+                    found[sql_name(table)] = self._session.files_of(table)
+        return found
 
     def _versions(self, step: RecoveryStep) -> dict[str, str]:
         """Return the tables of a step that keep versions -> their current ones."""
@@ -353,13 +408,6 @@ class PlanApplication:
         return found
 
 
-def _unchanged(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the tables that have the version that they had: an application may have ended after the first one."""
-    return [name for name, version in now.items() if before.get(name) == version]
-
-
-def _not_done(old: list[str], now: dict[str, str]) -> str:
-    """Return why a step is not done yet: some of its tables have no new version."""
-    if len(old) == len(now):
-        return "its tables have no new version, so it is not done yet."
-    return f"{', '.join(old)} has no new version, so it is not done yet, or only in part."
+def _unchanged(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return the tables that have the version, or the files, that they had."""
+    return [name for name, found in now.items() if before.get(name) == found]

@@ -222,7 +222,7 @@ class _Checking:
     def _newest(self, number: int, name: str, live: LiveTable, known: str) -> None:
         if live.version == known:
             return
-        newer = list(itertools.takewhile(lambda each: each.version != known, live.line))
+        newer = _since(live, known)
         if len(newer) < len(live.line) and all(each.operation in _KEEPING_ROWS for each in newer):
             # A maintenance command has only tidied up the files.
             return
@@ -366,6 +366,53 @@ def after_problem(step: RecoveryStep, before: Mapping[str, str], session: TableS
             yield f"{name} is at version {live.version}, and not at {check.version}"
         elif check.check == "like" and live.version != before.get(name, live.version):
             yield from _unlike(live, check, step, session)
+
+
+def written_problem(
+    step: RecoveryStep, before: Mapping[str, str], accepted: Collection[str], session: TableSession
+) -> Iterator[str]:
+    """
+    Yield which tables were written while a person did a step that must not write them.
+
+    Args:
+        step: the step.
+        before: these tables -> their versions before.
+        accepted: the names of those that may have new versions.
+        session: the Spark session.
+    """
+    for table in unwritten_tables(step):
+        name = sql_name(table)
+        if name not in before or name in accepted:
+            continue
+        live, then = session.table(table), before[name]
+        if live is None:
+            yield f"{name} is gone, which it must not drop. {_accepting(name)} continues without it"
+        elif not _is_as_before(live, then):
+            newer = _since(live, then)
+            back = f"roll it back to version {then}" if then else "delete its rows"
+            yield (
+                f"it must not write {name}, which has new versions since: {_listed(newer)}. If the step made them, "
+                f"{back}. If something else did, {_accepting(name)} keeps them"
+            )
+
+
+def unwritten_tables(step: RecoveryStep) -> tuple[TableId, ...]:
+    """Return the tables that a step must not write."""
+    return tuple(check.table for check in step.after if check.check == "unwritten")
+
+
+def _since(live: LiveTable, version: str) -> list[LiveVersion]:
+    """Return the versions from which a table comes since one of them, the newest first; all if it is none of them."""
+    return list(itertools.takewhile(lambda each: each.version != version, live.line))
+
+
+def _is_as_before(live: LiveTable, then: str) -> bool:
+    """Return whether a table has the rows of a version: since then only its files changed, or it went back."""
+    newer = _since(live, then)
+    if live.version == then or not newer:
+        return live.version == then
+    is_back = newer[0].operation == "RESTORE" or (not then and newer[0].is_empty)
+    return is_back or (len(newer) < len(live.line) and all(each.operation in _KEEPING_ROWS for each in newer))
 
 
 def _is_at(live: LiveTable, check: TableCheck) -> bool:

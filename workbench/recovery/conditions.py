@@ -61,6 +61,12 @@ class Conditions:
             if known.has_versions and made.snapshot and not made.branch:
                 yield TableCheck("like", table_id(known, copies.get(key[0], "")), made.snapshot)
 
+    def after_other_writes(self, unwritten: Iterable[DatasetFacts]) -> Iterator[TableCheck]:
+        """Yield that an application has not written what needs no recovery, where the storage shows that."""
+        for known in unwritten:
+            if known.has_versions and known.is_of_spark:
+                yield TableCheck("unwritten", table_id(known))
+
     def _newest(self, dataset: int) -> tuple[TableCheck, ...]:
         known = self._facts.datasets[dataset]
         if not known.has_versions or not known.is_of_spark or self._flow.is_gone(dataset):

@@ -245,7 +245,7 @@ class Facts:
         applications: the applications by their runs' ids.
         unfinished: a dataset -> runs that began to write it and never reported an end, and no version of theirs is
             known.
-        beside: an application -> other datasets that its runs write, with whether these writes append.
+        beside: an application -> the datasets that its runs write.
         open_readers: runs that began to read a dataset and never reported an end: the dataset, the run, and another
             dataset that its job writes.
     """

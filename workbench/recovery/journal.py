@@ -34,6 +34,7 @@ class JournalEntry:
         text: the statement, or why it failed.
         time: when (ISO 8601, UTC).
         files: the tables that the step writes and that keep no versions -> a text that differs once they change.
+        unwritten: the tables that the step must not write -> their versions then.
     """
 
     step: int
@@ -43,6 +44,7 @@ class JournalEntry:
     text: str = ""
     time: str = ""
     files: Mapping[str, str] = attrs.field(factory=dict)
+    unwritten: Mapping[str, str] = attrs.field(factory=dict)
 
 
 class Journal:

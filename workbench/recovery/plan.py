@@ -90,7 +90,8 @@ class TableCheck:
     Args:
         check: `newest`: the table's version is the newest one that the store knows; `there`: the version can be read;
             `clean`: no unknown writer has put bad data into the version; `current`: the table is at the version;
-            `like`: the step changed the table as the original run did.
+            `like`: the step changed the table as the original run did; `unwritten`: whoever does the step by hand keeps
+            it from writing the table.
         table: the table.
         version: the version; empty if the store knows none.
         since: for `newest`: the version after which all that the table has is made again; empty if all of it is. For
@@ -102,7 +103,7 @@ class TableCheck:
         table_id: for `newest`: the id that the format gives the table; empty if no event states it.
     """
 
-    check: Literal["newest", "there", "clean", "current", "like"]
+    check: Literal["newest", "there", "clean", "current", "like", "unwritten"]
     table: TableId
     version: str = ""
     since: str = ""

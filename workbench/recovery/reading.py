@@ -226,10 +226,11 @@ class _FactsReader:
         }
         if not histories[root]:
             histories[root] = (MadeVersion(root, "", NO_BATCH, "", begin),)
-        beside = self._beside(applications)
+        beside, writers = self._beside(applications)
         rest = {each for found in (*beside.values(), (target for *_, target in open_readers)) for each in found}
         rest -= set(named)
-        named |= {each: _dataset(name, _Storage()) for each, name in datasets(self._tables, rest).items()}
+        _, about, _ = self.runs({writers[each] for each in rest if each in writers})
+        named |= {each: _dataset(name, _stored(name, about)) for each, name in datasets(self._tables, rest).items()}
         return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside, open_readers)
 
     def _downstream(self, root: int, begin: int) -> set[int]:
@@ -411,15 +412,19 @@ class _FactsReader:
             found |= {(source, run_id, target) for source, run_id, target in rows if target not in touched}
         return tuple(sorted(found))
 
-    def _beside(self, applications: Collection[str]) -> dict[str, tuple[int, ...]]:
+    def _beside(self, applications: Collection[str]) -> tuple[dict[str, tuple[int, ...]], dict[int, str]]:
+        """Return the datasets that the runs of applications write, and for each dataset one of these runs."""
         found: dict[str, set[int]] = {}
-        for application, dataset in self._of(
+        writers: dict[int, str] = {}
+        for application, dataset, run_id in self._of(
             applications,
-            "SELECT DISTINCT r.parent_run_id, i.dataset_id FROM run r JOIN sink_snapshot_lineage l "
+            "SELECT r.parent_run_id, i.dataset_id, max(r.run_id) FROM run r JOIN sink_snapshot_lineage l "
             "ON l.run_id = r.run_id JOIN dataset_identity i ON i.name_id = l.name_id WHERE r.parent_run_id IN ",
+            " GROUP BY r.parent_run_id, i.dataset_id",
         ):
             found.setdefault(application, set()).add(dataset)
-        return {application: tuple(sorted(each)) for application, each in found.items()}
+            writers[dataset] = run_id
+        return {application: tuple(sorted(each)) for application, each in found.items()}, writers
 
 
 @attrs.frozen

@@ -166,6 +166,19 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
         tuple(dict.fromkeys(doubts)),
         tuple(statements.table_id(known) for known in tables if known.is_of_spark),
         before=() if side else tuple(check for each in sorted(written) for check in decided.conditions.newest(each)),
+        after=tuple(decided.conditions.after_other_writes(_unwritten(decided, group))),
+    )
+
+
+def _unwritten(decided: Decisions, group: Group) -> list[DatasetFacts]:
+    """Return what the application of a group writes too, and must not write again."""
+    if group.application is None:
+        return []
+    # Tables that are replaced afterwards may be written meanwhile.
+    harmless = decided.flow.written(group.units) | decided.replaced_after(group)
+    beside = decided.facts.beside.get(group.application.run_id, ())
+    return sorted(
+        (decided.facts.datasets[each] for each in beside if each not in harmless), key=lambda each: each.label
     )
 
 
@@ -190,6 +203,10 @@ def _notes_of_application(decided: Decisions, group: Group, streams: Collection[
     if replaced := decided.replaced_after(group):
         names = ", ".join(sorted(map(decided.facts.label, replaced)))
         yield f"It writes {names} too, which a later step replaces as a whole."
+    written = [decided.facts.datasets[each] for each in decided.flow.written(group.units)]
+    paths = sorted(each.label for each in written if not each.is_of_spark)
+    if paths and len(paths) < len(written):
+        yield f"No version shows whether it wrote {', '.join(paths)}: check that before you continue."
     for query in streams:
         repeated = decided.restarts.repeated[query]
         if repeated[0] in group.units:
@@ -255,12 +272,11 @@ def _doubts_of_application(decided: Decisions, group: Group, application: Applic
     for known in (facts.datasets[each] for each in sorted(written | read)):
         if known.former and known.former != known.sql:
             yield f"{known.former} was renamed to {known.sql}: change the name in its code"
-    # Tables that are replaced afterwards may be written meanwhile.
-    harmless = written | decided.replaced_after(group)
-    others = [each for each in facts.beside.get(application.run_id, ()) if each not in harmless]
-    if others:
-        names = ", ".join(sorted(facts.label(each) for each in others))
+    if unwritten := _unwritten(decided, group):
+        names = ", ".join(each.label for each in unwritten)
         yield f"it also writes {names}, which need no recovery: prevent that"
+    if unseen := [each.label for each in unwritten if not (each.has_versions and each.is_of_spark)]:
+        yield f"no version shows whether it wrote {', '.join(unseen)}: check that by hand"
 
 
 def _doubts_of_group(decided: Decisions, group: Group) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
+from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, TableCheck, TableId
 from openlineage_pyspark.workbench.recovery.statements import roll_back, table_id
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event
@@ -162,6 +162,7 @@ def test_what_an_application_writes_beside_and_stays_or_is_read_needs_care(fille
 
     (first,) = [step for step in found.steps if step.title == "Run app-1 again."]
     assert "it also writes db.x, which need no recovery: prevent that" in first.doubts
+    assert first.after == (TableCheck("unwritten", TableId(("ice", "db", "x"), "iceberg", "file:/lake/db/x")),)
 
 
 @pytest.mark.parametrize(
@@ -799,3 +800,31 @@ def test_an_application_is_told_of_the_new_name_of_what_it_writes(filled: Fill) 
 
     assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.c', 10)", "(correct)", "python app.py"]
     assert doubts_of(found) == ["ice.db.b was renamed to ice.db.c: change the name in its code"]
+
+
+def test_of_what_keeps_no_versions_nothing_shows_whether_an_application_wrote_it(filled: Fill) -> None:
+    good = statement("x", 3, "", (), table("x", lake="parquet"), application="app")
+    bad = statement("b", 2, "", (table("a", "1"),), table("b", "21"), application="app")
+
+    step = filled(*application("app", 0, "spark-submit", "b.py"), *ROOT, *bad, *good).recover("db.a").result.steps[-1]
+
+    assert (step.title, step.after) == ("Run app again.", ())
+    assert step.doubts[-2:] == (
+        "it also writes db.x, which need no recovery: prevent that",
+        "no version shows whether it wrote db.x: check that by hand",
+    )
+
+
+@pytest.mark.parametrize("tables", [1, 0])
+def test_of_files_beside_tables_nothing_shows_whether_an_application_wrote_them(filled: Fill, tables: int) -> None:
+    files = {"namespace": "file", "name": "/out/log", "facets": {"storage": {"fileFormat": "parquet"}}}
+    logged = statement("log", 3, "", (table("a", "1"),), files, application="app")
+    made = statement("b", 2, "", (table("a", "1"),), table("b", "21"), application="app") * tables
+
+    step = (
+        filled(*application("app", 0, "spark-submit", "b.py"), *ROOT, *made, *logged).recover("db.a").result.steps[-1]
+    )
+
+    notes = [each for each in step.notes if "No version" in each]
+    # Of files alone, `apply` asks for --done.
+    assert notes == ["No version shows whether it wrote out/log: check that before you continue."] * tables

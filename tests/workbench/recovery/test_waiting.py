@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, cast
 
 import attrs
 import pytest
+from openlineage_pyspark.errors import StepFailedError, StoreError
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.journal import Journal
-from openlineage_pyspark.workbench.recovery.live import LiveTable
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep
+from openlineage_pyspark.workbench.recovery.live import LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck
 from openlineage_pyspark.workbench.recovery.statements import TableId
 
 if TYPE_CHECKING:
@@ -100,3 +101,141 @@ def test_who_is_asked_learns_which_table_is_missing(tmp_path: Path) -> None:
 
     assert PlanApplication(PLAN, session, journal, said.append, lambda _: next(given), Consent()).apply() == "applied"
     assert [each for each in said if "version" in each] == [IN_PART]
+
+
+OTHER = TableId(("ice", "db", "x"), "iceberg")
+ALSO = attrs.evolve(STEP, after=(TableCheck("unwritten", OTHER),))
+HARMED = (
+    "step 1 was done by hand: it must not write ice.db.x, which has new versions since: 2 (append, now). If the step "
+    "made them, roll it back to version 1. If something else did, --accept-newer ice.db.x keeps them"
+)
+
+
+class Lines(Tables):
+    """Tables of which one must not be written, with the versions from which it comes."""
+
+    def __init__(self, *operations: str) -> None:
+        super().__init__()
+        self.made = list(operations)
+
+    def table(self, named: TableId) -> LiveTable:
+        if named != OTHER:
+            return super().table(named)
+        numbered = enumerate(self.made, 1)
+        versions = {str(n): LiveVersion(str(n), str(n - 1) if n > 1 else "", made, "now") for n, made in numbered}
+        return LiveTable("/lake", max(versions, default=""), versions)
+
+    def apply(self, folder: Path, *done: int, newer: tuple[str, ...] = ()) -> tuple[str, list[str]]:
+        said: list[str] = []
+        session, journal = cast("LiveSession", self), Journal(folder / "journal.jsonl")
+        plan, consent = attrs.evolve(PLAN, steps=(ALSO,)), Consent(newer=newer, done=done)
+        return PlanApplication(plan, session, journal, said.append, None, consent).apply(), said
+
+
+@pytest.mark.parametrize("done", [(), (1,)])
+def test_who_wrote_what_the_step_must_not_write_is_stopped_until_it_is_rolled_back(
+    tmp_path: Path, done: tuple[int, ...]
+) -> None:
+    tables = Lines("append")
+    assert tables.apply(tmp_path)[0] == "waits"
+    tables.versions = {"daily": "2", "report": "2"}
+    tables.made.append("append")
+
+    for _ in range(2):
+        with pytest.raises(StepFailedError) as stopped:
+            tables.apply(tmp_path, *done)
+        assert str(stopped.value) == HARMED
+
+    # It is rolled back in place, as Iceberg does it.
+    tables.made.pop()
+    assert tables.apply(tmp_path, *done) == ("applied", ["all steps are done"])
+
+
+def test_new_versions_of_what_the_step_must_not_write_are_accepted_by_name(tmp_path: Path) -> None:
+    tables = Lines("append")
+    tables.apply(tmp_path)
+    tables.versions = {"daily": "2", "report": "2"}
+    tables.made.append("append")
+
+    assert tables.apply(tmp_path, newer=("ice.db.x",)) == ("applied", ["all steps are done"])
+
+
+@pytest.mark.parametrize("since", [(), ("replace",), ("OPTIMIZE", "VACUUM END"), ("WRITE", "RESTORE")])
+def test_what_has_the_rows_that_it_had_is_as_it_was(tmp_path: Path, since: tuple[str, ...]) -> None:
+    tables = Lines("append")
+    tables.apply(tmp_path)
+    tables.versions = {"daily": "2", "report": "2"}
+    tables.made += since
+
+    assert tables.apply(tmp_path) == ("applied", ["all steps are done"])
+
+
+def test_a_step_that_never_waited_leaves_what_it_must_not_write_to_the_person(tmp_path: Path) -> None:
+    assert Lines("append").apply(tmp_path, 1) == (
+        "applied",
+        [
+            "1/1 Run gold again.",
+            "step 1: nobody can check that it left ice.db.x as it was: it was done before it waited",
+        ],
+    )
+
+
+def test_a_table_that_spark_cannot_read_and_no_step_needs_stops_nothing(tmp_path: Path) -> None:
+    class Unreadable(Lines):
+        def table(self, named: TableId) -> LiveTable:
+            if named == OTHER:
+                raise StoreError("Spark can't read it: no catalog ice")
+            return super().table(named)
+
+    tables = Unreadable()
+    outcome, said = tables.apply(tmp_path)
+    tables.versions = {"daily": "2", "report": "2"}
+
+    unreadable = "step 1: check by hand that it does not write ice.db.x: Spark can't read it: no catalog ice"
+    assert (outcome, said[1]) == ("waits", unreadable)
+    assert tables.apply(tmp_path)[0] == "applied"
+
+
+FILES = TableId(("spark_catalog", "db", "files"), "parquet")
+
+
+class Mixed(Tables):
+    """Tables with versions, and one of files."""
+
+    files = "before"
+
+    def table(self, named: TableId) -> LiveTable:
+        return LiveTable("/files") if named == FILES else super().table(named)
+
+    def files_of(self, _: TableId) -> str:
+        return self.files
+
+
+@pytest.mark.parametrize(
+    ("files", "outcome", "said"),
+    [
+        (
+            "before",
+            "waits",
+            "step 1: spark_catalog.db.files has no other files, so it is not done yet, or only in part. ",
+        ),
+        ("after", "applied", "all steps are done"),
+    ],
+)
+def test_an_application_that_also_writes_files_is_done_when_these_are_new(
+    tmp_path: Path, files: str, outcome: str, said: str
+) -> None:
+    tables, lines = Mixed(), list[str]()
+    plan = attrs.evolve(PLAN, steps=(attrs.evolve(STEP, writes=(*TABLES, FILES)),))
+
+    def apply() -> str:
+        journal = Journal(tmp_path / "journal.jsonl")
+        return PlanApplication(plan, cast("LiveSession", tables), journal, lines.append, None, Consent()).apply()
+
+    apply()
+    lines.clear()
+    tables.versions = {"daily": "2", "report": "2"}
+    tables.files = files
+
+    assert apply() == outcome
+    assert lines[0].startswith(said)
