@@ -20,7 +20,7 @@ from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
-from openlineage_pyspark.workbench.recovery.journal import journal_of
+from openlineage_pyspark.workbench.recovery.journal import journal_of, unfinished_journals
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.recording import Recorder
@@ -161,6 +161,12 @@ def _apply(options: argparse.Namespace) -> int:
     with journal.held():
         if journal.entries and not options.resume:
             raise RecoveryError(f"the plan was already started ({journal.path}): continue it with --resume")
+        others = [] if journal.entries or not plan.store else unfinished_journals(Path(plan.store))
+        if others:
+            raise RecoveryError(
+                f"another recovery of this store is not finished ({others[0]}): continue it by `recover apply PLAN "
+                "--resume`, or remove its journal if you have given it up, and plan again"
+            )
         if options.resume and not journal.entries:
             raise RecoveryError("the plan was not started: leave --resume out")
         if beyond := [each for each in (*options.accept_doubt, *options.done) if each > len(plan.steps)]:

@@ -29,6 +29,7 @@ Code: TypeAlias = Literal[
     "ambiguous",
     "odd-time",
     "unknown-writer",
+    "unfinished-recovery",
     "unknown-columns",
     "odd-facet",
     "two-lineages",

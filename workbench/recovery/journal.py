@@ -35,6 +35,7 @@ class JournalEntry:
         time: when (ISO 8601, UTC).
         files: the tables that the step writes and that keep no versions -> a text that differs once they change.
         unwritten: the tables that the step must not write -> their versions then.
+        steps: how many steps the plan has.
     """
 
     step: int
@@ -45,6 +46,7 @@ class JournalEntry:
     time: str = ""
     files: Mapping[str, str] = attrs.field(factory=dict)
     unwritten: Mapping[str, str] = attrs.field(factory=dict)
+    steps: int = 0
 
 
 class Journal:
@@ -53,10 +55,12 @@ class Journal:
 
     Args:
         path: the file. It is made with its first line.
+        steps: how many steps the plan has; 0 to read the journal alone.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, steps: int = 0) -> None:
         self.path = path
+        self._steps = steps
         self.entries = tuple(_read(path))
 
     def write(self, entry: JournalEntry) -> None:
@@ -66,7 +70,7 @@ class Journal:
         Raises:
             RecoveryError: it can't be written.
         """
-        entry = attrs.evolve(entry, time=datetime.now(timezone.utc).isoformat())
+        entry = attrs.evolve(entry, time=datetime.now(timezone.utc).isoformat(), steps=self._steps)
         line = json.dumps(attrs.asdict(entry), sort_keys=True) + "\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,6 +113,11 @@ class Journal:
         """Return the numbers of the steps that are done."""
         return frozenset(entry.step for entry in self.entries if entry.state == "finished")
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the plan was begun, and some of its steps are left."""
+        return bool(self.entries) and len(self.finished()) < max(each.steps for each in self.entries)
+
     def begun(self) -> frozenset[int]:
         """Return the numbers of the steps with a finished statement."""
         return frozenset(entry.step for entry in self.entries if entry.state == "done")
@@ -141,8 +150,25 @@ def journal_of(plan: RecoveryPlan, file: Path) -> Journal:
     """
     store = Path(plan.store) if plan.store else None
     if store is not None and store.is_file() and os.access(store.parent, os.W_OK):
-        return Journal(store.with_name(f"{store.name}.recovery") / f"{plan.id}.jsonl")
-    return Journal(file.with_name(f"{file.name}.journal"))
+        return Journal(_folder(store) / f"{plan.id}.jsonl", len(plan.steps))
+    return Journal(file.with_name(f"{file.name}.journal"), len(plan.steps))
+
+
+def unfinished_journals(store: Path) -> list[Path]:
+    """
+    Return the journals of plans that were begun and not finished: what they change is in the store only in part.
+
+    Args:
+        store: the file of a store.
+
+    Raises:
+        RecoveryError: a journal can't be read.
+    """
+    return [path for path in sorted(_folder(store).glob("*.jsonl")) if Journal(path).is_unfinished]
+
+
+def _folder(store: Path) -> Path:
+    return store.with_name(f"{store.name}.recovery")
 
 
 def _read(path: Path) -> Iterator[JournalEntry]:

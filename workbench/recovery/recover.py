@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef, now
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
+from openlineage_pyspark.workbench.recovery.journal import unfinished_journals
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
 from openlineage_pyspark.workbench.recovery.planning import plan
 from openlineage_pyspark.workbench.recovery.reading import BadVersion, read_facts
 from openlineage_pyspark.workbench.store.names import QueriedTables
+from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Writer
@@ -53,7 +56,26 @@ def recover(
     facts, start, passes = read_facts(tables, dataset, BadVersion(version, run, batch, when), column)
     gone = frozenset(expired)
     _refuse_unknown(gone, facts)
-    return answered(plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction), bool(column))))
+    made = plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction), bool(column)))
+    return answered(made, _unfinished_recoveries(tables))
+
+
+def _unfinished_recoveries(tables: QueriedTables) -> list[Diagnostic]:
+    """
+    Return that recoveries of the store are unfinished: their finished steps hide what they still have to do.
+
+    Raises:
+        StoreError: a journal can't be read.
+    """
+    try:
+        journals = unfinished_journals(tables.path) if isinstance(tables, Database) else []
+    except RecoveryError as problem:
+        raise StoreError(str(problem)) from problem
+    message = (
+        "a recovery of this store is not finished, so the plan may lack what it still has to do: continue it by "
+        "`recover apply PLAN --resume`, or remove its journal if you have given it up"
+    )
+    return [Diagnostic("unfinished-recovery", message, missing=True, place=str(each)) for each in journals]
 
 
 def _refuse_unknown(expired: frozenset[str], facts: Facts) -> None:

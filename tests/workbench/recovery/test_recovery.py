@@ -14,6 +14,7 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
 from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts, effect
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
+from openlineage_pyspark.workbench.recovery.journal import JournalEntry, journal_of, unfinished_journals
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
 from openlineage_pyspark.workbench.recovery.planning import plan
 from openlineage_pyspark.workbench.recovery.recover import ModeName
@@ -1173,6 +1174,36 @@ def test_a_step_that_a_plan_does_not_have_is_refused(
 
     assert main(["recover", "apply", str(file), option, str(steps + 1)]) == 2
     assert f"there is no step {steps + 1}: the plan has {steps}" in capsys.readouterr().err
+
+
+def test_a_plan_made_within_a_recovery_says_what_it_may_lack_and_is_not_applied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, first, second = tmp_path / "s.db", tmp_path / "first.json", tmp_path / "second.json"
+    taken(store, streams())
+    asked = ["recover", "db.raw@2", "--store", str(store), "--output"]
+    assert main([*asked, str(first)]) == 0
+    begun = RecoveryPlan.of_dict(json.loads(first.read_text("utf-8"))["result"])
+    journal = journal_of(begun, first)
+    for number in range(1, len(begun.steps)):
+        journal.write(JournalEntry(number, 0, "finished"))
+
+    assert main([*asked, str(second), "--mode", "full"]) == 0
+    [found] = json.loads(second.read_text("utf-8"))["diagnostics"]
+    assert (found["code"], found["missing"], found["place"]) == ("unfinished-recovery", True, str(journal.path))
+    assert "a recovery of this store is not finished" in "".join(capsys.readouterr())
+    assert main(["recover", "apply", str(second), "--dry-run"]) == 2
+    assert f"another recovery of this store is not finished ({journal.path})" in capsys.readouterr().err
+    assert main(["recover", "apply", str(first), "--dry-run", "--resume"]) == 0
+
+    journal.write(JournalEntry(len(begun.steps), 0, "finished"))
+    assert unfinished_journals(store) == []
+    second.unlink()
+    assert main([*asked, str(second)]) == 0
+    assert json.loads(second.read_text("utf-8"))["diagnostics"] == []
+    (journal.path.parent / "odd.jsonl").mkdir()
+    assert main(asked[:-1]) == 2
+    assert "odd.jsonl can't be read: Is a directory" in capsys.readouterr().err
 
 
 def _plain(name: str) -> dict[str, Any]:
