@@ -355,6 +355,7 @@ class Edge:
         batch: the micro-batch of that run; None if there is none.
         kept: whether the target is the next version of the source's dataset, which keeps the source's rows.
         certainty: that of the best path; without paths, `guessed` if the version is inferred.
+        seen: when the last run stated it, microseconds since 1970; 0 if it is not known. It is not in the JSON.
     """
 
     source: NodeId
@@ -365,6 +366,7 @@ class Edge:
     batch: int | None = None
     kept: bool = False
     certainty: Certainty = attrs.field()
+    seen: int = attrs.field(default=0, eq=False, repr=False)
 
     @certainty.default
     def _best(self) -> Certainty:
@@ -407,7 +409,8 @@ class Edge:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return document_of_fields(self, ("source", "target", "certainty"))
+        document = document_of_fields(self, ("source", "target", "certainty"))
+        return {name: value for name, value in document.items() if name != "seen"}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Edge:
@@ -430,6 +433,11 @@ def steps_of(operators: Iterable[str], steps: Iterable[Step]) -> tuple[Step, ...
     return (*found, *(step for each in known.values() for step in each))
 
 
+def last_of(edges: Iterable[Edge]) -> Edge:
+    """Return the edge whose run stated it last: ids of runs have no order in time."""
+    return max(edges, key=lambda edge: (edge.seen, edge.run))
+
+
 def united(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     """Return edges with one for each pair of nodes and each job, which has all paths of these and their last run."""
     same: dict[tuple[NodeId, NodeId, NodeId], list[Edge]] = {}
@@ -441,7 +449,8 @@ def united(edges: Iterable[Edge]) -> tuple[Edge, ...]:
         else attrs.evolve(
             each[0],
             paths=tuple(path for edge in each for path in edge.paths),
-            run=max(edge.run for edge in each),
+            run=last_of(each).run,
+            seen=last_of(each).seen,
             certainty=best(tuple(edge.certainty for edge in each)),
         )
         for each in same.values()

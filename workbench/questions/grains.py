@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, JobNode
+from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, JobNode, last_of
 from openlineage_pyspark.workbench.model.reach import Reach
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def _by_table(found: Reach) -> Reach:
         Edge(
             *(source, target),
             job=job,
-            run=max(edge.run for edge in each),
+            run=last_of(each).run,
+            seen=last_of(each).seen,
             certainty="guessed" if all(edge.is_inferred for edge in each) else "exact",
         )
         for (source, target, job), each in same.items()

@@ -87,13 +87,13 @@ def stored_edge(source: str, target: str, row: EdgeRow, job: str) -> Edge:
 
     Args:
         source: the id of the node of the source column.
-        target: the field of the target.
+        target: the id of the node of the target column.
         row: the row.
         job: the id of the job's node.
     """
     kind = Kind(row.type, row.subtype, bool(row.masking))
     path = Path(kind, row.expression, "exact" if kind.is_stated else "unstated")
-    return Edge(source, target, (path,), job, node_id("run", row.run) if row.run else "")
+    return Edge(source, target, (path,), job, node_id("run", row.run) if row.run else "", seen=row.time)
 
 
 def explained(

@@ -75,13 +75,14 @@ class EdgeRow(NamedTuple):
     masking: int
     expression: str
     run: str
+    time: int = 0
     description: int | str = 0
 
 
 EDGE_COLUMNS = (
     "s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, coalesce(c.type, ''), "
     "coalesce(c.subtype, ''), coalesce(c.masking, 0), coalesce(c.expression, ''), coalesce(c.last_run, ''), "
-    "c.description"
+    "c.last_time, c.description"
 )
 """The columns of an `EdgeRow` in `EDGES`."""
 EDGES = (
@@ -95,7 +96,7 @@ def edges_of_rows(rows: Iterable[tuple[Any, ...]]) -> list[EdgeRow]:
     found: dict[tuple[Any, ...], EdgeRow] = {}
     for row in map(EdgeRow._make, rows):
         before = found.get(row[:9])
-        if before is None or row.run > before.run:
+        if before is None or (row.time, row.run) > (before.time, before.run):
             found[row[:9]] = row
     return [found[key] for key in sorted(found)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, lineage, run_event
@@ -48,3 +49,18 @@ def test_an_answer_that_ends_at_its_depth_lacks_nothing_if_only_an_unseen_job_le
     )
     assert [each.code for each in store.downstream("raw", depth=1).diagnostics] == ["limit"]
     assert store.downstream("raw", depth=1, since=at(30)).diagnostics == ()
+
+
+def test_the_last_run_is_the_latest_one_whatever_its_id_is(filled: Callable[..., Store]) -> None:
+    def ran(run: str, minute: int, kind: str, *more: str) -> dict[str, Any]:
+        edges = lineage(x=[("s", "x", kind)], **{column: [("s", "x", "IDENTITY")] for column in more})
+        output = dataset("t", columns=("x", *more), columnLineage=edges)
+        return run_event("make", "COMPLETE", minute, run=run, inputs=(dataset("s"),), outputs=(output,))
+
+    store = filled(ran("r-9", 1, "IDENTITY"), ran("r-5", 2, "TRANSFORMATION"), ran("r-1", 3, "IDENTITY", "y"))
+
+    for answer in (store.downstream("s.x", ever=True), store.between("s.x", "t.x", ever=True), store.graph(ever=True)):
+        graph = getattr(answer.result, "graph", answer.result)
+        assert {edge.run_id for edge in graph.edges if edge.target.endswith("|x") and edge.paths} == {"r-1"}
+    [edge] = store.downstream("s.x", by="table", ever=True).result.graph.edges
+    assert edge.run_id == "r-1"
