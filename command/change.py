@@ -168,16 +168,17 @@ def _elsewhere(plan: RebuildPlan, store: Store) -> tuple[str, ...]:
 def json_of_change(change: JudgedChange, after: FileState, options: argparse.Namespace) -> dict[str, Any]:
     """Return a change as a document of JSON."""
     problems = [each.problem for each in after.found if each.problem is not None]
+    summary = summary_of(after.found)
     findings = [{**document_of(each), "level": each.level} for each in change.findings]
     values = {
         **change.diff.to_dict(),
         "findings": findings,
         **({} if change.plan is None else {"plan": change.plan.to_dict()}),
         "problems": problems,
-        "summary": summary_of(after.found).to_dict(),
+        "summary": summary.to_dict(),
     }
     arguments = {"files": list(map(str, options.files)), "base": options.diff}
-    return Answer("diff", arguments, Values("diff", values)).to_dict()
+    return Answer("diff", arguments, Values("diff", values), diagnostics=summary.diagnostics()).to_dict()
 
 
 def markdown_of_change(change: JudgedChange, after: FileState) -> str:

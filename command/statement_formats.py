@@ -72,8 +72,10 @@ def _without_reason(lineage: Lineage) -> Lineage:
 
 
 def _json(found: Sequence[StatementLineage]) -> str:
-    document = {"summary": summary_of(found).to_dict(), "statements": []}
-    text = json.dumps(Answer("lineage", {}, Values("statements", document)).to_dict(), indent=2)
+    summary = summary_of(found)
+    document = {"summary": summary.to_dict(), "statements": []}
+    answer = Answer("lineage", {}, Values("statements", document), diagnostics=summary.diagnostics())
+    text = json.dumps(answer.to_dict(), indent=2)
     # A line each: Python's encoder is ten times as fast without indents.
     lines = ",\n".join(f"      {json.dumps(_statement(each))}" for each in found)
     listed = f"{_NO_STATEMENTS[:-1]}\n{lines}\n    ]" if found else _NO_STATEMENTS

@@ -1,5 +1,5 @@
 """
-The path of one event, on one screen: record, plan, analysis, run, event, delivery.
+The path of one event, in one file: record, plan, analysis, run, event, delivery.
 
 Each stage takes and returns typed values. Nothing here knows of threads or time limits: `worker` calls `take` for each
 record, on the listener's own thread, and guards the call.

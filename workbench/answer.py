@@ -275,11 +275,10 @@ class Answer(Generic[R_co]):
         """
         columns, rows = self.table()
         types = [_spark_type(row[at] for row in rows) for at in range(len(columns))]
-        texts = [
-            [_as_text(row[at]) if type_ == "string" else row[at] for at, type_ in enumerate(types)] for row in rows
-        ]
-        named = (f"`{name}` {type_}" for name, type_ in zip(columns, types, strict=True))
-        return spark.createDataFrame(texts, ", ".join(named))
+        typed = [[_as_typed(row[at], type_) for at, type_ in enumerate(types)] for row in rows]
+        names = (name.replace("`", "``") for name in columns)
+        named = (f"`{name}` {type_}" for name, type_ in zip(names, types, strict=True))
+        return spark.createDataFrame(typed, ", ".join(named))
 
     def _repr_html_(self) -> str | None:
         """Return what a notebook shows; None for what has no picture and no table."""
@@ -314,8 +313,10 @@ class Answer(Generic[R_co]):
         )
 
 
-def _as_text(value: Any) -> str | None:
-    return None if value is None else str(value)
+def _as_typed(value: Any, type_: str) -> Any:
+    """Return a value as a column in Spark of a type takes it."""
+    convert = {"string": str, "double": float}.get(type_)
+    return value if value is None or convert is None else convert(value)
 
 
 def _spark_type(values: Iterable[Any]) -> str:

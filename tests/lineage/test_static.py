@@ -14,6 +14,7 @@ import pytest
 from openlineage_pyspark import lineage
 from openlineage_pyspark.listener.analyze import encoded_query
 from openlineage_pyspark.testing import assert_golden_lineage, assert_lineage
+from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
 
 
@@ -382,3 +383,13 @@ class TestNamedSources:
             assert_lineage(orders, {}, sources={"": orders})
         with pytest.raises(TypeError, match=r"pass sources to lineage\(\)"):
             assert_lineage(lineage(session, orders), {}, sources={"orders": orders})
+
+
+@pytest.mark.any_spark
+def test_an_answer_is_a_table_of_spark_whatever_its_columns_hold(session):
+    rows = ({"a`b": 1, "c": True, "d": None}, {"a`b": 2.5, "c": None, "d": [1, 2]})
+
+    frame = Answer("sql", {}, Rows("row", rows)).to_spark(session)
+
+    assert frame.dtypes == [("a`b", "double"), ("c", "boolean"), ("d", "string")]
+    assert [tuple(row) for row in frame.collect()] == [(1.0, True, None), (2.5, None, "1; 2")]

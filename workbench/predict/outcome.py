@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import attrs
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -139,6 +140,14 @@ class Summary:
             f"{self.statements:,} {noun} in {files}: {', '.join(parts)}",
             *(f"  {count:,} for {_reason(reason, kinds[reason])}" for reason, count in reasons.most_common()),
         ]
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return what the lineage of the statements lacks, each cause once, at its first place."""
+        return tuple(
+            Diagnostic("text-only", each.message, missing=True, place=f"{each.places[0].file}:{each.places[0].line}")
+            for each in self.causes
+            if each.severity != "note"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""

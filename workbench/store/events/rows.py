@@ -146,8 +146,8 @@ class EventRows:
     Args:
         text: the event as it arrived.
         digest: a digest of that.
+        type: its type, such as `COMPLETE`.
         producer: its producer.
-        producer: who made it.
         rows: the event's own rows by table, except that of `event`.
         mentions: the job and the datasets that it names. Their rows are made of many events at once.
         span: the event's own time and run.
