@@ -186,7 +186,10 @@ def run(options: argparse.Namespace) -> int:
 @contextmanager
 def _answers_kept(options: argparse.Namespace) -> Iterator[None]:
     """Keep Spark's results while two states are compared, so that it analyzes only the differences."""
-    options.classes = options.cache
+    # An archive of classes costs the call that writes it some seconds, so one that may be the only one writes none.
+    options.classes = options.cache if options.cache is not None and options.cache.is_dir() else None
+    if options.cache is not None:
+        options.cache.mkdir(parents=True, exist_ok=True)
     if options.diff is None or options.cache is not None:
         yield
         return

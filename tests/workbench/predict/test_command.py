@@ -353,6 +353,9 @@ def test_what_was_told_once_needs_no_spark(files: Path, answer: Answer) -> None:
 @pytest.mark.long
 def test_the_next_jvm_takes_its_classes_from_the_cache(files: Path, answer: Answer, tmp_path: Path) -> None:
     assert answer.returncode == 1
+    assert [*(files / "kept").glob("spark-classes-*")] == []
+    (tmp_path / "first.sql").write_text("CREATE TABLE first AS SELECT 1 AS a", "utf-8")
+    assert called(tmp_path, "first.sql", "--cache", str(files / "kept")).returncode == 0
     assert [each.stat().st_mode & 0o777 for each in (files / "kept").glob("spark-classes-*")] == [0o600]
     (tmp_path / "new.sql").write_text("CREATE TABLE new AS SELECT 1 AS a", "utf-8")
     log = {"JAVA_TOOL_OPTIONS": f"-Xlog:class+load=info:file={tmp_path}/%p.log"}
