@@ -154,9 +154,10 @@ def run(options: argparse.Namespace) -> int:
         project = None if options.manifest is None else read_project(options.manifest)
         known = _known(options)
         if options.write_schemas is not None:
-            if not may_overwrite(options.write_schemas, known.to_text(), (), options):
+            schemas = known.to_text()
+            if not may_overwrite(options.write_schemas, schemas, (), options):
                 return _PROBLEM
-            options.write_schemas.write_text(known.to_text(), encoding="utf-8")
+            options.write_schemas.write_text(schemas, encoding="utf-8")
             if not options.files:
                 return 0
         known.tables += () if project is None else project.tables

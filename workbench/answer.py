@@ -6,12 +6,11 @@ import importlib
 import json
 from collections.abc import Mapping
 from importlib import resources
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.model.document import document_of, named_fields
+from openlineage_pyspark.workbench.model.document import document_of, frozen_mapping, values_by_field
 from openlineage_pyspark.workbench.model.graph import Graph
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.reach import Reach
@@ -31,12 +30,8 @@ _SCHEMA = "lineage-answer.schema.json"
 _NOUNS = {"unused": "unused name", "blame": "change"}
 
 
-def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(dict(values))
-
-
 def _frozen_rows(rows: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(_frozen(row) if isinstance(row, Mapping) else row for row in rows)
+    return tuple(frozen_mapping(row) if isinstance(row, Mapping) else row for row in rows)
 
 
 class Result(Protocol):
@@ -93,7 +88,7 @@ class Rows(Generic[T]):
 
 
 def _fields(row: Any) -> dict[str, Any]:
-    return dict(row) if isinstance(row, Mapping) else named_fields(row)
+    return dict(row) if isinstance(row, Mapping) else values_by_field(row)
 
 
 def _cell(value: Any) -> Any:
@@ -115,7 +110,7 @@ class Values:
     """
 
     type: str
-    values: Mapping[str, Any] = attrs.field(converter=_frozen, hash=False)
+    values: Mapping[str, Any] = attrs.field(converter=frozen_mapping, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values."""
@@ -148,12 +143,14 @@ class Answer(Generic[R_co]):
     """
 
     question: str
-    arguments: Mapping[str, Any] = attrs.field(converter=_frozen, hash=False)
+    arguments: Mapping[str, Any] = attrs.field(converter=frozen_mapping, hash=False)
     result: R_co
     as_of: str = ""
     last_seen: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
-    writers: Mapping[str, Writer] = attrs.field(factory=dict, converter=_frozen, eq=False, hash=False, repr=False)
+    writers: Mapping[str, Writer] = attrs.field(
+        factory=dict, converter=frozen_mapping, eq=False, hash=False, repr=False
+    )
     figure: Callable[[Answer[Any]], str] | None = attrs.field(default=None, eq=False, repr=False)
 
     @property

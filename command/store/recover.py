@@ -20,7 +20,7 @@ from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
-from openlineage_pyspark.workbench.recovery.journal import journal_of, unfinished_journals
+from openlineage_pyspark.workbench.recovery.journal import CONTINUE, journal_of, unfinished_journals
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.recording import Recorder
@@ -164,8 +164,7 @@ def _apply(options: argparse.Namespace) -> int:
         others = [] if journal.entries or not plan.store else unfinished_journals(Path(plan.store))
         if others:
             raise RecoveryError(
-                f"another recovery of this store is not finished ({others[0]}): continue it by `recover apply PLAN "
-                "--resume`, or remove its journal if you have given it up, and plan again"
+                f"another recovery of this store is not finished ({others[0]}): {CONTINUE}, and plan again"
             )
         if options.resume and not journal.entries:
             raise RecoveryError("the plan was not started: leave --resume out")

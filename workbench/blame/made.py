@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.workbench.model.document import frozen_mapping, values_by_field
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 # What only copies rows into new files, or numbers them: Iceberg and Delta Lake name these so.
 _COPYING = frozenset({"replace", "ROW TRACKING BACKFILL"})
-
-
-def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(dict(values))
 
 
 @attrs.frozen
@@ -64,7 +60,7 @@ class BlamedRow(BlameRow):
     """
 
     row_id: int | None = attrs.field(kw_only=True, default=None)
-    values: Mapping[str, Any] = attrs.field(kw_only=True, factory=dict, converter=_frozen, hash=False)
+    values: Mapping[str, Any] = attrs.field(kw_only=True, factory=dict, converter=frozen_mapping, hash=False)
 
 
 @attrs.frozen
@@ -80,7 +76,7 @@ class LiveRow:
         version: the snapshot of this number, or the version; empty if the table no longer knows it.
     """
 
-    values: Mapping[str, Any] = attrs.field(converter=_frozen, hash=False)
+    values: Mapping[str, Any] = attrs.field(converter=frozen_mapping, hash=False)
     row_id: int | None
     number: int | None
     version: str
@@ -119,8 +115,7 @@ def join_rows(
         why = _unknown(row, made.get(row.version), committed, label)
         time = known_time(committed.micros or None) if committed else None
         version = BlameRow(row.version, time) if why else made[row.version]
-        about = {field.name: getattr(version, field.name) for field in attrs.fields(BlameRow)}
-        found.append(BlamedRow(**about, row_id=row.row_id, values=row.values))
+        found.append(BlamedRow(**values_by_field(version), row_id=row.row_id, values=row.values))
         if why:
             unknown.setdefault(why, []).append(row)
     return Joined(tuple(found), tuple(_diagnostics(unknown)))

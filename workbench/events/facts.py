@@ -20,7 +20,7 @@ class Name(NamedTuple):
     name: str
 
 
-class Owner(NamedTuple):
+class StatedOwner(NamedTuple):
     """An owner of a dataset or of a job, and the type of ownership, such as MAINTAINER; empty if it is not stated."""
 
     name: str

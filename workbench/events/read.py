@@ -22,7 +22,6 @@ from openlineage_pyspark.workbench.events.facts import (
     MadeByBatch,
     Name,
     OtherName,
-    Owner,
     PathKind,
     PathStep,
     Place,
@@ -33,6 +32,7 @@ from openlineage_pyspark.workbench.events.facts import (
     SessionOfRun,
     Stated,
     StatedEdge,
+    StatedOwner,
     StatedPath,
     SubmittedAs,
 )
@@ -194,7 +194,7 @@ class DatasetOfEvent:
         )
 
     @once
-    def owners(self) -> tuple[Owner, ...]:
+    def owners(self) -> tuple[StatedOwner, ...]:
         """The owners of the dataset."""
         return _owners(self._odd, self._facet("ownership"))
 
@@ -388,7 +388,7 @@ class JobOfEvent:
         return self._text("documentation", "description")
 
     @once
-    def owners(self) -> tuple[Owner, ...]:
+    def owners(self) -> tuple[StatedOwner, ...]:
         """The owners of the job."""
         return _owners(self._odd, self._odd.mapping("ownership", self._facets, "ownership"))
 
@@ -555,9 +555,9 @@ class RunOfEvent:
         return (*gaps, *self._odd.found)
 
 
-def _owners(odd: _Odd, facet: EventJson) -> tuple[Owner, ...]:
+def _owners(odd: _Odd, facet: EventJson) -> tuple[StatedOwner, ...]:
     named = ((odd.text("ownership", each, "name"), each) for each in odd.objects("ownership", facet, "owners"))
-    return tuple(Owner(name, odd.text("ownership", each, "type") or "") for name, each in named if name)
+    return tuple(StatedOwner(name, odd.text("ownership", each, "type") or "") for name, each in named if name)
 
 
 @attrs.frozen

@@ -5,11 +5,18 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import attrs
 
 T = TypeVar("T")
+
+
+def frozen_mapping(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a copy of a mapping that can't be changed."""
+    # It is not generic, because mypy can't read generic converters of attrs.
+    return MappingProxyType(dict(values))
 
 
 def camel_case(name: str) -> str:
@@ -18,7 +25,7 @@ def camel_case(name: str) -> str:
     return first + "".join(each.capitalize() for each in others)
 
 
-def named_fields(value: Any) -> dict[str, Any]:
+def values_by_field(value: Any) -> dict[str, Any]:
     """Return the fields of a frozen value by their names in Python."""
     return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
 
@@ -52,7 +59,7 @@ def document_of_fields(value: Any, always: Collection[str] | None = None) -> dic
     """
     return {
         camel_case(name): document_of(each)
-        for name, each in named_fields(value).items()
+        for name, each in values_by_field(value).items()
         if always is None or name in always or not (each in ("", (), None) or each is False)
     }
 

@@ -443,17 +443,17 @@ def united(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     same: dict[tuple[NodeId, NodeId, NodeId], list[Edge]] = {}
     for edge in edges:
         same.setdefault(edge.key, []).append(edge)
-    return tuple(
-        each[0]
-        if len(each) == 1
-        else attrs.evolve(
-            each[0],
-            paths=tuple(path for edge in each for path in edge.paths),
-            run=last_of(each).run,
-            seen=last_of(each).seen,
-            certainty=best(tuple(edge.certainty for edge in each)),
-        )
-        for each in same.values()
+    return tuple(each[0] if len(each) == 1 else _as_one(each) for each in same.values())
+
+
+def _as_one(edges: list[Edge]) -> Edge:
+    last = last_of(edges)
+    return attrs.evolve(
+        edges[0],
+        paths=tuple(path for edge in edges for path in edge.paths),
+        run=last.run,
+        seen=last.seen,
+        certainty=best(tuple(edge.certainty for edge in edges)),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.workbench.model.document import frozen_mapping
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
@@ -30,10 +30,6 @@ _COLUMNS = (
 _VERSION_COLUMNS = ("source_version", "target_version", "batch", "kept", "inferred")
 
 
-def _frozen(depths: Mapping[str, int]) -> Mapping[str, int]:
-    return MappingProxyType(dict(depths))
-
-
 @attrs.frozen
 class Reach:
     """
@@ -49,7 +45,7 @@ class Reach:
 
     graph: Graph
     start: tuple[NodeId, ...]
-    depths: Mapping[NodeId, int] = attrs.field(converter=_frozen, hash=False)
+    depths: Mapping[NodeId, int] = attrs.field(converter=frozen_mapping, hash=False)
     nodes: Mapping[NodeId, Node] = attrs.field(init=False, eq=False, hash=False, repr=False)
     _several: Collection[str] = attrs.field(init=False, eq=False, hash=False, repr=False)
 

@@ -87,12 +87,12 @@ def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None
     Return the archive in a folder that fits a JVM; None if this Java has none, or another user can write the folder.
 
     Args:
-        folder: where archives are kept; it is made if it is not there.
+        folder: where archives are kept.
         jars: the folder of Spark's jars.
         purpose: the JVM's task, which decides which classes it loads.
 
     Raises:
-        OSError: the folder can't be written, or the jars can't be read.
+        OSError: the folder or the jars can't be read.
     """
     java = _java()
     release = "" if java is None else _release(java)
@@ -103,7 +103,6 @@ def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None
     for jar in sorted(jars.iterdir()):
         state = jar.stat()
         digest.update(f"\0{jar}\0{state.st_size}\0{state.st_mtime_ns}".encode())
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder.absolute() / f"{_BEGIN}{digest.hexdigest()[:16]}{_ENDING}"
     is_made = not path.exists()
     looked_at = folder if is_made else path

@@ -67,7 +67,7 @@ class Knowledge:
         self._made: set[Parts] = set()
         self._declared: set[str] = set()
         # Supplied for one statement.
-        self._text = ""
+        self.text = ""
         self._reach: Collection[str] | None = None
         self._loosened = False
         self._guesses: dict[tuple[Parts, str], str] = {}
@@ -77,7 +77,7 @@ class Knowledge:
 
     def begin(self, text: str) -> None:
         """Begin to analyze a statement."""
-        self._text, self.missed = text, None
+        self.text, self.missed = text, None
 
     def see(self, reach: Collection[str] | None) -> Mapping[Parts, str]:
         """
@@ -279,7 +279,7 @@ class Knowledge:
             for name, known in () if table is None else table.columns:
                 if known == TEXT_TYPE and name.lower() in named and (key, name) not in self._guesses:
                     is_base = refusal.code.startswith(_UNFIT_BASE)
-                    fitting = type_by_use(self._text, name) if is_base else type_
+                    fitting = type_by_use(self.text, name) if is_base else type_
                     found |= {} if fitting is None else {(key, name): fitting}
         if not found and type_ is not None:
             return self._guess_function(named, type_)

@@ -145,7 +145,6 @@ class ScriptSession:
         self._named: tuple[str, ...] = ()
         self._is_rewritten = False
         self._unset: Refusal | None = None
-        self._text = ""
 
     def use_from_this_thread(self) -> None:
         """Make Spark find the catalogs: it loads them by their names, with the class loader of the calling thread."""
@@ -173,12 +172,11 @@ class ScriptSession:
         catalog, database = self._spark.current()
         kind, query, refusal = "", None, None
         given, text = text, self._substituted(text)
-        self._text, self._shape, self._named, self._is_rewritten = text, "", (), False
+        self._shape, self._named, self._is_rewritten = "", (), False
         self._knowledge.begin(text)
         try:
             with as_probe_error():
                 text, parsed = self._parsed(text)
-                self._text = text
                 self._knowledge.begin(text)
                 kind = str(parsed.nodeName())
                 self._named = self._targets(kind, parsed)
@@ -247,7 +245,7 @@ class ScriptSession:
     @property
     def read(self) -> str:
         """The text that Spark read last instead of a statement."""
-        return self._text
+        return self._knowledge.text
 
     def effects(self) -> tuple[Consequence, ...]:
         """Return the changes for later statements since the last call."""

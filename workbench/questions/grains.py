@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openlineage_pyspark.workbench.model.graph import Node
-    from openlineage_pyspark.workbench.model.kinds import NodeId
+    from openlineage_pyspark.workbench.model.kinds import Certainty, NodeId
 
 _NO_JOB = JobNode("", "")
 
@@ -49,16 +49,11 @@ def _by_table(found: Reach) -> Reach:
     for edge in found.graph.edges:
         if not edge.kept:
             same.setdefault((tables[edge.source], tables[edge.target], edge.job), []).append(edge)
-    edges = [
-        Edge(
-            *(source, target),
-            job=job,
-            run=last_of(each).run,
-            seen=last_of(each).seen,
-            certainty="guessed" if all(edge.is_inferred for edge in each) else "exact",
-        )
-        for (source, target, job), each in same.items()
-    ]
+    edges = []
+    for (source, target, job), each in same.items():
+        last = last_of(each)
+        certainty: Certainty = "guessed" if all(edge.is_inferred for edge in each) else "exact"
+        edges.append(Edge(source, target, job=job, run=last.run, certainty=certainty, seen=last.seen))
     return _evolved(found, found.graph.nodes, edges, tables[found.start[0]], depths)
 
 

@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_list
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openlineage_pyspark.workbench.events.facts import Owner
+    from openlineage_pyspark.workbench.events.facts import StatedOwner
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.model.kinds import NodeId
     from openlineage_pyspark.workbench.store.names import QueriedTables
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _EVENTS = "SELECT json FROM event WHERE {} AND json LIKE '%\"ownership\"%' AND time <= ? ORDER BY time, event_id"
 
 
-def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[NodeId, tuple[Owner, ...]]:
+def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[NodeId, tuple[StatedOwner, ...]]:
     """
     Return the owners of the datasets and jobs of a graph, where an event names them.
 
@@ -33,7 +33,7 @@ def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[Nod
         graph: the graph, with the runs of its jobs.
         time: until when, microseconds since 1970.
     """
-    found: dict[tuple[str, int], tuple[Owner, ...]] = {}
+    found: dict[tuple[str, int], tuple[StatedOwner, ...]] = {}
     for text in _texts(tables, graph, time):
         event = facts(json.loads(text))
         named = [(("dataset", identity("dataset", each.namespace, each.name)), each.owners) for each in event.datasets]

@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.recovery.statements import beside_name
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.affected import Spread
-    from openlineage_pyspark.workbench.recovery.facts import Facts, MadeVersion, Unit
+    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, Unit
     from openlineage_pyspark.workbench.recovery.groups import Group
     from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
     from openlineage_pyspark.workbench.recovery.remade import Remade
@@ -95,12 +95,18 @@ class Decisions:
         So the application may write them.
         """
         here = self.group_of[group.units[0]]
-        written = self.flow.written(group.units)
-        return {
-            dataset
-            for dataset in _beside(self.facts, group)
-            if dataset not in written and self._replaced_from(dataset, here)
-        }
+        return {dataset for dataset in self._further_outputs(group) if self._replaced_from(dataset, here)}
+
+    def unwritten(self, group: Group) -> list[DatasetFacts]:
+        """Return the further outputs of a group's application that must not be written again, by their labels."""
+        kept = self._further_outputs(group) - self.replaced_after(group)
+        return sorted((self.facts.datasets[each] for each in sorted(kept)), key=lambda each: each.label)
+
+    def _further_outputs(self, group: Group) -> set[int]:
+        """Return what the application of a group writes beside the outputs of the group."""
+        if group.application is None:
+            return set()
+        return {*self.facts.beside.get(group.application.run_id, ())} - self.flow.written(group.units)
 
     def _replaced_from(self, dataset: int, here: int) -> bool:
         """Return whether a group behind a place replaces a dataset as a whole, and nothing up to it reads that."""
@@ -148,11 +154,6 @@ def decide(facts: Facts, request: RecoveryRequest) -> Decisions:
         _copies(flow.facts, (*again.bases, request.start[0])) if is_side_by_side else {},
         texts,
     )
-
-
-def _beside(facts: Facts, group: Group) -> tuple[int, ...]:
-    """Return all that the application of a group writes."""
-    return facts.beside.get(group.application.run_id, ()) if group.application is not None else ()
 
 
 def _is_statement(facts: Facts, texts: StatementTexts, group: Group) -> bool:

@@ -17,6 +17,8 @@ from openlineage_pyspark.errors import RecoveryError
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
 
+CONTINUE = "continue it by `recover apply PLAN --resume`, or remove its journal if you have given it up"
+"""What to do about a recovery that is not finished."""
 State: TypeAlias = Literal["begun", "done", "failed", "waits", "finished"]
 """Of a statement or of what a person does: `begun`, `done`, `failed`, `waits`. Of a whole step: `finished`."""
 

@@ -11,7 +11,7 @@ from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef, now
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.journal import unfinished_journals
+from openlineage_pyspark.workbench.recovery.journal import CONTINUE, unfinished_journals
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
 from openlineage_pyspark.workbench.recovery.planning import plan
 from openlineage_pyspark.workbench.recovery.reading import BadVersion, read_facts
@@ -71,10 +71,7 @@ def _unfinished_recoveries(tables: QueriedTables) -> list[Diagnostic]:
         journals = unfinished_journals(tables.path) if isinstance(tables, Database) else []
     except RecoveryError as problem:
         raise StoreError(str(problem)) from problem
-    message = (
-        "a recovery of this store is not finished, so the plan may lack what it still has to do: continue it by "
-        "`recover apply PLAN --resume`, or remove its journal if you have given it up"
-    )
+    message = f"a recovery of this store is not finished, so the plan may lack what it still has to do: {CONTINUE}"
     return [Diagnostic("unfinished-recovery", message, missing=True, place=str(each)) for each in journals]
 
 

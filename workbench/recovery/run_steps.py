@@ -166,19 +166,7 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
         tuple(dict.fromkeys(doubts)),
         tuple(statements.table_id(known) for known in tables if known.is_of_spark),
         before=() if side else tuple(check for each in sorted(written) for check in decided.conditions.newest(each)),
-        after=tuple(decided.conditions.after_other_writes(_unwritten(decided, group))),
-    )
-
-
-def _unwritten(decided: Decisions, group: Group) -> list[DatasetFacts]:
-    """Return what the application of a group writes too, and must not write again."""
-    if group.application is None:
-        return []
-    # Tables that are replaced afterwards may be written meanwhile.
-    harmless = decided.flow.written(group.units) | decided.replaced_after(group)
-    beside = decided.facts.beside.get(group.application.run_id, ())
-    return sorted(
-        (decided.facts.datasets[each] for each in beside if each not in harmless), key=lambda each: each.label
+        after=tuple(decided.conditions.after_other_writes(decided.unwritten(group))),
     )
 
 
@@ -272,7 +260,7 @@ def _doubts_of_application(decided: Decisions, group: Group, application: Applic
     for known in (facts.datasets[each] for each in sorted(written | read)):
         if known.former and known.former != known.sql:
             yield f"{known.former} was renamed to {known.sql}: change the name in its code"
-    if unwritten := _unwritten(decided, group):
+    if unwritten := decided.unwritten(group):
         names = ", ".join(each.label for each in unwritten)
         yield f"it also writes {names}, which need no recovery: prevent that"
     if unseen := [each.label for each in unwritten if not (each.has_versions and each.is_of_spark)]:

@@ -13,6 +13,7 @@ from openlineage_pyspark.workbench.predict.class_archive import ClassArchive, cl
 
 @pytest.fixture
 def jars(tmp_path: Path) -> Path:
+    (tmp_path / "cache").mkdir()
     (folder := tmp_path / "jars").mkdir()
     (folder / "spark.jar").write_bytes(b"1")
     return folder
@@ -107,7 +108,7 @@ def test_a_jvm_that_is_given_up_leaves_no_part(tmp_path: Path, jars: Path) -> No
 @pytest.mark.parametrize("is_there", [True, False])
 def test_what_others_can_write_is_not_used(tmp_path: Path, jars: Path, *, is_there: bool) -> None:
     """An archive holds code, which runs as this user."""
-    (folder := tmp_path / "cache").mkdir()
+    folder = tmp_path / "cache"
     changed = written(folder, jars, "sql") if is_there else folder
     changed.chmod(0o777)
     assert class_archive(folder, jars, "sql") is None
