@@ -95,9 +95,9 @@ def _of_graph(document: dict[str, Any]) -> set[Edge]:
     }
 
 
-def in_show(told: Told) -> set[Edge]:
-    """Read `show --format json`."""
-    document = json.loads(told.asked("show", str(told.file), "--format", "json"))["result"]
+def in_show(told: Told, *options: str) -> set[Edge]:
+    """Read `show --format json`, with further options."""
+    document = json.loads(told.asked("show", str(told.file), "--format", "json", *options))["result"]
     return {
         (
             (f"{source['namespace']}|{source['name']}", source["field"]),
