@@ -136,9 +136,15 @@ def _markdown_row(edge: LineageEdge, names: dict[Identifier, str]) -> str:
 
 
 def markdown_of_causes(outcome: Summary) -> str:
-    """Return what statements lack, each once, as a list in Markdown; empty if they lack nothing."""
-    listed = "".join(f"- {_places(each)} {code_of(each.message)}\n" for each in outcome.causes)
-    return f"\n**Not analyzed by Spark**:\n\n{listed}" if listed else ""
+    """Return what statements lack and what a dry run assumes, each once, as lists in Markdown, or an empty text."""
+    assumed = [each for each in outcome.causes if each.reason == "dry-run"]
+    others = [each for each in outcome.causes if each.reason != "dry-run"]
+    return _listed("Not analyzed by Spark", others) + _listed("Assumed by the dry run", assumed)
+
+
+def _listed(heading: str, causes: Iterable[Cause]) -> str:
+    listed = "".join(f"- {_places(each)} {code_of(each.message)}\n" for each in causes)
+    return f"\n**{heading}**:\n\n{listed}" if listed else ""
 
 
 def _places(cause: Cause) -> str:

@@ -80,6 +80,14 @@ def test_what_a_dry_run_assumes_makes_an_answer_incomplete(code: str) -> None:
     )
 
 
+def test_markdown_lists_assumptions_apart_from_what_was_not_analyzed() -> None:
+    shown = WRITERS["markdown"]([TABLE, told(7, "STAND_IN", "collect() returns stand-ins", lineage=False)])
+    assert shown.split("\n\n**", 1)[1] == (
+        "Not analyzed by Spark**:\n\n- `a.sql:2:3` `the table t is not known`\n"
+        "\n**Assumed by the dry run**:\n\n- `a.sql:7:3` `collect() returns stand-ins`\n"
+    )
+
+
 def test_what_only_the_other_outcome_of_a_decision_writes_is_not_missing() -> None:
     found = [told(7, "BRANCH", "only written if", lineage=False), attrs.evolve(EXACT)]
     assert [(each.level, each.missing) for each in summary_of(found).diagnostics()] == [("note", False)]
