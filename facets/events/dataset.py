@@ -381,8 +381,7 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
         return [
             _path(edge, each, operators, expressions, described=options.descriptions_enabled)
             for edge in edges
-            for each in edge.transformations
-            if each.way.operators and (options.steps == "all" or each.way.certainty is not Certainty.EXACT)
+            for each in _listed(edge.transformations, options)
         ]
 
     columns = {accepted_column(column.name): found for column in lineage.columns if (found := with_steps(column.edges))}
@@ -398,6 +397,21 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
     )
     facet._schemaURL = own_schema("PySparkLineageStepsDatasetFacet", "1-1-0")
     return {"pyspark_lineage_steps": facet}
+
+
+def _listed(transformations: Iterable[Transformation], options: EventOptions) -> list[Transformation]:
+    """Return the transformations that get steps. An exact one does too if `columnLineage` has an unsure one as it."""
+    traced = [each for each in transformations if each.way.operators]
+    if options.steps == "all":
+        return traced
+    stated = [_as_stated(each, described=options.descriptions_enabled) for each in traced]
+    unsure = {each for each in stated if each.way.certainty is not Certainty.EXACT}
+    return [each for each, as_stated in zip(traced, stated, strict=True) if as_stated in unsure]
+
+
+def _as_stated(each: Transformation, *, described: bool) -> Transformation:
+    """Return a transformation with what `columnLineage` has of it: two that are equal are one there."""
+    return each if described else attrs.evolve(each, description="")
 
 
 def _path(
@@ -502,9 +516,7 @@ def _merged(edges: tuple[InputField, ...], *, described: bool) -> list[column_li
     """Return one entry for each source column, with all its transformations, of which no two are equal."""
     sources: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
     for edge in edges:
-        ways = (
-            edge.transformations if described else [attrs.evolve(way, description="") for way in edge.transformations]
-        )
+        ways = (_as_stated(way, described=described) for way in edge.transformations)
         sources.setdefault((edge.dataset, edge.field), {}).update(dict.fromkeys(ways))
     return [
         column_lineage_dataset.InputField(

@@ -886,7 +886,7 @@ def _ways(odd: _Odd, facet: EventJson) -> dict[tuple[str, str, str, str, str, st
             for way in ways:
                 source = (_cut(way["namespace"]), _cut(way["name"]), _cut(way["field"]))
                 kind = (_cut(way["type"]), _cut(way["subtype"]), way["masking"] is True)
-                text = _cut(facet["expressions"][way["description"]]) if "description" in way else ""
+                text = facet["expressions"][way["description"]] if "description" in way else ""
                 found.setdefault((column, *source, *kind), []).append((text, _way(facet, way)))
     except (AttributeError, IndexError, KeyError, TypeError) as problem:
         odd.add(_STEPS, f"it has another shape than its schema ({type(problem).__name__}: {str(problem)[:80]})")

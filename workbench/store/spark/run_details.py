@@ -62,4 +62,5 @@ def _paths(event: EventFacts) -> Iterator[PathOfRun]:
             for path in paths:
                 if path.is_traced:
                     steps = (step[:4] for step in path.steps)
-                    yield PathOfRun(*ends, path_of_run(Kind(*path.kind), path.certainty, path.operators, steps))
+                    said = Kind(*path.kind), path.expression, path.certainty
+                    yield PathOfRun(*ends, path_of_run(*said, path.operators, steps))
