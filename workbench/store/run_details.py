@@ -61,8 +61,8 @@ _VERSIONS = (
 _CALL_SITES = "SELECT run_id, call_site FROM stored_run WHERE run_id IN ({}) AND call_site <> ''"
 _GAPS = "SELECT version, operator, message FROM gap WHERE version IN ({}) ORDER BY version, number"
 _PATHS = (
-    "SELECT v.version, e.input_id, e.input_column, d.name_id, e.output_column, e.type, e.subtype, e.masking, e.expression, "
-    "p.certainty, p.steps "
+    "SELECT v.version, e.input_id, e.input_column, d.name_id, e.output_column, "
+    "e.type, e.subtype, e.masking, e.expression, p.certainty, p.steps "
     "FROM version_description v JOIN description d ON d.description = v.description "
     "JOIN edge e ON e.description = d.description JOIN path p ON p.path = e.path WHERE v.version IN ({}) "
     "ORDER BY v.version, v.description, e.number"
@@ -107,21 +107,5 @@ def call_sites_of_runs(query: Query, runs: Iterable[str]) -> dict[str, str]:
 @functools.lru_cache(maxsize=10_000)
 def _path(type_: str, subtype: str, masking: int, expression: str, certainty: str, passed: str) -> Path:
     operators, steps = json.loads(passed)
-    return path_of_run(Kind(type_, subtype, bool(masking)), expression, certainty, operators, steps)
-
-
-def path_of_run(
-    kind: Kind, expression: str, certainty: str, operators: Iterable[str], steps: Iterable[Sequence[str]]
-) -> Path:
-    """
-    Return a path.
-
-    Args:
-        kind: how the value arrives.
-        expression: the text that makes the target.
-        certainty: how sure it is, in the words of events.
-        operators: the operators that it passes.
-        steps: those that do more than pass the value on: operator, expression, certainty and line of Python of each.
-    """
-    made = (Step(at, expression, certainty=certainty_of(sure), call_site=site) for at, expression, sure, site in steps)
-    return Path(kind, expression, certainty_of(certainty), steps_of(operators, made))
+    made = (Step(at, text, certainty=certainty_of(sure), call_site=site) for at, text, sure, site in steps)
+    return Path(Kind(type_, subtype, bool(masking)), expression, certainty_of(certainty), steps_of(operators, made))

@@ -160,8 +160,7 @@ class Versions:
             rows["writing"] += [(name_id, number, lines.change, lines.states_sources) for name_id in lines.written]
             rows["field"] += [(number, position, name, type_) for _, name, type_, position in lines.columns]
             rows["edge"] += [
-                (number, place, *edge[1:4], *edge[5:-2], paths.get(edge[-2:]))
-                for place, edge in enumerate(lines.edges)
+                (number, place, *edge[1:4], *edge[5:-2], paths.get(edge[-2:])) for place, edge in enumerate(lines.edges)
             ]
         self._connection.executemany(_MOVE_DESCRIPTION, moved)
         self._connection.executemany(_ADD_DESCRIPTION, added)
