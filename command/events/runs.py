@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
-from openlineage_pyspark.workbench.model.kinds import Kind, rank
+from openlineage_pyspark.workbench.model.graph import sorted_paths
 from openlineage_pyspark.workbench.model.times import time_of_micros
-from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames, shown_expression
+from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.events.facts import StatedEdge
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, RunOfEvent
+    from openlineage_pyspark.workbench.model.graph import Path
 
 NO_END = "no end"
 """The state of a run whose last event is not its end."""
@@ -34,17 +35,12 @@ class ReportedColumn:
     Args:
         dataset: the dataset that it is read from.
         field: its name there; empty for the dataset as a whole.
-        kinds: its transformations, such as `AGGREGATION`; empty if the event does not state it.
-        expression: the text of the first expression that is not a plain copy, and those of the other paths of its
-            kind; empty if there is none.
-        certainty: how sure the least sure of them is: `exact`, `opaque`, `guessed`, `unstated` or `text`.
+        paths: the paths, the preferred first.
     """
 
     dataset: Identifier
     field: str
-    kinds: tuple[str, ...]
-    expression: str
-    certainty: str = "exact"
+    paths: tuple[Path, ...]
 
 
 @attrs.frozen
@@ -238,8 +234,6 @@ def _columns(said: DatasetOfEvent, event: EventFacts) -> Iterator[tuple[str, tup
 
 
 def _column(edge: StatedEdge) -> ReportedColumn:
-    kinds = [str(Kind(*path.kind)) for path in edge.paths]
-    text = shown_expression([(path.kind.subtype, path.kind.masking, path.expression) for path in edge.paths])
-    least = max((path.certainty for path in edge.paths), key=rank)
-    dataset = Identifier(edge.source.namespace, edge.source.name)
-    return ReportedColumn(dataset, edge.source.column, (*filter(None, dict.fromkeys(kinds)),), text, least)
+    source = edge.source
+    paths = sorted_paths(path.path for path in edge.paths)
+    return ReportedColumn(Identifier(source.namespace, source.name), source.column, paths)

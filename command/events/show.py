@@ -21,7 +21,6 @@ from openlineage_pyspark.workbench.report import (
     HEADINGS,
     NO_SOURCE,
     grouped_rows,
-    how,
     reads_lines,
     remark_line,
 )
@@ -264,6 +263,7 @@ def _shown_datasets(outputs: Iterable[tuple[RunEvents, ReportedDataset]]) -> Ite
 
 def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wanted: str | None) -> None:
     from openlineage_pyspark.workbench.pictures.table import TableColumn
+    from openlineage_pyspark.workbench.pictures.words import hows
 
     rows = []
     for column, edges in output.columns or ():
@@ -273,8 +273,8 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wa
             rows.append((column, "-", NO_SOURCE))
         found: dict[str, list[tuple[str, str]]] = {}
         for edge in edges:
-            words = [*edge.kinds] if edge.certainty == "exact" else [*edge.kinds, edge.certainty]
-            found.setdefault(how(words, edge.expression), []).append((names.of(edge.dataset), edge.field or ""))
+            for how in hows(edge.paths):
+                found.setdefault(how, []).append((names.of(edge.dataset), edge.field or ""))
         rows += grouped_rows(column, found)
     column_title, source_title, how_title = HEADINGS
     columns = (
@@ -356,7 +356,5 @@ def _source(edge: ReportedColumn) -> dict[str, Any]:
         "namespace": edge.dataset.namespace,
         "name": edge.dataset.name,
         "field": edge.field,
-        "kinds": list(edge.kinds),
-        "expression": edge.expression,
-        "certainty": edge.certainty,
+        "paths": [path.to_dict() for path in edge.paths],
     }
