@@ -828,3 +828,28 @@ def test_of_files_beside_tables_nothing_shows_whether_an_application_wrote_them(
     notes = [each for each in step.notes if "No version" in each]
     # Of files alone, `apply` asks for --done.
     assert notes == ["No version shows whether it wrote out/log: check that before you continue."] * tables
+
+
+def test_what_an_application_also_writes_is_stored_as_its_latest_run_states(filled: Fill) -> None:
+    """Ids of runs have no order: the run with the greatest one wrote files, before the table was created."""
+    files = statement("z", 1, "", (), table("x", lake="parquet"), application="app")
+    created = statement("a", 3, "", (), table("x", "91"), application="app")
+    bad = statement("b", 2, "", (table("a", "1"),), table("b", "11", parent="10"), application="app")
+    started = application("app", 0, "spark-submit", "b.py")
+
+    step = filled(*started, *ROOT, *files, *bad, *created).recover("db.a").result.steps[-1]
+
+    assert step.after == (TableCheck("unwritten", TableId(("ice", "db", "x"), "iceberg", "file:/lake/db/x")),)
+
+
+def test_a_table_is_stored_as_its_latest_event_states_however_many_runs_wrote_it(filled: Fill) -> None:
+    """The store is asked for some hundred runs at a time, by their ids."""
+    files = [
+        event
+        for number in range(600)
+        for event in statement("z", 2 + number / 1000, "", (), table("b", lake="parquet"))[1:]
+    ]
+    created = statement("a", 3, "", (), table("b", "10", change="CREATE"))
+    bad = statement("a", 4, COPY, (table("a", "1"),), table("b", "11", parent="10"))
+
+    assert code_of(filled(*ROOT, *files, *created, *bad).recover("db.a").result) == [BACK, "(correct)", COPY]
