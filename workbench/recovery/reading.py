@@ -288,7 +288,7 @@ class _FactsReader:
             part = next((at.replaced for at in self._of_names(wrote, version.run_id, names, "")), "")
             back = restored(sql, job, read.get((version.run_id, dataset.id), ""))
             did = effect(version.change, sql, job, dataset.format, was_there=was_there, replaced=part)
-            did = Effect(nothing=True) if back else did
+            did = did if back is None else Effect(nothing=True)
             was_there = version.change != "DROP"
             written = next(self._of_names(wrote, version.run_id, names, version.id), _Written())
             yield MadeVersion(
@@ -306,6 +306,7 @@ class _FactsReader:
                 written.branch,
                 version.rows,
                 written.table_id,
+                back,
             )
 
     @staticmethod
