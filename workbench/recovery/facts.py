@@ -108,8 +108,8 @@ class MadeVersion:
         branch: the branch that was written; empty for the main one.
         rows: how many rows were written; None if it is not known.
         table_id: the id that the format gives the table; empty if it is not known.
-        restored: of a RESTORE, the version whose rows it brought back, which is its parent too; empty if no event states
-            that version, and None if it is no RESTORE.
+        restored: of a RESTORE, the version whose rows it brought back, which is its parent too; empty if no event
+            states that version, and None if it is no RESTORE.
     """
 
     dataset: int

@@ -134,9 +134,9 @@ def _doubts_of_restores(decided: Decisions, dataset: int, base: Base) -> Iterato
     for made in decided.facts.histories[dataset][base.place :]:
         if made.restored == "":
             yield (
-                f"the run {made.run_id} restored {decided.facts.label(dataset)} to a time, and no event states to which "
-                "version: what it removed is repeated too. If DESCRIBE HISTORY shows that it removed the bad data, "
-                "leave this table as it is"
+                f"the run {made.run_id} restored {decided.facts.label(dataset)} to a time, and no event states to "
+                "which version: what it removed is repeated too. If DESCRIBE HISTORY shows that it removed the bad "
+                "data, leave this table as it is"
             )
 
 

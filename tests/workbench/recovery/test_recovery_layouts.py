@@ -260,11 +260,10 @@ def test_a_restore_to_a_time_makes_the_roll_back_uncertain(filled: Fill) -> None
     found = filled(*_restored_by("RESTORE TABLE db.b TO TIMESTAMP AS OF '2026-01-01'")).recover("db.a").result
 
     (step,) = [step for step in found.steps if step.code == (BACK_B,)]
-    assert step.doubts == (
-        "the run r.execute_restore_table_command.db_b-3 restored db.b to a time, and no event states to which version: "
-        "what it removed is repeated too. If DESCRIBE HISTORY shows that it removed the bad data, leave this table as "
-        "it is",
-    )
+    run = "r.execute_restore_table_command.db_b-3"
+    unclear = f"the run {run} restored db.b to a time, and no event states to which version: what it removed is "
+    how = "repeated too. If DESCRIBE HISTORY shows that it removed the bad data, leave this table as it is"
+    assert step.doubts == (f"{unclear}{how}",)
     assert not [code for code in code_of(found) if "TIMESTAMP" in code]
 
 
