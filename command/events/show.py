@@ -21,7 +21,6 @@ from openlineage_pyspark.workbench.report import (
     HEADINGS,
     NO_SOURCE,
     grouped_rows,
-    how,
     reads_lines,
     remark_line,
 )
@@ -181,6 +180,7 @@ def _shown_datasets(outputs: Iterable[ShownOutput]) -> Iterator[Identifier]:
 
 def _show_columns(screen: Screen, output: ShownOutput, names: ShortNames) -> None:
     from openlineage_pyspark.workbench.pictures.table import TableColumn
+    from openlineage_pyspark.workbench.pictures.words import hows
 
     rows = []
     for column in output.columns:
@@ -189,8 +189,8 @@ def _show_columns(screen: Screen, output: ShownOutput, names: ShortNames) -> Non
             rows.append((name, "-", NO_SOURCE))
         found: dict[str, list[tuple[str, str]]] = {}
         for each in column.sources:
-            words = [*each.kinds] if each.certainty == "exact" else [*each.kinds, each.certainty]
-            found.setdefault(how(words, each.expression), []).append((names.of(each.dataset), each.field))
+            for how in hows(each.paths):
+                found.setdefault(how, []).append((names.of(each.dataset), each.field))
         rows += grouped_rows(name, found)
     column_title, source_title, how_title = HEADINGS
     columns = (

@@ -96,11 +96,10 @@ def test_of_many_problems_the_first_few_are_named_and_the_others_counted(tmp_pat
 
 
 def test_the_text_of_diff_states_on_the_error_stream_what_may_be_missing(tmp_path: Path, run: Run) -> None:
-    file, whole = tmp_path / "e.ndjson", tmp_path / "whole.ndjson"
+    file = tmp_path / "e.ndjson"
     file.write_text(text_of_events([copied(extractionError=gap("MapInPandas", "no rule"))]), "utf-8")
-    whole.write_text(text_of_events([copied("guessed")]), "utf-8")
 
-    assert run("diff", str(file), str(whole)) == (
+    assert run("diff", str(file), str(file)) == (
         0,
         "nothing changed\n",
         "openlineage-pyspark: the answer may be incomplete: MapInPandas: no rule\n",

@@ -256,11 +256,12 @@ class _Builder:
     def _datasets(self, named: dict[int, DatasetName]) -> Iterator[DatasetNode]:
         formats: dict[int, str] = {}
         for listed in id_lists(named):
+            # The latest one comes last.
             formats |= dict(
                 self._tables.query(
-                    "SELECT i.dataset_id, max(d.format) FROM dataset d "  # noqa: S608 (numbers alone)
+                    "SELECT i.dataset_id, d.format FROM dataset d "  # noqa: S608 (numbers alone)
                     "JOIN dataset_identity i ON i.name_id = d.name_id "
-                    f"WHERE i.dataset_id IN ({listed}) AND d.format IS NOT NULL GROUP BY i.dataset_id"
+                    f"WHERE i.dataset_id IN ({listed}) AND d.format IS NOT NULL ORDER BY d.last_time, d.format"
                 )
             )
         for dataset in sorted(named.values(), key=lambda each: (each.label, each.namespace, each.name)):

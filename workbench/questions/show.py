@@ -12,15 +12,14 @@ from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.events.read import ENDS, facts
 from openlineage_pyspark.workbench.model.document import document_of
-from openlineage_pyspark.workbench.model.graph import node_id
-from openlineage_pyspark.workbench.model.kinds import Certainty, Kind, worst
+from openlineage_pyspark.workbench.model.graph import Path, node_id, sorted_paths
 from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time, time_of_micros
 from openlineage_pyspark.workbench.questions.arguments import Ever
 from openlineage_pyspark.workbench.questions.oddities import bounded, text_only
 from openlineage_pyspark.workbench.questions.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.run_details import RunDetails, diagnostics_of
-from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames, shown_expression
+from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames
 from openlineage_pyspark.workbench.store.current import Current
 from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name
@@ -73,18 +72,13 @@ class ShownSource:
         namespace: the namespace of the dataset that it is read from.
         name: the name of that.
         field: its own name; empty for the dataset as a whole.
-        kinds: its transformations, such as `AGGREGATION`; empty if the event does not state it.
-        expression: the text of the first expression that is not a plain copy, and those of the other paths of its
-            kind; empty if there is none.
-        certainty: how sure the least sure of them is.
+        paths: the paths, the preferred first.
     """
 
     namespace: str
     name: str
     field: str
-    kinds: tuple[str, ...]
-    expression: str
-    certainty: Certainty
+    paths: tuple[Path, ...]
 
     @property
     def dataset(self) -> Identifier:
@@ -373,10 +367,7 @@ def _columns(said: DatasetOfEvent, event: EventFacts) -> Iterator[ShownColumn]:
 
 
 def _source(edge: StatedEdge) -> ShownSource:
-    kinds = dict.fromkeys(str(Kind(*path.kind)) for path in edge.paths)
-    text = shown_expression([(path.kind.subtype, path.kind.masking, path.expression) for path in edge.paths])
-    least = worst(tuple(path.certainty for path in edge.paths))
-    return ShownSource(*edge.source[:3], tuple(filter(None, kinds)), text, least)
+    return ShownSource(*edge.source[:3], sorted_paths(path.path for path in edge.paths))
 
 
 def _names(tables: QueriedTables, events: Iterable[EventFacts]) -> ShortNames:
@@ -430,5 +421,5 @@ def _diagnostics(
     yield from (
         text_only(names.of(output.dataset), node_id("dataset", output.namespace, output.name))
         for output in every
-        if any(source.certainty == "text" for column in output.columns for source in column.sources)
+        if any(path.certainty == "text" for c in output.columns for source in c.sources for path in source.paths)
     )

@@ -39,6 +39,8 @@ _TARGETS = {
     "DropTable": "child",
     "RestoreTableStatement": "table",
 }
+# Operations that change no row, as Iceberg and Delta Lake call them.
+KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
 _CALLS = frozenset({"Call", "CallStatement", "IcebergCall"})
 # The class of an unresolved name -> the method that gives its parts.
 _NAMES = {
@@ -62,6 +64,8 @@ class LiveVersion:
         added: how many rows it added; None if the format does not report it.
         micros: when, in microseconds since 1970; 0 if that is not known.
         is_empty: whether the table has no rows then, according to its format.
+        restored: the version whose rows a RESTORE brought back; empty for other operations, and if its log names a
+            time in place of a version.
     """
 
     version: str
@@ -71,6 +75,12 @@ class LiveVersion:
     added: int | None = None
     micros: int = 0
     is_empty: bool = False
+    restored: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Return the version whose rows it has, or begins with."""
+        return self.restored or self.parent
 
 
 @attrs.frozen
@@ -99,6 +109,16 @@ class LiveTable:
             found[here] = self.versions[here]
             here = self.versions[here].parent
         return tuple(found.values())
+
+    def held(self, version: str) -> str:
+        """Return the version whose rows one has: later ones only tidied up files, or went back to it."""
+        seen: set[str] = set()
+        while (here := self.versions.get(version)) is not None and version not in seen:
+            if not (here.operation in KEEPING_ROWS and here.parent) and not here.restored:
+                break
+            seen.add(version)
+            version = here.origin
+        return version
 
 
 @attrs.frozen
@@ -275,8 +295,10 @@ class LiveSession:
             count = None if added is None else int(added)
             at = row["timestamp"]
             operation = str(row["operation"])
-            is_empty = operation == "TRUNCATE" or (operation == "DELETE" and _is_whole(row["operationParameters"]))
-            made = (operation, str(at), count, _micros(at), is_empty)
+            parameters = row["operationParameters"] or {}
+            is_empty = operation == "TRUNCATE" or (operation == "DELETE" and _is_whole(parameters))
+            restored = parameters.get("version") if operation == "RESTORE" else ""
+            made = (operation, str(at), count, _micros(at), is_empty, restored or "")
             versions[str(number)] = LiveVersion(str(number), parent, *made)
         newest = str(max(map(int, versions))) if versions else ""
         return LiveTable(location, newest, versions, str(self._rows(f"DESCRIBE DETAIL {name}")[0]["id"]))
@@ -287,9 +309,9 @@ def _spellings(file: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((file, unquote(file))))
 
 
-def _is_whole(parameters: Mapping[str, str] | None) -> bool:
+def _is_whole(parameters: Mapping[str, str]) -> bool:
     """Return whether a DELETE of Delta Lake had no condition."""
-    return (parameters or {}).get("predicate") in ("[]", '["true"]')
+    return parameters.get("predicate") in ("[]", '["true"]')
 
 
 def _micros(time: datetime) -> int:
