@@ -178,7 +178,7 @@ def json_of_change(change: JudgedChange, after: FileState, options: argparse.Nam
         "summary": summary.to_dict(),
     }
     arguments = {"files": list(map(str, options.files)), "base": options.diff}
-    return Answer("diff", arguments, Values("diff", values), diagnostics=summary.diagnostics()).to_dict()
+    return Answer("lineage", arguments, Values("diff", values), diagnostics=summary.diagnostics()).to_dict()
 
 
 def markdown_of_change(change: JudgedChange, after: FileState) -> str:

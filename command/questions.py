@@ -118,7 +118,12 @@ def show(answer: Answer[Any], format: str, *, all_: bool = False) -> None:  # no
         answer: the answer.
         format: one of its formats.
         all_: whether to print the hidden parts of a tree too.
+
+    Raises:
+        StoreError: this answer can't be written in the format.
     """
+    if format not in answer.formats:
+        raise StoreError(f"this answer can't be written as {format}, only as {', '.join(answer.formats)}")
     found = answer.written(format)
     screen = Screen()
     if isinstance(found, str) and format == "text":

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.model.document import document_of, frozen_mapping, values_by_field
+from openlineage_pyspark.workbench.model.document import (
+    document_of,
+    frozen_mapping,
+    value_from_document,
+    values_by_field,
+)
 from openlineage_pyspark.workbench.model.graph import Graph
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.reach import Reach
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 
 ANSWER_VERSION = "3-0-0"
 """The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
+_QUESTIONS = "openlineage_pyspark.workbench.questions"
 _SCHEMA = "lineage-answer.schema.json"
 _NOUNS = {"unused": "unused name", "blame": "change"}
 
@@ -82,9 +88,15 @@ class Rows(Generic[T]):
         return names, [tuple(_cell(row.get(name)) for name in names) for row in found]
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Rows[Any]:
-        """Return the result that `to_dict` wrote."""
-        return Rows(document["of"], document["rows"])
+    def from_dict(cls, document: dict[str, Any], row: Any = Any) -> Rows[Any]:
+        """
+        Return the result that `to_dict` wrote.
+
+        Args:
+            document: the result.
+            row: the type of its rows.
+        """
+        return Rows(document["of"], [value_from_document(row, each) for each in document["rows"]])
 
 
 def _fields(row: Any) -> dict[str, Any]:
@@ -303,11 +315,19 @@ class Answer(Generic[R_co]):
         return Answer(
             document["question"],
             document["arguments"],
-            _READERS.get(result["type"], Values.from_dict)(result),
+            _reader_of(document["question"], result["type"])(result),
             document.get("asOf", ""),
             document.get("lastSeen", ""),
             tuple(map(Diagnostic.from_dict, document["diagnostics"])),
         )
+
+
+def _reader_of(question: str, type_: str) -> Callable[[dict[str, Any]], Result]:
+    """Return what reads a result: of a question, its own values."""
+    # The questions import this module.
+    registry = importlib.import_module(f"{_QUESTIONS}.registry")
+    found: Callable[[dict[str, Any]], Result] | None = registry.reader_of(question)
+    return found or _READERS.get(type_, Values.from_dict)
 
 
 def _as_typed(value: Any, type_: str) -> Any:
@@ -348,7 +368,8 @@ def answer_of_graph(
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of an answer's JSON."""
+    """Return the JSON Schema of an answer's JSON, with the results of all questions."""
     text = resources.files(f"{__package__}.model").joinpath(_SCHEMA).read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
-    return found
+    conditions, definitions = importlib.import_module(f"{_QUESTIONS}.result_schema").result_schemas()
+    return {**found, "allOf": conditions, "$defs": {**found["$defs"], **definitions}}

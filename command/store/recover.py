@@ -237,11 +237,14 @@ def _session(options: argparse.Namespace, *, is_recorded: bool) -> Iterator[Live
 def _plan_of(file: Path) -> RecoveryPlan:
     """Return the plan in a file."""
     try:
-        return RecoveryPlan.of_dict(Answer.from_dict(json.loads(file.read_text("utf-8"))).result.values)
+        found = Answer.from_dict(json.loads(file.read_text("utf-8"))).result
     except OSError as problem:
         raise StoreError(f"{file} can't be read: {problem.strerror}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise RecoveryError(f"{file} is not a plan written by `recover --output`: {problem}") from None
+    if not isinstance(found, RecoveryPlan):
+        raise RecoveryError(f"{file} is not a plan written by `recover --output`: it is another answer")
+    return found
 
 
 def _refuse(options: argparse.Namespace) -> None:

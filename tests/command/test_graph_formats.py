@@ -182,7 +182,7 @@ def test_what_changed_is_drawn(tmp_path, events, run):
 def test_what_can_not_be_drawn_is_said(events, store, run):
     assert run("diff", "run:r1", "run:r2", "--store", store, "--format", "dot") == (
         *(2, ""),
-        "openlineage-pyspark: two runs can be compared as text, json, markdown\n",
+        "openlineage-pyspark: this answer can't be written as dot, only as text, markdown, json\n",
     )
     assert run("show", events, "--format", "dot", "--column", "total")[0] == 2
     assert run("show", events, "--format", "dot", "--dataset", "nowhere")[0] == 1

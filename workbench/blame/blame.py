@@ -52,7 +52,7 @@ _WHERE = (
 _KEY = "with --where, a column that is shown of each row; default: those of the condition and the first ones"
 
 
-def _table(answer: Answer[Rows[BlameRow]]) -> TextTable:
+def _table(answer: Answer[Rows[BlamedRow | BlameRow]]) -> TextTable:
     if answer.result.of == _ROWS:
         return text_of_rows([each for each in answer.result if isinstance(each, BlamedRow)])
     return text_of_versions(answer.result)
@@ -66,7 +66,7 @@ def blame(
     where: Annotated[str | None, Help(_WHERE, "CONDITION")] = None,
     key: Annotated[tuple[str, ...], Help(_KEY, "COLUMN")] = (),
     limit: Annotated[int, Help(f"with --where, at most N rows; default: {_LIMIT}", "N", least=1)] = _LIMIT,
-) -> Answer[Rows[BlameRow]]:
+) -> Answer[Rows[BlamedRow | BlameRow]]:
     """
     Show which run made each version of a table: its job, its time and what it did, newest first.
 
@@ -80,7 +80,7 @@ def blame(
     named, history = history_of(tables, find_dataset(tables, table))
     made = _made(tables, history)
     if where is None:
-        return answered(Rows(_VERSIONS, made), lacking_versions(tables, named, history))
+        return answered(Rows[BlamedRow | BlameRow](_VERSIONS, made), lacking_versions(tables, named, history))
     found = written_table(tables, named, _runs(history)[:_DESCRIBING]).facts
     why = "" if found.is_of_spark else "it has no name in Spark's SQL"
     if not why:
@@ -90,14 +90,14 @@ def blame(
     if why:
         message = f"{named.label} has no versions of rows, so these are the versions of the whole table: {why}"
         alone = Diagnostic("unknown-writer", message, missing=True)
-        return answered(Rows(_VERSIONS, made), (alone, *lacking_versions(tables, named, history)))
+        return answered(Rows[BlamedRow | BlameRow](_VERSIONS, made), (alone, *lacking_versions(tables, named, history)))
     rows = reader.rows(condition, key, limit + 1)
     more = f"more rows than {limit:,} meet the condition: a higher limit shows them"
     beyond = [Diagnostic("limit", more, missing=True)] if len(rows) > limit else []
     known = _of_this_table(tables, named, history, rows[:limit], reader.table.table_id)
     versions = {each.version: each for each in made if each.version in known}
     joined = join_rows(rows[:limit], versions, reader.table.versions, named.label)
-    return answered(Rows[BlameRow](_ROWS, joined.rows), (*beyond, *joined.diagnostics))
+    return answered(Rows[BlamedRow | BlameRow](_ROWS, joined.rows), (*beyond, *joined.diagnostics))
 
 
 def _runs(history: Sequence[VersionRow]) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from types import MappingProxyType
-from typing import Any, TypeVar
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
@@ -66,18 +67,88 @@ def document_of_fields(value: Any, always: Collection[str] | None = None) -> dic
 
 def from_document(class_: type[T], document: Mapping[str, Any]) -> T:
     """
-    Return the frozen value that `document_of` turned into a document, whose own fields are plain or already values.
+    Return the frozen value that `document_of` turned into a document.
 
     Args:
         class_: its class.
-        document: its fields; lists become tuples. What the class does not have, a later version may have written: it is
-            left out.
+        document: its fields, as plain values or already read. What the class does not have, a later version may have
+            written: it is left out.
 
     Raises:
         TypeError: it is no object, or lacks a field.
+        ValueError: a value in it is not one of its type.
     """
     if not isinstance(document, Mapping):
         raise TypeError(f"{document!r} must be an object")
-    names = {camel_case(field.name): field.name for field in attrs.fields(class_)}  # type: ignore[arg-type]
-    given = ((names[key], value) for key, value in document.items() if key in names)
-    return class_(**{name: tuple(value) if isinstance(value, list) else value for name, value in given})
+    types = types_of_fields(class_)
+    names = {camel_case(name): name for name in types}
+    given = {
+        names[key]: value_from_document(types[names[key]], value) for key, value in document.items() if key in names
+    }
+    return class_(**given)
+
+
+def types_of_fields(class_: Any) -> Mapping[str, Any]:
+    """Return the types of the fields of a frozen value or of a named tuple, by their names in Python."""
+    return _types_of_fields(class_)
+
+
+@functools.cache
+def _types_of_fields(class_: Any) -> Mapping[str, Any]:
+    types = get_type_hints(class_)
+    names = [field.name for field in attrs.fields(class_)] if attrs.has(class_) else class_._fields
+    return {name: types[name] for name in names}
+
+
+def value_from_document(type_: Any, document: Any) -> Any:
+    """
+    Return the value of a type that `document_of` turned into a document.
+
+    Args:
+        type_: the type, as an annotation.
+        document: the document, or the value itself.
+
+    Raises:
+        TypeError, ValueError: it is none of this type.
+    """
+    origin, inner = get_origin(type_), get_args(type_)
+    if origin in (Union, UnionType):
+        return None if document is None else value_from_document(_fitting(inner, document), document)
+    if origin is tuple:
+        return _tuple_of(inner, document)
+    if origin is Mapping:
+        if not isinstance(document, Mapping):
+            raise TypeError(f"{document!r} must be an object")
+        return {key: value_from_document(inner[1], each) for key, each in document.items()}
+    # A word that is not among those of a closed vocabulary may be of a later version.
+    if type_ is Any or not isinstance(type_, type) or isinstance(document, type_):
+        return document
+    if type_ is datetime:
+        return datetime.fromisoformat(document)
+    if issubclass(type_, enum.Enum):
+        return type_(document)
+    if hasattr(type_, "from_dict"):
+        return type_.from_dict(document)
+    return from_document(type_, document) if is_record(type_) else document
+
+
+def is_record(type_: Any) -> bool:
+    """Return whether a type is that of a frozen value, or of a named tuple."""
+    return isinstance(type_, type) and (attrs.has(type_) or hasattr(type_, "_fields"))
+
+
+def _tuple_of(types: tuple[Any, ...], document: Any) -> tuple[Any, ...]:
+    if not isinstance(document, (list, tuple)):
+        raise TypeError(f"{document!r} must be an array")
+    every = types[:1] * len(document) if types[-1] is Ellipsis else types
+    return tuple(value_from_document(type_, each) for type_, each in zip(every, document, strict=True))
+
+
+def _fitting(types: tuple[Any, ...], document: Any) -> Any:
+    """Return the type of a union that a document is of: the first one all of whose fields it has."""
+    plain = [each for each in types if not is_record(each) and each is not NoneType]
+    records = [each for each in types if is_record(each)]
+    if not isinstance(document, Mapping) or not records:
+        return next(iter((*plain, *records)))
+    fitting = (each for each in records if document.keys() >= {camel_case(name) for name in types_of_fields(each)})
+    return next(fitting, records[-1])

@@ -416,7 +416,7 @@ class Edge:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Edge:
         """Return the edge that `to_dict` wrote."""
-        return from_document(cls, {**document, "paths": [*map(Path.from_dict, document.get("paths", ()))]})
+        return from_document(cls, document)
 
 
 def steps_of(operators: Iterable[str], steps: Iterable[Step]) -> tuple[Step, ...]:
@@ -536,10 +536,7 @@ def _document_of_node(node: Node, type_: str, *always: str) -> dict[str, Any]:
 
 def node_of(document: dict[str, Any]) -> Node:
     """Return the node that its `to_dict` wrote."""
-    class_ = _NODES[document["type"]]
-    values: dict[str, Any] = {"job": "", "version": "", **document}
-    values["columns"] = [from_document(OperatorColumn, each) for each in values.get("columns", ())]
-    made: Node = from_document(class_, values)
+    made: Node = from_document(_NODES[document["type"]], {"job": "", "version": "", **document})
     return made
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
-from openlineage_pyspark.workbench.model.document import document_of_fields
+from openlineage_pyspark.workbench.model.document import document_of_fields, from_document
 
 NodeId: TypeAlias = str
 """The id of a node, such as `column|NAMESPACE|NAME|COLUMN`."""
@@ -131,7 +131,7 @@ class Diagnostic:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Diagnostic:
         """Return the diagnostic that `to_dict` wrote."""
-        return cls(**document)
+        return from_document(cls, document)
 
 
 def certainty_of(word: str) -> Certainty:

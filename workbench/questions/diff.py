@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
-from openlineage_pyspark.workbench.model.change import difference
-from openlineage_pyspark.workbench.model.document import document_of
+from openlineage_pyspark.workbench.model.change import Sign, What, difference
+from openlineage_pyspark.workbench.model.document import document_of, from_document
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Writer
     from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.questions.reach import Place
-    from openlineage_pyspark.workbench.store.events.rows import Rows
 
 _SIDE = "a time, an age such as 2d, or `now`; or run:ID. On the command line, also an event file or a folder of them"
 _RUN = "run:"
@@ -68,12 +67,23 @@ class ChangeRow:
         unmasked: whether a value that was masked is no longer masked.
     """
 
-    what: str
-    sign: str
+    what: What
+    sign: Sign
     name: str
     before: str
     after: str
     unmasked: bool = False
+
+
+class BelowChange(NamedTuple):
+    """The name of what is downstream of a change, and the number of jobs between."""
+
+    name: str
+    depth: int
+
+
+def _below_changes(pairs: Iterable[tuple[str, int]]) -> tuple[BelowChange, ...]:
+    return tuple(BelowChange(*each) for each in pairs)
 
 
 @attrs.frozen
@@ -83,21 +93,25 @@ class Diff:
 
     Args:
         changes: the differences, by their names.
-        downstream: the nodes downstream of the changes -> the number of jobs between, nearest first.
-        sides: the complete graphs that were compared, to draw them; None for two runs.
+        downstream: what is downstream of the changes, nearest first.
+        sides: the complete graphs that were compared, to draw them; None for two runs, and if they are not kept.
     """
 
+    BESIDE_ITS_FIELDS: ClassVar[dict[str, Any]] = {"type": {"const": "diff"}}
+
     changes: tuple[ChangeRow, ...]
-    downstream: tuple[tuple[str, int], ...]
+    downstream: tuple[BelowChange, ...] = attrs.field(converter=_below_changes)
     sides: tuple[Graph, Graph] | None = attrs.field(default=None, eq=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as plain values, for JSON."""
-        return {
-            "type": "diff",
-            "changes": document_of(self.changes),
-            "downstream": [{"name": name, "depth": depth} for name, depth in self.downstream],
-        }
+        below = [each._asdict() for each in self.downstream]
+        return {"type": "diff", "changes": document_of(self.changes), "downstream": below}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Diff:
+        """Return the difference that `to_dict` wrote, without the graphs."""
+        return from_document(cls, document)
 
 
 @attrs.frozen
@@ -168,9 +182,8 @@ def _drawn(format_: str) -> Writer:
     """Return the drawing of the changes; as a page, of both sides in full."""
 
     def write(answer: Answer[Diff]) -> str:
-        if answer.result.sides is None:
-            raise StoreError("two runs can be compared as text, json, markdown")
-        return text_of_comparison(*answer.result.sides, format_)
+        sides = answer.result.sides
+        return "" if sides is None else text_of_comparison(*sides, format_)
 
     return write
 
@@ -231,7 +244,9 @@ def diff(
         lost = dropped_diagnostics(tables.dropped())
     gaps = _gaps(tables, (run for runs in sides for run in runs))
     unsure = (each for state in (old, new) for each in text_only_edges(state.whole or state.graph))
-    return answered(_diff(tables, old, new), (*gaps, *unsure, *lost))
+    compared = _diff(tables, old, new)
+    writers = _IN_WORDS if compared.sides is None else _WRITERS
+    return attrs.evolve(answered(compared, (*gaps, *unsure, *lost)), writers=writers)
 
 
 def _runs_until(tables: QueriedTables, time: int) -> list[str]:
@@ -401,21 +416,22 @@ def _state(store: QueriedTables, tables: QueriedTables, limits: Limits, runs: Se
     return attrs.evolve(_placed(tables, _schemas(rows, ids), used, edges, between), whole=whole)
 
 
-def _rows_of(texts: Iterable[str]) -> Rows:
-    rows: Rows = {}
+def _rows_of(texts: Iterable[str]) -> dict[str, list[Any]]:
+    """Return the rows of events by their tables; their values have the types of the columns."""
+    rows: dict[str, list[Any]] = {}
     for part in rows_of_events(texts):
         for table, found in part.items():
             rows.setdefault(table, []).extend(found)
     return rows
 
 
-def _schemas(rows: Rows, ids: Mapping[int, int]) -> dict[Place, str]:
+def _schemas(rows: Mapping[str, list[Any]], ids: Mapping[int, int]) -> dict[Place, str]:
     """Return the types of the columns of datasets: the last schema that was stated is the one that holds."""
     columns: dict[Place, str] = {}
     latest: dict[int, int] = {}
-    for name_id, _, _, _, _, told in _typed(rows.get("dataset_column", ())):
+    for name_id, _, _, _, _, told in rows.get("dataset_column", ()):
         latest[ids[name_id]] = max(told, latest.get(ids[name_id], 0))
-    for name_id, column, type_, _, _, told in _typed(rows.get("dataset_column", ())):
+    for name_id, column, type_, _, _, told in rows.get("dataset_column", ()):
         if told == latest[ids[name_id]]:
             columns[ids[name_id], column] = type_
     return columns
@@ -426,7 +442,7 @@ def _graph(tables: QueriedTables, runs: Sequence[str]) -> PlacedGraph:
     rows = _rows_of(_texts_of_runs(tables, runs))
     ids = datasets_by_name(tables, {int(row[0] or 0) for row in rows.get("dataset", ())})
     columns = _schemas(rows, ids)
-    lineage = list(_typed(rows.get("column_lineage", ())))
+    lineage = list(rows.get("column_lineage", ()))
     edges = _explained(tables, lineage, ids)
     used = {(ids[row[at]], row[at + 1]) for row in lineage for at in (0, 2)}
     between = {
@@ -476,11 +492,6 @@ def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, 
         made.append(stored_edge(*ends, row, ""))
         runs |= {run} if run else set()
     return explained(made, details_of_runs(tables, runs, FOREVER), {})
-
-
-def _typed(rows: Iterable[Any]) -> Iterator[Any]:
-    """Yield rows of a table as they are: their values have the types of its columns."""
-    return iter(rows)
 
 
 def _order(row: ChangeRow) -> tuple[bool, str, str, str]:

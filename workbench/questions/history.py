@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows
+from openlineage_pyspark.workbench.model.document import from_document
 from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, Graph, JobNode, VersionNode, node_id
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.short_names import short_id, without_classes
@@ -18,7 +19,7 @@ from openlineage_pyspark.workbench.questions.arguments import DatasetRef
 from openlineage_pyspark.workbench.questions.oddities import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.registry import answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
-from openlineage_pyspark.workbench.questions.versions import StoredVersions
+from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKind
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets, find_dataset
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.model.graph import Node
     from openlineage_pyspark.workbench.model.kinds import Certainty
+
+
+KindName: TypeAlias = Literal["storage", "run", "unknown"]
+
+_KINDS: dict[VersionKind, KindName] = {
+    VersionKind.STORAGE: "storage",
+    VersionKind.RUN: "run",
+    VersionKind.UNKNOWN: "unknown",
+}
 
 
 @attrs.frozen
@@ -58,7 +68,7 @@ class VersionRow:
 
     Args:
         version: the snapshot, if the format has some; else the run, and with a micro-batch, a slash and its number.
-        kind: `storage` or `run`: which of the two.
+        kind: `storage` or `run`: which of the two; `unknown` if no event states it.
         time: when it was made; for a version that was only read, when it was first read.
         run_id: the run that made it; empty if no event states it.
         batch: the micro-batch of that run; None if there is none.
@@ -73,7 +83,7 @@ class VersionRow:
     """
 
     version: str
-    kind: str
+    kind: KindName
     time: datetime
     run_id: str
     batch: int | None
@@ -97,6 +107,16 @@ class History(Rows[VersionRow]):
     """
 
     dataset: DatasetNode = attrs.field(kw_only=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the versions as plain values, with the dataset."""
+        return {**super().to_dict(), "dataset": self.dataset.to_dict()}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any], row: Any = VersionRow) -> History:
+        """Return the result that `to_dict` wrote."""
+        versions = Rows.from_dict(document, row)
+        return cls(versions.of, versions.rows, dataset=from_document(DatasetNode, document["dataset"]))
 
     def _repr_html_(self) -> str:
         """Return the graph of the versions, for a notebook."""
@@ -204,7 +224,7 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
         found.append(
             VersionRow(
                 version=version.id,
-                kind=version.kind.value,
+                kind=_KINDS[version.kind],
                 time=time_of_micros(version.time),
                 run_id=version.run_id,
                 batch=None if version.batch_id == NO_BATCH else version.batch_id,

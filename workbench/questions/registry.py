@@ -12,13 +12,13 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 import attrs
-from openlineage_pyspark.workbench.answer import Answer, Writer
+from openlineage_pyspark.workbench.answer import Answer, Rows, Writer
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.model.document import camel_case
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
@@ -39,6 +39,12 @@ R = TypeVar("R", bound="Result")
 Shape: TypeAlias = Literal["text", "number", "flag", "choice", "texts", "choices"]
 
 _SHOWN = 3
+_MODULES = {name: module for name, (module, _) in QUESTIONS.items()} | {
+    "graph": "graph",
+    "show": "show",
+    "recover": ".recovery.recover",
+}
+"""Each question with the module that answers it, from here; for those without a line of their own in the list too."""
 _RAISES = "Raises:\n    StoreError: nothing has such a name, several things have it, or the store can't be read."
 
 
@@ -124,6 +130,12 @@ class Question:
         return tuple(dict.fromkeys((*self.writers, "json")))
 
     @property
+    def result(self) -> Any:
+        """Return the type of the result of its answer."""
+        scope = vars(sys.modules[self.ask.__module__])
+        return typing.get_args(eval(self.signature.return_annotation, scope))[0]  # noqa: S307 (our own source)
+
+    @property
     def arguments(self) -> tuple[Argument, ...]:
         """Return its arguments in their order."""
         scope = vars(sys.modules[self.ask.__module__])
@@ -147,7 +159,8 @@ def question(
     Register a function as a question.
 
     Args:
-        writers: the formats of its answer beside JSON, the usual one first -> what writes it.
+        writers: the formats of its answer beside JSON, the usual one first -> what writes it. An answer that can't be
+            written in all of them brings its own.
         name: its name; by default the function's.
         figure: as in `Answer`.
         status: gives the exit code of the command for an answer; by default 0 for each.
@@ -176,7 +189,7 @@ def question(
                 arguments=dict(_named(given, signature)),
                 last_seen=last_seen(tables),
                 diagnostics=(*answer.diagnostics, *_of_input(tables), *oddities(tables)),
-                writers=writers,
+                writers=answer.writers or writers,
                 figure=figure,
             )
 
@@ -216,10 +229,30 @@ def asks(
 
 
 def question_called(name: str) -> Question:
-    """Return the question that has a name in `QUESTIONS`."""
-    module, _ = QUESTIONS[name]
-    import_module(f".{module}", __package__)
+    """Return the question of a name."""
+    import_module(f".{_MODULES[name]}", __package__)
     return _REGISTERED[name]
+
+
+def questions() -> tuple[str, ...]:
+    """Return the names of all questions."""
+    return tuple(_MODULES)
+
+
+def reader_of(name: str) -> Callable[[dict[str, Any]], Result] | None:
+    """
+    Return what reads the result of a question from its JSON.
+
+    Args:
+        name: the question. None is returned for what is none, such as a command.
+    """
+    if name not in _MODULES:
+        return None
+    type_ = question_called(name).result
+    if typing.get_origin(type_) is Rows:
+        return partial(Rows.from_dict, row=typing.get_args(type_)[0])
+    reader: Callable[[dict[str, Any]], Result] = type_.from_dict
+    return reader
 
 
 def answered(result: R, diagnostics: Iterable[Diagnostic] = (), *, as_of: int | None = None) -> Answer[R]:

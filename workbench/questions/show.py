@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import attrs
 from openlineage_pyspark.errors import NameNotFoundError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.events.read import ENDS, facts
-from openlineage_pyspark.workbench.model.document import document_of
+from openlineage_pyspark.workbench.model.document import document_of, from_document
 from openlineage_pyspark.workbench.model.graph import Path, node_id, sorted_paths
 from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time, time_of_micros
 from openlineage_pyspark.workbench.questions.arguments import Ever
@@ -178,6 +178,8 @@ class Shown:
         names: the names of the datasets for people.
     """
 
+    BESIDE_ITS_FIELDS: ClassVar[dict[str, Any]] = {"type": {"const": "events"}}
+
     outputs: tuple[ShownOutput, ...]
     runs: tuple[ShownRun, ...]
     names: ShortNames = attrs.field(factory=lambda: ShortNames({}), eq=False, repr=False)
@@ -185,6 +187,11 @@ class Shown:
     def to_dict(self) -> dict[str, Any]:
         """Return them as plain values."""
         return {"type": "events", "outputs": document_of(self.outputs), "runs": document_of(self.runs)}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Shown:
+        """Return what `to_dict` wrote, without the names for people."""
+        return from_document(cls, document)
 
 
 class _Way(NamedTuple):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain, count
 from typing import Annotated, Any
 
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer, Rows
+from openlineage_pyspark.workbench.model.document import value_from_document
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers
@@ -31,7 +34,15 @@ class QueryRows(Rows[tuple[Any, ...]]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return them as plain values."""
-        return {"type": "rows", "of": self.of, "rows": [dict(zip(self.columns, row, strict=True)) for row in self]}
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self]
+        return {"type": "rows", "of": self.of, "columns": list(self.columns), "rows": rows}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any], row: Any = Any) -> QueryRows:
+        """Return the result that `to_dict` wrote."""
+        columns = document["columns"]
+        rows = (tuple(value_from_document(row, each[column]) for column in columns) for each in document["rows"])
+        return cls(document["of"], rows, columns=tuple(columns))
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Return the names of the columns, and the rows."""
@@ -62,4 +73,13 @@ def sql(
     text = of_sqlite(query, dialect)
     streamed = StoredVersions(tables).streamed() if SOURCE_SNAPSHOT_LINEAGE.name in text else ()
     columns, rows = tables.ask(text, timeout, streamed)
-    return answered(QueryRows("row", tuple(rows), columns=tuple(columns)))
+    return answered(QueryRows("row", tuple(rows), columns=_distinct(columns)))
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of columns of which no two are the same: `a` and `a_2` for two columns `a`."""
+    found: dict[str, None] = {}
+    for name in names:
+        numbered = (f"{name}_{number}" for number in count(2))
+        found[next(each for each in chain((name,), numbered) if each not in found)] = None
+    return tuple(found)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.pictures.plain import plain
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.plan import Pin, RecoveryPlan, RecoveryStep
+    from openlineage_pyspark.workbench.recovery.plan import Action, Pin, RecoveryPlan, RecoveryStep
 
 _WIDTH = 80
 _SHOWN = 5
@@ -158,7 +158,7 @@ def _touched(plan: RecoveryPlan) -> list[str]:
     return [*lines, ""]
 
 
-_COUNTED = {
+_COUNTED: dict[Action, str] = {
     "roll back": "rollback",
     "keep": "copy to keep",
     "copy": "copy",

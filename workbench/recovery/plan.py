@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.model.document import document_of_fields, from_document
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
+
+Action: TypeAlias = Literal["stop", "copy", "keep", "roll back", "empty", "correct", "checkpoint", "run", "switch"]
 
 FORMAT_VERSION = 5
 """The version of a plan's JSON: `recover apply` reads no other."""
@@ -183,9 +185,11 @@ class RecoveryStep:
         like: the run whose event describes what the statements do, for the events of the recovery; empty for none.
     """
 
-    action: str
+    BESIDE_ITS_FIELDS: ClassVar[dict[str, Any]] = {"number": {"type": "integer", "minimum": 1}}
+
+    action: Action
     title: str
-    language: str = ""
+    language: Literal["sql", "shell", ""] = ""
     code: tuple[str, ...] = ()
     folder: str = ""
     inputs: tuple[Pin, ...] = ()
@@ -239,6 +243,12 @@ class RecoveryPlan:
         since: when the wrong version was made (ISO 8601, UTC); empty if that is not known.
     """
 
+    BESIDE_ITS_FIELDS: ClassVar[dict[str, Any]] = {
+        "type": {"const": "plan"},
+        "formatVersion": {"const": FORMAT_VERSION},
+        "id": {"type": "string"},
+    }
+
     mode: Mode
     dataset: str
     version: str
@@ -262,7 +272,7 @@ class RecoveryPlan:
         return {"type": "plan", "formatVersion": FORMAT_VERSION, "id": self.id, **document, "steps": steps}
 
     @classmethod
-    def of_dict(cls, plain: Mapping[str, Any]) -> RecoveryPlan:
+    def from_dict(cls, plain: Mapping[str, Any]) -> RecoveryPlan:
         """
         Return the plan from the plain values that `to_dict` returned.
 
@@ -275,28 +285,7 @@ class RecoveryPlan:
         """
         if plain["formatVersion"] != FORMAT_VERSION:
             raise ValueError(f"its format has the version {plain['formatVersion']}, and not {FORMAT_VERSION}")
-        datasets = [from_document(TouchedDataset, each) for each in plain["datasets"]]
-        read = {"mode": Mode(plain["mode"]), "datasets": datasets, "steps": [*map(_step, plain["steps"])]}
-        plan = from_document(cls, {**plain, **read, "cycles": [*map(tuple, plain["cycles"])]})
+        plan = from_document(cls, plain)
         if plan.to_dict() != {"type": "plan", **plain}:
             raise ValueError("it was changed since it was made")
         return plan
-
-
-def _step(document: Mapping[str, Any]) -> RecoveryStep:
-    read: dict[str, Any] = {
-        "inputs": [from_document(Pin, pin) for pin in document["inputs"]],
-        "again": [from_document(RepeatedRun, run) for run in document["again"]],
-        "writes": [from_document(TableId, table) for table in document["writes"]],
-        "settings": [(str(key), str(value)) for key, value in document["settings"]],
-        "before": [*map(_check, document["before"])],
-        "after": [*map(_check, document["after"])],
-    }
-    if document["move"] is not None:
-        restored = [(str(path), str(version)) for path, version in document["move"]["restored"]]
-        read["move"] = from_document(CheckpointMove, {**document["move"], "restored": restored})
-    return from_document(RecoveryStep, {**document, **read})
-
-
-def _check(document: Mapping[str, Any]) -> TableCheck:
-    return from_document(TableCheck, {**document, "table": from_document(TableId, document["table"])})

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import attrs
-import jsonschema
 import pytest
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.answer import Answer, schema
+from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, lineage, run_event, taken, text_of_events
+from support.valid_answers import valid_answer
 
 pytestmark = pytest.mark.slow
 
@@ -43,8 +42,10 @@ Ask = Callable[[Store], Answer[Any]]
 
 def lacks(answer: Answer[Any]) -> list[tuple[str, str]]:
     """Return what an answer says that it lacks; its JSON says the same, as its schema describes."""
-    document = json.loads(answer.to_text("json"))
-    jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
+    document = valid_answer(answer.to_text("json"))
+    assert Answer.from_dict(document) == answer
+    for format_ in answer.formats:
+        assert answer.to_text(format_).endswith("\n"), format_
     found = [(each.code, each.message) for each in answer.diagnostics if each.missing]
     assert document["complete"] == answer.complete == (not found)
     assert [(each["code"], each["message"]) for each in document["diagnostics"] if each.get("missing")] == found

@@ -1129,7 +1129,7 @@ def test_a_plan_is_the_same_from_its_plain_values(filled: Fill) -> None:
     for events in (three_layers(), streams("delta")):
         answer = filled(*events).recover("db.raw", version="2" if len(events) > 14 else "12")
         read = valid_answer(answer.to_text("json"))["result"]
-        assert RecoveryPlan.of_dict(read) == answer.result
+        assert RecoveryPlan.from_dict(read) == answer.result
         assert {"lastGood", "isClean"} < {*read["datasets"][0]}
 
 
@@ -1183,7 +1183,7 @@ def test_a_plan_made_within_a_recovery_says_what_it_may_lack_and_is_not_applied(
     taken(store, streams())
     asked = ["recover", "db.raw@2", "--store", str(store), "--output"]
     assert main([*asked, str(first)]) == 0
-    begun = RecoveryPlan.of_dict(json.loads(first.read_text("utf-8"))["result"])
+    begun = RecoveryPlan.from_dict(json.loads(first.read_text("utf-8"))["result"])
     journal = journal_of(begun, first)
     for number in range(1, len(begun.steps)):
         journal.write(JournalEntry(number, 0, "finished"))
