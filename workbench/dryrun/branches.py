@@ -1,4 +1,4 @@
-"""The other sides of decisions on data: a script runs again for each, and its edges are united."""
+"""The other branches of decisions on data: a script runs again for each, and the edges are united."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
-    from openlineage_pyspark.workbench.dryrun.run import ScriptRunner, Told
+    from openlineage_pyspark.workbench.dryrun.run import ScriptRecords, ScriptRunner
     from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 
 MOST_BRANCHES = 16
-"""How many further runs of a script there are at most."""
+"""The maximum number of further runs of a script."""
 
 
 def other_sides(
-    runner: ScriptRunner, request: ScriptRequest, first: Told, tables: Sequence[DeclaredTable]
-) -> tuple[tuple[StatementLineage, ...], Told]:
+    runner: ScriptRunner, request: ScriptRequest, first: ScriptRecords, tables: Sequence[DeclaredTable]
+) -> tuple[tuple[StatementLineage, ...], ScriptRecords]:
     """
-    Return the writes of a script on the other sides of its decisions alone, with the diagnostics there.
+    Return the writes that a script only makes on other branches of its decisions, with their diagnostics.
 
     Args:
         runner: runs scripts.
         request: the script.
-        first: the records of the first sides.
+        first: the records of the first run.
         tables: the tables that were known before.
     """
     known = {_key(each) for each in lineage_of_script(first, tables)}
@@ -51,7 +51,7 @@ def other_sides(
                 found += _marked(each, flipped)
         further = ((*flipped, each) for each in _decisions(records) if each not in flipped)
         for path in further:
-            # In which order two decisions are taken otherwise makes no difference.
+            # The order in which two decisions are flipped makes no difference.
             if frozenset(path) not in seen:
                 seen.add(frozenset(path))
                 waiting.append(path)
@@ -60,11 +60,11 @@ def other_sides(
     return tuple(found), tuple(every)
 
 
-def _decisions(told: Told) -> Iterator[str]:
+def _decisions(records: ScriptRecords) -> Iterator[str]:
     """Yield the decisions on data, each once."""
     yield from dict.fromkeys(
         decision_of(str(line["spot"]["file"]), int(line["spot"]["line"]))
-        for line in told
+        for line in records
         if line["k"] == "problem" and line["code"] == "DECISION"
     )
 
