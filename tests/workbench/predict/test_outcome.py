@@ -55,13 +55,15 @@ def test_the_outcome_counts_how_much_is_known_and_says_each_cause_once() -> None
 def test_that_types_may_be_others_is_said_once() -> None:
     gaps = [gap_of_types("mart.a", "a.sql:1"), gap_of_types("mart.b", "a.sql:2"), Gap("Generate", "another one")]
     found = [attrs.evolve(EXACT, lineage=attrs.evolve(FOUND, gaps=tuple(each))) for each in (gaps, gaps[1:], [])]
-    first = "the types of the columns of mart.a may be others: Spark can't analyze what makes it (a.sql:1)"
+    first = (
+        "the types of the columns of mart.a may be different: Spark can't analyze the statement that makes it (a.sql:1)"
+    )
     assert [line for line in WRITERS["text"](found).splitlines() if "others" in line or "another" in line] == [
         f"  {first}; and 1 more table has the same problem",
         "  not understood: Generate: another one",
         "  not understood: Generate: another one",
     ]
-    assert WRITERS["json"](found).count("may be others") == 3
+    assert WRITERS["json"](found).count("may be different") == 3
 
 
 @pytest.mark.parametrize(
