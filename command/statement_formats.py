@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -46,13 +47,17 @@ def _text(found: Sequence[StatementLineage]) -> str:
 
 def _text_parts(found: Iterable[StatementLineage]) -> Iterator[str]:
     """Yield a part for each statement that has a lineage: where it is, and the table of its lineage."""
+    parts: Counter[tuple[str, str]] = Counter()
     for each in found:
         if each.lineage is not None:
             statement = each.statement
             mark = "(from the text) " if certainty_of_statement(each) == "text" else ""
             head = f"{statement.file}:{statement.line}: {mark}{_beginning(statement.text)}"
-            lines = [head, *str(_without_reason(each.lineage)).splitlines()]
-            yield "".join(f"{'  ' if at else ''}{printable(line)}\n" for at, line in enumerate(lines))
+            parts[head, str(_without_reason(each.lineage))] += 1
+    # A line of a script that runs in a loop has one part for all that it writes alike.
+    for (head, table), count in parts.items():
+        lines = [f"{head} ({count:,} times)" if count > 1 else head, *table.splitlines()]
+        yield "".join(f"{'  ' if at else ''}{printable(line)}\n" for at, line in enumerate(lines))
 
 
 def _remarks_on_types(found: Iterable[StatementLineage]) -> Iterator[str]:
@@ -131,9 +136,15 @@ def _markdown_row(edge: LineageEdge, names: dict[Identifier, str]) -> str:
 
 
 def markdown_of_causes(outcome: Summary) -> str:
-    """Return what statements lack, each once, as a list in Markdown; empty if they lack nothing."""
-    listed = "".join(f"- {_places(each)} {code_of(each.message)}\n" for each in outcome.causes)
-    return f"\n**Not analyzed by Spark**:\n\n{listed}" if listed else ""
+    """Return what statements lack and what a dry run assumes, each once, as lists in Markdown, or an empty text."""
+    assumed = [each for each in outcome.causes if each.reason == "dry-run"]
+    others = [each for each in outcome.causes if each.reason != "dry-run"]
+    return _listed("Not analyzed by Spark", others) + _listed("Assumed by the dry run", assumed)
+
+
+def _listed(heading: str, causes: Iterable[Cause]) -> str:
+    listed = "".join(f"- {_places(each)} {code_of(each.message)}\n" for each in causes)
+    return f"\n**{heading}**:\n\n{listed}" if listed else ""
 
 
 def _places(cause: Cause) -> str:

@@ -155,6 +155,15 @@ def real_spark() -> None:
 
 
 @pytest.fixture(scope="session")
+def git() -> str:
+    """Give the program git, which a folder without a repository does not need."""
+    found = shutil.which("git")
+    if found is None:
+        pytest.skip("git is not installed")
+    return found
+
+
+@pytest.fixture(scope="session")
 def alone(request: pytest.FixtureRequest) -> Recordings:
     """Give what tells what a job gives without the listener."""
     regold = request.config.getoption("--regold")

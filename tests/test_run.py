@@ -474,21 +474,21 @@ class GitSession:
 
 
 def test_the_json_schemas_are_those_of_the_pinned_commit(
-    noxfile: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    noxfile: Any, tmp_path: Path, git: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the specification says beside its schemas is left out, and what was fetched before is replaced."""
     repository = tmp_path / "OpenLineage"
-    git = ("git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b")
-    subprocess.run(["git", "init", "-q", str(repository)], check=True)
-    subprocess.run([*git, "config", "uploadpack.allowAnySHA1InWant", "true"], check=True)
+    call = (git, "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run([git, "init", "-q", str(repository)], check=True)
+    subprocess.run([*call, "config", "uploadpack.allowAnySHA1InWant", "true"], check=True)
     commits = []
     for text in ("pinned", "later"):
         for name in ("spec/OpenLineage.json", "spec/facets/A.json", "spec/Naming.md", "spec/tests/A/1.json", "x.json"):
             (repository / name).parent.mkdir(parents=True, exist_ok=True)
             (repository / name).write_text(text)
-        subprocess.run([*git, "add", "."], check=True)
-        subprocess.run([*git, "commit", "-q", "-m", text], check=True)
-        commits.append(subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout)
+        subprocess.run([*call, "add", "."], check=True)
+        subprocess.run([*call, "commit", "-q", "-m", text], check=True)
+        commits.append(subprocess.run([*call, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout)
     clone = tmp_path / "clone"
     stale = clone / ".nox/spec/facets/Stale.json"
     stale.parent.mkdir(parents=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.workbench.model.document import frozen_mapping, values_by_field
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.short_names import without_classes
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.pictures.words import counted
@@ -142,10 +143,11 @@ def _diagnostics(unknown: Mapping[str, Sequence[LiveRow]]) -> Iterator[Diagnosti
 
 def text_of_versions(versions: Iterable[BlameRow]) -> TextTable:
     """Return versions as a table for people."""
-    rows = []
+    rows, versions = [], list(versions)
+    jobs = without_classes(each.job for each in versions)
     for each in versions:
         count = "" if each.rows is None else f"{each.rows:,}"
-        rows.append((each.version, shown_time(each.time), each.operation, count, _run(each), each.job))
+        rows.append((each.version, shown_time(each.time), each.operation, count, _run(each), jobs[each.job]))
     columns = (
         *(TableColumn("version", 9), TableColumn("time", TIME_WIDTH), TableColumn("operation")),
         *(TableColumn("rows", right=True), TableColumn("run", 13), TableColumn("job", 24, wrap=True)),
@@ -156,10 +158,11 @@ def text_of_versions(versions: Iterable[BlameRow]) -> TextTable:
 def text_of_rows(blamed: Sequence[BlamedRow]) -> TextTable:
     """Return rows as a table for people: the columns that are shown, and the run that made each."""
     names = tuple(dict.fromkeys(name for each in blamed for name in each.values))
+    jobs = without_classes(each.job for each in blamed)
     rows = []
     for each in blamed:
         values = ("NULL" if (value := each.values.get(name)) is None else str(value) for name in names)
-        rows.append((*values, each.version, shown_time(each.time), each.operation, _run(each), each.job))
+        rows.append((*values, each.version, shown_time(each.time), each.operation, _run(each), jobs[each.job]))
     columns = (
         *(TableColumn(name, cut_end=True) for name in names),
         *(TableColumn("version", 9), TableColumn("time", TIME_WIDTH), TableColumn("operation")),

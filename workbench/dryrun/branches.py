@@ -1,4 +1,4 @@
-"""The other branches of decisions on data: a script runs again for each, and the edges are united."""
+"""Both outcomes of decisions on data: a script runs again for each decision, and its edges are united."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
-from openlineage_pyspark.workbench.dryrun.stage import decision_of
+from openlineage_pyspark.workbench.dryrun.stage import DECISION, decision_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 
@@ -22,19 +22,24 @@ MOST_BRANCHES = 16
 """The maximum number of further runs of a script."""
 
 
-def other_sides(
+def lineage_of_branches(
     runner: ScriptRunner, request: ScriptRequest, first: ScriptRecords, tables: Sequence[DeclaredTable]
 ) -> tuple[tuple[StatementLineage, ...], ScriptRecords]:
     """
-    Return the writes that a script only makes on other branches of its decisions, with their diagnostics.
+    Return the lineage of a script with both outcomes of its decisions, and the records of the further runs.
 
     Args:
         runner: runs scripts.
         request: the script.
-        first: the records of the first run.
+        first: the records of the run with the assumed outcomes.
         tables: the tables that were known before.
+
+    Returns:
+        The statements of the first run, without the decisions if both outcomes of all were tried; then the problems and
+        the statements that only another outcome has, each statement after a note that names the decision.
     """
-    known = {_key(each) for each in lineage_of_script(first, tables)}
+    assumed = lineage_of_script(first, tables)
+    known = set(map(_key, assumed))
     found: list[StatementLineage] = []
     every: list[dict[str, object]] = []
     waiting: deque[tuple[str, ...]] = deque((each,) for each in _decisions(first))
@@ -46,9 +51,9 @@ def other_sides(
         records = runner.run(attrs.evolve(request, flipped=flipped))
         every += records
         for each in lineage_of_script(records, tables):
-            if each.lineage is not None and _key(each) not in known:
+            if _key(each) not in known and not _is_decision(each):
                 known.add(_key(each))
-                found += _marked(each, flipped)
+                found += _marked(each, flipped) if each.lineage is not None else (each,)
         further = ((*flipped, each) for each in _decisions(records) if each not in flipped)
         for path in further:
             # The order in which two decisions are flipped makes no difference.
@@ -56,8 +61,12 @@ def other_sides(
                 seen.add(frozenset(path))
                 waiting.append(path)
     if waiting:
-        found.append(_unfinished(request, len(waiting)))
-    return tuple(found), tuple(every)
+        return (*assumed, *found, _unfinished(request, len(waiting))), tuple(every)
+    return (*(each for each in assumed if not _is_decision(each)), *found), tuple(every)
+
+
+def _is_decision(found: StatementLineage) -> bool:
+    return found.problem is not None and found.problem.code == DECISION
 
 
 def _decisions(records: ScriptRecords) -> Iterator[str]:
@@ -65,12 +74,12 @@ def _decisions(records: ScriptRecords) -> Iterator[str]:
     yield from dict.fromkeys(
         decision_of(str(line["spot"]["file"]), int(line["spot"]["line"]))
         for line in records
-        if line["k"] == "problem" and line["code"] == "DECISION"
+        if line["k"] == "problem" and line["code"] == DECISION
     )
 
 
 def _key(found: StatementLineage) -> tuple[object, ...]:
-    return found.statement.file, found.statement.line, str(found.lineage)
+    return found.statement.file, found.statement.line, str(found.lineage), found.problem and found.problem.message
 
 
 def _marked(found: StatementLineage, flipped: Sequence[str]) -> Iterator[StatementLineage]:
@@ -84,5 +93,5 @@ def _marked(found: StatementLineage, flipped: Sequence[str]) -> Iterator[Stateme
 def _unfinished(request: ScriptRequest, left: int) -> StatementLineage:
     message = f"{left} more outcomes of decisions were not tried: a script runs again at most {MOST_BRANCHES} times"
     return StatementLineage(
-        ScriptStatement("", request.name, 1, 1), problem=Problem(request.name, 1, 1, "DECISION", message)
+        ScriptStatement("", request.name, 1, 1), problem=Problem(request.name, 1, 1, DECISION, message)
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.dryrun.branches import other_sides
+from openlineage_pyspark.workbench.dryrun.branches import lineage_of_branches
 from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, lineage_of_script, tables_of_script
 from openlineage_pyspark.workbench.dryrun.notebooks import (
     ENDING,
@@ -118,11 +118,11 @@ def lineage_of_files(
             ddl = tuple((each.name, each.text) for each in before)
             request = _request(script, ddl, KnownColumns(tables, places), settings, folder)
             lines = runner.run(request)
-            lineages[at] = lineage_of_script(lines, tables)
             others: ScriptRecords = ()
             if settings.branches:
-                further, others = other_sides(runner, request, lines, tables)
-                lineages[at] += further
+                lineages[at], others = lineage_of_branches(runner, request, lines, tables)
+            else:
+                lineages[at] = lineage_of_script(lines, tables)
             tables += tables_of_script((*others, *lines))
             places.update(columns_of_script((*others, *lines)))
     files = {each.name for each in before}

@@ -29,6 +29,8 @@ _OURS = os.path.realpath(os.path.join(os.path.dirname(__file__), *([os.pardir] *
 _INFERRED_TYPES = {"INT": "BIGINT", "SMALLINT": "BIGINT", "TINYINT": "BIGINT", "FLOAT": "DOUBLE", "DATE": "STRING"}
 _LOCAL = "file/"
 _LONGEST_TEXT = 2000
+DECISION = "DECISION"
+"""The code of a problem that reports a decision on data."""
 _MOST_RECORDS = 20_000
 
 
@@ -97,7 +99,7 @@ class Stage:
     def decides(self, what: str, taken: str = "1") -> bool:
         """Report a decision that depends on data; return whether to decide the other way this time."""
         message = f"a decision depends on {what}, which is assumed to be {taken}: a real run may decide otherwise"
-        self.problem("DECISION", message)
+        self.problem(DECISION, message)
         at = self.spot()
         return decision_of(at.file, at.line) in self.request.flipped
 

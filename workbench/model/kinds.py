@@ -20,6 +20,7 @@ Code: TypeAlias = Literal[
     "unknown-operator",
     "opaque-code",
     "text-only",
+    "dry-run",
     "inferred-version",
     "cut",
     "limit",

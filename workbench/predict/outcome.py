@@ -7,24 +7,30 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.predict.text import is_of_types
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from openlineage_pyspark.facets.model.run import Gap
     from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 
 HowFar: TypeAlias = Literal["exact", "text", "nothing"]
 """How much is known of a statement: the result of Spark's analyzer, what its text shows, or nothing."""
 Reason: TypeAlias = Literal[
-    "unknown-table", "unknown-column", "unknown-function", "no-value", "syntax", "unsupported", "error"
+    "unknown-table", "unknown-column", "unknown-function", "no-value", "syntax", "unsupported", "error", "dry-run"
 ]
-"""Why the lineage of a statement is not exact: something is undeclared, a variable has no value, or it has an error."""
+"""
+Why the lineage of a statement is not exact: something is undeclared, a variable has no value, the statement has an
+error, or the dry run of a script assumes or leaves out something.
+"""
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
 GATES = ("short", "text-only", "nothing", "any", "never", *REASONS)
 """The gates that can decide about the exit code; `short` applies to statements whose lineage is not exact."""
-NOTES = frozenset({"BRANCH", "STAND_IN", "DECISION", "PATTERN", "NOT_DONE", "HANDLED"})
+_FOUND_BY_FLIPPING = "BRANCH"
+NOTES = frozenset({_FOUND_BY_FLIPPING, "STAND_IN", "DECISION", "PATTERN", "NOT_DONE", "HANDLED"})
 """The codes of problems of scripts that do not affect the lineage: they name what a real run may do differently."""
 _WRONG = frozenset({"syntax", "unsupported", "error"})
 _OF_CODES: dict[str, Reason] = {
@@ -45,6 +51,8 @@ _SAMPLES = 5
 
 def reason_for(problem: Problem) -> Reason:
     """Return the reason for which a statement has a problem."""
+    if problem.code in NOTES:
+        return "dry-run"
     return next((reason for code, reason in _OF_CODES.items() if problem.code.startswith(code)), "error")
 
 
@@ -113,12 +121,14 @@ class Summary:
     Args:
         files: the number of files with such statements.
         counts: how much is known -> the number of statements.
-        causes: their gaps and problems, each once, in the order of the statements.
+        causes: their problems, each once, in the order of the statements.
+        gaps: the parts of their plans without a rule, each once, with its first place.
     """
 
     files: int
     counts: tuple[tuple[HowFar, int], ...]
     causes: tuple[Cause, ...]
+    gaps: tuple[tuple[Gap, str], ...] = ()
 
     @property
     def statements(self) -> int:
@@ -127,7 +137,7 @@ class Summary:
 
     def lines(self) -> list[str]:
         """Return lines for people: how many statements are known exactly or not, then the reasons with numbers."""
-        noun = "statement" if self.statements == 1 else "statements"
+        statements = "statement" if self.statements == 1 else "statements"
         files = f"{self.files:,} file" if self.files == 1 else f"{self.files:,} files"
         parts = [f"{count:,} {_WORDS[far]}" for far, count in self.counts if count]
         if not parts:
@@ -135,18 +145,20 @@ class Summary:
         reasons: Counter[Reason] = Counter()
         for cause in self.causes:
             reasons[cause.reason] += len(cause.places)
+        assumptions = reasons.pop("dry-run", 0)
+        noun = "assumption" if assumptions == 1 else "assumptions"
         kinds = {reason: sum(cause.reason == reason for cause in self.causes) for reason in reasons}
         return [
-            f"{self.statements:,} {noun} in {files}: {', '.join(parts)}",
+            f"{self.statements:,} {statements} in {files}: {', '.join(parts)}",
             *(f"  {count:,} for {_reason(reason, kinds[reason])}" for reason, count in reasons.most_common()),
+            *([f"  {assumptions:,} {noun} of the dry run: a real run may differ there"] if assumptions else []),
         ]
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Return a diagnostic for each cause, at its first place."""
-        return tuple(
-            Diagnostic("text-only", each.message, missing=True, place=f"{each.places[0].file}:{each.places[0].line}")
-            for each in self.causes
-            if each.severity != "note"
+        """Return a diagnostic for each cause and gap, at its first place."""
+        return (
+            *filter(None, map(_diagnostic_of_cause, self.causes)),
+            *(_diagnostic_of_gap(*each) for each in self.gaps),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,6 +196,7 @@ def summary_of(found: Iterable[StatementLineage]) -> Summary:
     counts: dict[HowFar, int] = dict.fromkeys(get_args(HowFar), 0)
     files: set[str] = set()
     problems: dict[str, list[StatementLineage]] = {}
+    gaps: dict[Gap, str] = {}
     for each in found:
         # A note of a script is not a statement.
         if each.lineage is not None or each.problem is None or each.problem.code not in NOTES:
@@ -191,8 +204,26 @@ def summary_of(found: Iterable[StatementLineage]) -> Summary:
         files.add(each.statement.file)
         if each.problem is not None:
             problems.setdefault(each.problem.message, []).append(each)
+        if each.lineage is not None and not each.from_text:
+            for gap in each.lineage.gaps:
+                gaps.setdefault(gap, f"{each.statement.file}:{each.statement.line}")
     causes = [_cause(each) for each in problems.values()]
-    return Summary(len(files), tuple(counts.items()), tuple(causes))
+    return Summary(len(files), tuple(counts.items()), tuple(causes), tuple(gaps.items()))
+
+
+def _diagnostic_of_cause(cause: Cause) -> Diagnostic | None:
+    """Return what a cause leaves out of the lineage; None if the lineage is exact with it."""
+    place = f"{cause.places[0].file}:{cause.places[0].line}"
+    if cause.reason == "dry-run":
+        is_missing = cause.code != _FOUND_BY_FLIPPING
+        return Diagnostic("dry-run", cause.message, "warning" if is_missing else "note", is_missing, place=place)
+    return None if cause.severity == "note" else Diagnostic("text-only", cause.message, missing=True, place=place)
+
+
+def _diagnostic_of_gap(gap: Gap, place: str) -> Diagnostic:
+    if is_of_types(gap):
+        return Diagnostic("text-only", gap.message, "note", place=place)
+    return Diagnostic("unknown-operator", gap.message, missing=True, operator=gap.task, place=place)
 
 
 def _cause(found: list[StatementLineage]) -> Cause:

@@ -11,6 +11,7 @@ import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.model.graph import column_id, node_id
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.short_names import without_classes
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import Ever, time_or_now
@@ -59,15 +60,19 @@ class UnusedRow:
 
 
 def _table(answer: Answer[Rows[UnusedRow]]) -> TextTable:
-    rows = []
+    """Return the answer as a table, with one row for the columns of a table about which all else is the same."""
+    jobs = without_classes(job for each in answer.result for job in each.writers)
+    columns_of: dict[tuple[str, ...], list[str]] = {}
     for each in answer.result:
-        name = f"{each.dataset}.{each.column}" if each.column else each.dataset
         use = f"exported to {', '.join(each.exported_to)}" if each.exported_to else each.use
-        times = (shown_time(each.since), shown_time(each.last_written))
-        rows.append((name, use, *times, ", ".join(each.writers)))
+        writers = ", ".join(jobs[job] for job in each.writers)
+        same = (each.dataset, use, shown_time(each.since), shown_time(each.last_written), writers)
+        columns_of.setdefault(same, []).append(each.column)
+    rows = [(dataset, ", ".join(filter(None, names)), *rest) for (dataset, *rest), names in columns_of.items()]
     columns = (
-        *(TableColumn("name", 28, cut_start=True), TableColumn("use", 8), TableColumn("since", TIME_WIDTH)),
-        *(TableColumn("last written", TIME_WIDTH), TableColumn("written by", 12, wrap=True)),
+        *(TableColumn("table", 20, cut_start=True), TableColumn("columns", 12, wrap=True), TableColumn("use", 8)),
+        *(TableColumn("since", TIME_WIDTH), TableColumn("last written", TIME_WIDTH)),
+        TableColumn("written by", 12, wrap=True),
     )
     return TextTable(columns, rows, "all that is recorded is read by a recorded job")
 

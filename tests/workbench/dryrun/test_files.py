@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def git(folder: Path, *arguments: str) -> None:
-    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments]
+def call(git: str, folder: Path, *arguments: str) -> None:
+    command = [git, "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments]
     subprocess.run(command, check=True, cwd=folder, capture_output=True)
 
 
@@ -28,13 +28,15 @@ def test_a_file_of_python_is_a_script_unless_it_is_a_notebook(tmp_path: Path) ->
     assert [is_python_script(tmp_path / name) for name in names] == [True, False, True, False]
 
 
-def test_the_files_of_a_revision_are_those_that_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    git(tmp_path, "init", "-q", "-b", "main")
+def test_the_files_of_a_revision_are_those_that_it_had(
+    tmp_path: Path, git: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(git, tmp_path, "init", "-q", "-b", "main")
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "steps.py").write_text("old\n", "utf-8")
     (tmp_path / "outside").symlink_to("/etc/passwd")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "one")
+    call(git, tmp_path, "add", "-A")
+    call(git, tmp_path, "commit", "-qm", "one")
     (tmp_path / "jobs" / "steps.py").write_text("new\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     with files_at("HEAD") as folder:

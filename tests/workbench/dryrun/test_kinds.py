@@ -198,7 +198,9 @@ def test_the_other_sides_of_decisions_are_united_and_marked(tmp_path: Path) -> N
     (tmp_path / "job.py").write_text(DECISIONS, "utf-8")
     first = {"shop.orders.id -> few.id", "shop.orders.day -> always.day"}
     assert edges(found("job.py", DECISIONS)) == first
+    assert [each.problem.line for each in found("job.py", DECISIONS) if each.problem] == [4]
     every = found("job.py", DECISIONS, ScriptSettings(branches=True))
+    assert [each.problem.code for each in every if each.problem] == ["BRANCH", "BRANCH"]
     assert edges(every) == {*first, "shop.orders.id -> many.id", "shop.orders.id -> inner.id"}
     marks = {
         each.problem.line: each.problem.message for each in every if each.problem and each.problem.code == "BRANCH"

@@ -102,6 +102,20 @@ def edges(found: StatementLineage) -> set[str]:
             {"s <- default.a.v FILTER", "s <- default.b.id FILTER", "s <- default.b.w AGGREGATION"},
             id="a function of SQL reads a table",
         ),
+        pytest.param(
+            ["CREATE TABLE n (id INT, box STRUCT<x: INT, y: STRUCT<z: INT>>)",
+             "MERGE INTO n USING a ON n.id = a.id WHEN MATCHED THEN UPDATE SET n.box.y.z = a.v"],
+            {"box <- default.n.box IDENTITY", "box <- default.n.box TRANSFORMATION",
+             "box <- default.a.v TRANSFORMATION"},
+            id="MERGE sets a field of a struct",
+        ),
+        pytest.param(
+            ["CREATE TABLE n (id INT, box STRUCT<x: INT, y: STRUCT<z: INT>>)",
+             "UPDATE n SET box.x = id + 1 WHERE id > 1"],
+            {"box <- default.n.box IDENTITY", "box <- default.n.box TRANSFORMATION",
+             "box <- default.n.id TRANSFORMATION"},
+            id="UPDATE sets a field of a struct",
+        ),
     ],
 )  # fmt: skip
 def test_what_earlier_statements_did_is_followed(

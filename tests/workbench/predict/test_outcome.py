@@ -9,6 +9,7 @@ import pytest
 from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, severity_of, summary_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
@@ -54,16 +55,61 @@ def test_the_outcome_counts_how_much_is_known_and_says_each_cause_once() -> None
 
 def test_that_types_may_be_others_is_said_once() -> None:
     gaps = [gap_of_types("mart.a", "a.sql:1"), gap_of_types("mart.b", "a.sql:2"), Gap("Generate", "another one")]
-    found = [attrs.evolve(EXACT, lineage=attrs.evolve(FOUND, gaps=tuple(each))) for each in (gaps, gaps[1:], [])]
+    each_gaps = (gaps, gaps[1:], [])
+    found = [attrs.evolve(told(n), lineage=attrs.evolve(FOUND, gaps=tuple(each))) for n, each in enumerate(each_gaps)]
     first = (
         "the types of the columns of mart.a may be different: Spark can't analyze the statement that makes it (a.sql:1)"
     )
-    assert [line for line in WRITERS["text"](found).splitlines() if "others" in line or "another" in line] == [
+    assert [line for line in WRITERS["text"](found).splitlines() if "different" in line or "another" in line] == [
         f"  {first}; and 1 more table has the same problem",
         "  not understood: Generate: another one",
         "  not understood: Generate: another one",
     ]
-    assert WRITERS["json"](found).count("may be different") == 3
+    answer = json.loads(WRITERS["json"](found))
+    assert json.dumps(answer["result"]).count("may be different") == 3
+    assert json.dumps(answer["diagnostics"]).count("may be different") == 2
+
+
+@pytest.mark.parametrize("code", ["STAND_IN", "DECISION", "PATTERN", "NOT_DONE", "HANDLED"])
+def test_what_a_dry_run_assumes_makes_an_answer_incomplete(code: str) -> None:
+    outcome = summary_of([EXACT, told(7, code, "collect() returns stand-ins", lineage=False)])
+    assert outcome.lines() == [
+        "1 statement in 1 file: 1 exactly",
+        "  1 assumption of the dry run: a real run may differ there",
+    ]
+    assert outcome.diagnostics() == (
+        Diagnostic("dry-run", "collect() returns stand-ins", missing=True, place="a.sql:7"),
+    )
+
+
+def test_markdown_lists_assumptions_apart_from_what_was_not_analyzed() -> None:
+    shown = WRITERS["markdown"]([TABLE, told(7, "STAND_IN", "collect() returns stand-ins", lineage=False)])
+    assert shown.split("\n\n**", 1)[1] == (
+        "Not analyzed by Spark**:\n\n- `a.sql:2:3` `the table t is not known`\n"
+        "\n**Assumed by the dry run**:\n\n- `a.sql:7:3` `collect() returns stand-ins`\n"
+    )
+
+
+def test_what_only_the_other_outcome_of_a_decision_writes_is_not_missing() -> None:
+    found = [told(7, "BRANCH", "only written if", lineage=False), attrs.evolve(EXACT)]
+    assert [(each.level, each.missing) for each in summary_of(found).diagnostics()] == [("note", False)]
+
+
+def test_gaps_of_exact_statements_make_an_answer_incomplete_and_types_do_not() -> None:
+    gaps = (gap_of_types("mart.a", "a.sql:1"), Gap("Generate", "no rule"))
+    found = [attrs.evolve(EXACT, lineage=attrs.evolve(FOUND, gaps=gaps))] * 2
+    assert [(each.code, each.operator, each.missing, each.place) for each in summary_of(found).diagnostics()] == [
+        ("text-only", "", False, "a.sql:1"),
+        ("unknown-operator", "Generate", True, "a.sql:1"),
+    ]
+
+
+def test_a_write_in_a_loop_is_shown_once_with_its_number() -> None:
+    shown = WRITERS["text"]([EXACT, TABLE, EXACT, EXACT]).splitlines()
+    assert [line for line in shown if line.startswith("a.sql")] == [
+        "a.sql:1: SELECT 1 (3 times)",
+        "a.sql:2: (from the text) SELECT 1",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +118,7 @@ def test_that_types_may_be_others_is_said_once() -> None:
         ("short", [2, 4, 5, 6]),
         ("text-only", [2, 4, 6]),
         ("nothing", [5]),
-        ("any", [2, 3, 4, 5, 6]),
+        ("any", [2, 3, 4, 5, 6, 8]),
         ("never", []),
         ("error", [4, 5]),
         ("unknown-table", [2, 6]),
@@ -80,12 +126,14 @@ def test_that_types_may_be_others_is_said_once() -> None:
         ("no-value", [5]),
         ("syntax", [4]),
         ("unsupported", []),
+        ("dry-run", [8]),
         ("unknown-column", []),
     ],
 )
 def test_a_gate_is_about_the_statements_that_it_names(gate: str, expected: list[int]) -> None:
     assert gate in GATES
-    assert [each.statement.line for each in EVERY if fails(each, {gate})] == expected
+    every = (*EVERY, told(8, "STAND_IN", "collect() returns stand-ins", lineage=False))
+    assert [each.statement.line for each in every if fails(each, {gate})] == expected
 
 
 def test_a_statement_is_as_bad_as_what_is_missing() -> None:

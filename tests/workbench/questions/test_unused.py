@@ -133,11 +133,23 @@ def test_a_struct_stands_for_its_fields_and_a_field_that_is_read_for_its_struct(
     assert uses(store.unused("s")) == {"s.a.c": "unused", "s.z": "unused"}
 
 
-def test_a_table_for_people_names_the_use_and_the_writers(filled: Fill) -> None:
-    assert filled(*shop()).unused("o").to_text().splitlines() == [
-        "  name            use       since                last written         written by",
-        "  counts.n        unused    2026-01-01 00:03:00  2026-01-01 00:03:00  count",
-        "  orders.name     unused    2026-01-01 00:02:00  2026-01-01 00:02:00  clean",
-        "  orders-out.key  exported  2026-01-01 00:04:00  2026-01-01 00:04:00  export",
-        "3 unused names; complete; last seen 2026-01-01 00:04:00",
+def test_a_table_for_people_has_one_row_for_columns_of_a_table_that_are_alike(filled: Fill) -> None:
+    make = "app.execute_create_data_source_table_as_select_command.made"
+    made = dataset("made", columns=("a", "b", "c"))
+    last = dataset("last", columns=("x",), columnLineage=lineage(x=[("made", "b", "IDENTITY")]))
+    store = filled(
+        *shop(),
+        run_event(make, "COMPLETE", 5, outputs=(made,)),
+        run_event("use", "COMPLETE", 6, inputs=(made,), outputs=(last,)),
+    )
+
+    assert store.unused().to_text().splitlines() == [
+        "  table       columns  use       since                last written         written by",
+        "  counts      n        unused    2026-01-01 00:03:00  2026-01-01 00:03:00  count",
+        "  last        x        unused    2026-01-01 00:06:00  2026-01-01 00:06:00  use",
+        "  made        a, c     unused    2026-01-01 00:05:00  2026-01-01 00:05:00  app.made",
+        "  orders      name     unused    2026-01-01 00:02:00  2026-01-01 00:02:00  clean",
+        "  orders-out  key      exported  2026-01-01 00:04:00  2026-01-01 00:04:00  export",
+        "  raw         secret   unused    2026-01-01 00:01:00  2026-01-01 00:01:00  fill",
+        "7 unused names; complete; last seen 2026-01-01 00:06:00",
     ]

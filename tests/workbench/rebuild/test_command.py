@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,15 +38,12 @@ GATES = "masked-to-unmasked,dropped-column-in-use,type-changed,rebuild"
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory, process_jvm: Any) -> Path:
+def repository(tmp_path_factory: pytest.TempPathFactory, process_jvm: Any, git: str) -> Path:
     """Give a repository whose files differ from its last commit, and a store with a job that reads a table."""
     folder = tmp_path_factory.mktemp("repository")
     for name, text in {"ddl/a.sql": DDL, **BASE}.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, "utf-8")
-    git = shutil.which("git")
-    if git is None:
-        pytest.fail("git is not installed: --diff needs it")
     command = [git, "-c", "user.name=n", "-c", "user.email=e@example.org"]
     for arguments in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "base"]):
         subprocess.run([*command, *arguments], check=True, cwd=folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -111,14 +110,14 @@ def test_what_a_notebook_of_sql_and_what_a_module_of_a_script_write_is_theirs(
 @pytest.mark.usefixtures("process_jvm")
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_a_script_makes_is_rebuilt_if_anything_that_it_uses_changes(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    what: str, tmp_path: Path, git: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
-    git = [shutil.which("git") or "git", "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    command = [git, "-c", "user.name=n", "-c", "user.email=e@example.org"]
     for arguments in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "base"]):
-        subprocess.run([*git, *arguments], check=True, cwd=tmp_path)
+        subprocess.run([*command, *arguments], check=True, cwd=tmp_path)
     file, old, new, expected = CHANGES[what]
     (tmp_path / file).write_text(FILES[file].replace(old, new), "utf-8")
     monkeypatch.chdir(tmp_path)
