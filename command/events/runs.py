@@ -23,7 +23,7 @@ NO_END = "no end"
 """The state of a run whose last event is not its end."""
 
 _TABLE = "TABLE"
-# A CREATE with columns is that of a query, which has made the table.
+# A CREATE with columns comes from a query, which has filled the table.
 _REPLACING = frozenset(("CREATE", "DROP", "OVERWRITE", "TRUNCATE"))
 
 
@@ -50,7 +50,7 @@ class ReportedDataset:
 
     Args:
         dataset: its identity.
-        table: the name of the view that it is, or of the table that is stored there; None if the event names none.
+        table: the name of the view, or of the table that is stored there; None if the event names none.
         is_view: whether it is a view.
         other_names: the names of all its symlinks.
         rows: how many rows were written; None if the event does not state it.
@@ -145,7 +145,7 @@ def runs_of(states: Iterable[ReportedState]) -> list[RunEvents]:
         before = runs.get(state.run_id)
         if before is None:
             runs[state.run_id] = RunEvents(state, state)
-        # An event may be sent again: what was an end stays one.
+        # An event may be sent again: a run that has ended stays ended.
         elif before.state == NO_END or state.type in TERMINAL_TYPES:
             runs[state.run_id] = RunEvents(before.first, state)
     return list(runs.values())
@@ -153,10 +153,10 @@ def runs_of(states: Iterable[ReportedState]) -> list[RunEvents]:
 
 def current_outputs(runs: Iterable[RunEvents]) -> list[tuple[RunEvents, ReportedDataset]]:
     """
-    Return the outputs with column lineage that show how each dataset came to be as it is.
+    Return the outputs with column lineage that explain the current content of each dataset.
 
-    These are the completed runs that have written it since it was last replaced; of several with the same columns and
-    edges, the last one. A dataset that no run has completed has its last run.
+    These are the outputs of the completed runs that have written the dataset since it was last replaced; of several
+    with the same columns and edges, the last one. For a dataset without completed runs, it is that of its last run.
 
     Args:
         runs: the runs, in the order in which they began.
