@@ -270,11 +270,25 @@ def _doubts_of_application(decided: Decisions, group: Group, application: Applic
     for known in (facts.datasets[each] for each in sorted(written | read)):
         if known.former and known.former != known.sql:
             yield f"{known.former} was renamed to {known.sql}: change the name in its code"
+    if own := _other_versions_of_root(decided, group, application):
+        yield f"it also makes {', '.join(own)} again, which are there before it runs: prevent that"
     if unwritten := decided.unwritten(group):
         names = ", ".join(each.label for each in unwritten)
         yield f"it also writes {names}, which need no recovery: prevent that"
     if unseen := [each.label for each in unwritten if not (each.has_versions and each.is_of_spark)]:
         yield f"no version shows whether it wrote {', '.join(unseen)}: check that by hand"
+
+
+def _other_versions_of_root(decided: Decisions, group: Group, application: ApplicationFacts) -> list[str]:
+    """Return the versions of the first dataset that an application makes beside those that it repeats."""
+    if decided.root not in decided.flow.written(group.units):
+        return []
+    line = ((key, decided.flow.made(key)) for key in reversed(decided.flow.line(decided.root)))
+    return [
+        decided.flow.name(key)
+        for key, made in line
+        if made.unit not in group.units and decided.facts.run(made.run_id).application == application.run_id
+    ]
 
 
 def _doubts_of_group(decided: Decisions, group: Group) -> Iterator[str]:
