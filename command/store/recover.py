@@ -100,6 +100,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="N",
         help="step N was done by a person",
     )
+    applying.add_argument(
+        "--undo",
+        type=count_of_one_or_more,
+        action="append",
+        default=[],
+        metavar="N",
+        help="the application of step N ended before it was done: roll back what it wrote, so that it can run again",
+    )
     add_store(parser)
     parser.set_defaults(run=_run)
 
@@ -168,7 +176,7 @@ def _apply(options: argparse.Namespace) -> int:
             )
         if options.resume and not journal.entries:
             raise RecoveryError("the plan was not started: leave --resume out")
-        if beyond := [each for each in (*options.accept_doubt, *options.done) if each > len(plan.steps)]:
+        if beyond := [each for each in (*options.accept_doubt, *options.done, *options.undo) if each > len(plan.steps)]:
             raise RecoveryError(f"there is no step {beyond[0]}: the plan has {len(plan.steps)}")
         if not plan.steps:
             Screen().line("Nothing has to be done.")
@@ -178,7 +186,7 @@ def _apply(options: argparse.Namespace) -> int:
             Screen().line()
         if options.dry_run:
             return 0
-        consent = Consent(options.accept_newer, options.accept_doubt, options.done)
+        consent = Consent(options.accept_newer, options.accept_doubt, options.done, options.undo)
         recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
         with _session(options, is_recorded=recorder is not None) as session:
             ask = None if options.yes else is_answered_yes
@@ -258,7 +266,7 @@ def _refuse(options: argparse.Namespace) -> None:
             ("--dry-run", options.dry_run),
             ("--accept-newer", options.accept_newer),
         ),
-        *(("--accept-doubt", options.accept_doubt), ("--done", options.done)),
+        *(("--accept-doubt", options.accept_doubt), ("--done", options.done), ("--undo", options.undo)),
     )
     if unused := [name for name, value in applying if value]:
         takes = "`recover apply PLAN` and `recover forget-copies PLAN` take it"
