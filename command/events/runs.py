@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
-from openlineage_pyspark.workbench.model.kinds import Kind, rank
+from openlineage_pyspark.workbench.model.graph import sorted_paths
 from openlineage_pyspark.workbench.model.times import time_of_micros
-from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames, shown_expression
+from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.events.facts import StatedEdge
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, RunOfEvent
+    from openlineage_pyspark.workbench.model.graph import Path
 
 NO_END = "no end"
 """The state of a run whose last event is not its end."""
 
 _TABLE = "TABLE"
-# A CREATE with columns is that of a query, which has made the table.
+# A CREATE with columns comes from a query, which has filled the table.
 _REPLACING = frozenset(("CREATE", "DROP", "OVERWRITE", "TRUNCATE"))
 
 
@@ -34,17 +35,12 @@ class ReportedColumn:
     Args:
         dataset: the dataset that it is read from.
         field: its name there; empty for the dataset as a whole.
-        kinds: its transformations, such as `AGGREGATION`; empty if the event does not state it.
-        expression: the text of the first expression that is not a plain copy, and those of the other paths of its
-            kind; empty if there is none.
-        certainty: how sure the least sure of them is: `exact`, `opaque`, `guessed`, `unstated` or `text`.
+        paths: the paths, the preferred first.
     """
 
     dataset: Identifier
     field: str
-    kinds: tuple[str, ...]
-    expression: str
-    certainty: str = "exact"
+    paths: tuple[Path, ...]
 
 
 @attrs.frozen
@@ -54,7 +50,7 @@ class ReportedDataset:
 
     Args:
         dataset: its identity.
-        table: the name of the view that it is, or of the table that is stored there; None if the event names none.
+        table: the name of the view, or of the table that is stored there; None if the event names none.
         is_view: whether it is a view.
         other_names: the names of all its symlinks.
         rows: how many rows were written; None if the event does not state it.
@@ -149,7 +145,7 @@ def runs_of(states: Iterable[ReportedState]) -> list[RunEvents]:
         before = runs.get(state.run_id)
         if before is None:
             runs[state.run_id] = RunEvents(state, state)
-        # An event may be sent again: what was an end stays one.
+        # An event may be sent again: a run that has ended stays ended.
         elif before.state == NO_END or state.type in TERMINAL_TYPES:
             runs[state.run_id] = RunEvents(before.first, state)
     return list(runs.values())
@@ -157,10 +153,10 @@ def runs_of(states: Iterable[ReportedState]) -> list[RunEvents]:
 
 def current_outputs(runs: Iterable[RunEvents]) -> list[tuple[RunEvents, ReportedDataset]]:
     """
-    Return the outputs with column lineage that show how each dataset came to be as it is.
+    Return the outputs with column lineage that explain the current content of each dataset.
 
-    These are the completed runs that have written it since it was last replaced; of several with the same columns and
-    edges, the last one. A dataset that no run has completed has its last run.
+    These are the outputs of the completed runs that have written the dataset since it was last replaced; of several
+    with the same columns and edges, the last one. For a dataset without completed runs, it is that of its last run.
 
     Args:
         runs: the runs, in the order in which they began.
@@ -238,8 +234,6 @@ def _columns(said: DatasetOfEvent, event: EventFacts) -> Iterator[tuple[str, tup
 
 
 def _column(edge: StatedEdge) -> ReportedColumn:
-    kinds = [str(Kind(*path.kind)) for path in edge.paths]
-    text = shown_expression([(path.kind.subtype, path.kind.masking, path.expression) for path in edge.paths])
-    least = max((path.certainty for path in edge.paths), key=rank)
-    dataset = Identifier(edge.source.namespace, edge.source.name)
-    return ReportedColumn(dataset, edge.source.column, (*filter(None, dict.fromkeys(kinds)),), text, least)
+    source = edge.source
+    paths = sorted_paths(path.path for path in edge.paths)
+    return ReportedColumn(Identifier(source.namespace, source.name), source.column, paths)

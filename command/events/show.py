@@ -21,7 +21,6 @@ from openlineage_pyspark.workbench.report import (
     HEADINGS,
     NO_SOURCE,
     grouped_rows,
-    how,
     reads_lines,
     remark_line,
 )
@@ -36,16 +35,18 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.report import ShortNames
 
 _DESCRIPTION = """\
-Prints where each column of each output comes from, then the runs: how each ended, when it started, its seconds, rows,
-the end of its id, and its job. A dataset is shown as its completed runs have left it: once for each of them that made
-it in another way, since it was last replaced.
-Long texts go on in the next line. Where several columns are used in the same way, the expression is shown once."""
-# So many lines that are no events are named; a file of something else has one problem in each line.
+Prints the sources of each column of each output. Then it lists the runs: how each ended, when it started, its duration
+in seconds, its rows, the end of its id, and its job. Of the completed runs that wrote a dataset since it was last
+replaced,
+each one that computed it differently is shown. Long texts are continued on the next line. If several columns are used
+in
+the same way, the expression is shown once."""
+# At most this many lines that are not events are named: in a file of another kind, each line is one.
 _MOST_PROBLEMS = 3
 
 _GRAPHS = ("mermaid", "dot", "html", "svg")
 _FORMAT = (
-    f"default: text; json has the same tables; {', '.join(_GRAPHS)} draw the graph, with --dataset what is around that"
+    f"default: text; json has the same content; {', '.join(_GRAPHS)} draw the graph, with --dataset only around that"
 )
 
 
@@ -167,8 +168,8 @@ def _states(files: Sequence[str], problems: list[str], left_out: list[str]) -> I
 
     Args:
         files: the files.
-        problems: where it is added which lines are no events.
-        left_out: where it is added which parts of events are left out.
+        problems: gets a line for each line that is not an event.
+        left_out: gets a line for each part of an event that is left out.
     """
     for line in read_lines(files):
         if line.event is None:
@@ -264,6 +265,7 @@ def _shown_datasets(outputs: Iterable[tuple[RunEvents, ReportedDataset]]) -> Ite
 
 def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wanted: str | None) -> None:
     from openlineage_pyspark.workbench.pictures.table import TableColumn
+    from openlineage_pyspark.workbench.pictures.words import hows
 
     rows = []
     for column, edges in output.columns or ():
@@ -273,8 +275,8 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wa
             rows.append((column, "-", NO_SOURCE))
         found: dict[str, list[tuple[str, str]]] = {}
         for edge in edges:
-            words = [*edge.kinds] if edge.certainty == "exact" else [*edge.kinds, edge.certainty]
-            found.setdefault(how(words, edge.expression), []).append((names.of(edge.dataset), edge.field or ""))
+            for how in hows(edge.paths):
+                found.setdefault(how, []).append((names.of(edge.dataset), edge.field or ""))
         rows += grouped_rows(column, found)
     column_title, source_title, how_title = HEADINGS
     columns = (
@@ -356,7 +358,5 @@ def _source(edge: ReportedColumn) -> dict[str, Any]:
         "namespace": edge.dataset.namespace,
         "name": edge.dataset.name,
         "field": edge.field,
-        "kinds": list(edge.kinds),
-        "expression": edge.expression,
-        "certainty": edge.certainty,
+        "paths": [path.to_dict() for path in edge.paths],
     }

@@ -454,7 +454,12 @@ def test_programs_get_json(written, run):
                         "sources": [
                             {
                                 "namespace": "file", "name": "/d/landing/flights", "field": "id",
-                                "kinds": ["AGGREGATION"], "expression": "count(id)", "certainty": "exact",
+                                "paths": [
+                                    {
+                                        "type": "DIRECT", "subtype": "AGGREGATION", "masking": False,
+                                        "certainty": "exact", "expression": "count(id)",
+                                    }
+                                ],
                             }
                         ],
                     }
@@ -496,9 +501,10 @@ def test_an_edge_that_is_not_exact_says_so(written, run):
     columns = {"x": [told("a", "opaque"), told("b", "exact"), sum_of_b]}
     shown = run("show", written(with_steps(columns, rows)))[1].splitlines()
 
-    assert shown[4:8] == [
+    assert shown[4:9] == [
         "  x            lake/s.a  TRANSFORMATION, opaque  TRANSFORMATION of a",
-        "               lake/s.b  TRANSFORMATION, AGGREGATION (masked), text  TRANSFORMATION of b",
+        "               lake/s.b  TRANSFORMATION  TRANSFORMATION of b",
+        "               lake/s.b  AGGREGATION (masked), text  sum(b)",
         "               lake/s.c  IDENTITY",
         "  (every row)  lake/s.c  FILTER, guessed  FILTER of c",
     ]
@@ -509,17 +515,19 @@ def test_what_a_run_did_not_understand_makes_its_other_edges_doubtful(written, r
     file = written(with_steps({"x": [told("a", "opaque")]}, extractionError=gap))
     shown = run("show", file)[1].splitlines()
 
-    assert shown[3:9] == [
+    assert shown[3:10] == [
         "  not understood: Their: no rule",
         "  not understood: a limit was reached",
         "  column       from      how",
         "  x            lake/s.a  TRANSFORMATION, opaque  TRANSFORMATION of a",
-        "               lake/s.b  TRANSFORMATION, AGGREGATION (masked), guessed  TRANSFORMATION of b",
+        "               lake/s.b  TRANSFORMATION, guessed  TRANSFORMATION of b",
+        "               lake/s.b  AGGREGATION (masked), guessed  sum(b)",
         "               lake/s.c  IDENTITY, guessed",
     ]
     document = json.loads(run("show", file, "--format", "json")[1])["result"]
-    assert [each["certainty"] for each in document["outputs"][0]["columns"][0]["sources"]] == [
-        *("opaque", "guessed", "guessed"),
+    sources = document["outputs"][0]["columns"][0]["sources"]
+    assert [[path["certainty"] for path in each["paths"]] for each in sources] == [
+        *(["opaque"], ["guessed", "guessed"], ["guessed"]),
     ]
     assert document["runs"][0]["notUnderstood"] == [
         {"operator": "Their", "message": "no rule"},

@@ -454,9 +454,9 @@ def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, 
     named = datasets(tables, ids.values())
     nodes = {id_: node_id("dataset", named[id_].namespace, named[id_].name) for id_ in ids.values()}
     made, runs = [], set()
-    for output, column, input_, field, _, type_, subtype, masking, text, _, _, time, run in lineage:
+    for output, column, input_, field, _, type_, subtype, masking, text, _, _, _, time, run in lineage:
         ends = column_id(nodes[ids[input_]], field), column_id(nodes[ids[output]], column)
-        row = EdgeRow(ids[input_], field, ids[output], column, 0, type_, subtype, masking, text or "", run, time)
+        row = EdgeRow(ids[input_], field, ids[output], column, 0, type_, subtype, masking, text, run, time)
         made.append(stored_edge(*ends, row, ""))
         runs |= {run} if run else set()
     return explained(made, details_of_runs(tables, runs, FOREVER), {})

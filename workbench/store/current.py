@@ -81,7 +81,7 @@ class EdgeRow(NamedTuple):
 
 EDGE_COLUMNS = (
     "s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, coalesce(c.type, ''), "
-    "coalesce(c.subtype, ''), coalesce(c.masking, 0), coalesce(c.expression, ''), coalesce(c.last_run, ''), "
+    "coalesce(c.subtype, ''), coalesce(c.masking, 0), c.expression, coalesce(c.last_run, ''), "
     "c.last_time, c.description"
 )
 """The columns of an `EdgeRow` in `EDGES`."""
