@@ -41,6 +41,11 @@ keeps a journal. `recover forget-copies PLAN` drops the copies of tables that we
 emptied."""
 
 _APPLY, _FORGET = "apply", "forget-copies"
+_OF_STEPS = (
+    ("--accept-doubt", "carry out step N although it is uncertain"),
+    ("--done", "confirm that step N was done by hand"),
+    ("--undo", "roll back what the application of step N wrote, because it ended too early and must run again"),
+)
 _WRONG = 2
 _CODES: dict[PlanOutcome, int] = {"applied": 0, "refused": 1, "declined": 1, "failed": 1, "waits": 3}
 _NAME = "recovery"
@@ -89,30 +94,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="accept the loss of the versions of this table that the store does not know; or keep those that were "
         "written during a manual step that must not write the table",
     )
-    applying.add_argument(
-        "--accept-doubt",
-        type=count_of_one_or_more,
-        action="append",
-        default=[],
-        metavar="N",
-        help="carry out step N although it is uncertain",
-    )
-    applying.add_argument(
-        "--done",
-        type=count_of_one_or_more,
-        action="append",
-        default=[],
-        metavar="N",
-        help="confirm that step N was done by hand",
-    )
-    applying.add_argument(
-        "--undo",
-        type=count_of_one_or_more,
-        action="append",
-        default=[],
-        metavar="N",
-        help="the application of step N ended before it was done: roll back what it wrote, so that it can run again",
-    )
+    for option, help_ in _OF_STEPS:
+        number = count_of_one_or_more
+        applying.add_argument(option, type=number, action="append", default=[], metavar="N", help=help_)
     add_store(parser)
     parser.set_defaults(run=_run)
 

@@ -19,7 +19,7 @@ from openlineage_pyspark.workbench.recovery.checks import (
     written_problem,
 )
 from openlineage_pyspark.workbench.recovery.formats import in_folder
-from openlineage_pyspark.workbench.recovery.interrupted import Progress, written_since
+from openlineage_pyspark.workbench.recovery.interrupted import StepProgress, written_since
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
 from openlineage_pyspark.workbench.recovery.statements import OVERWRITTEN_FORMATS, roll_back, sql_name
 
@@ -183,7 +183,7 @@ class PlanApplication:
             return not progress.is_begun or self._is_undone(number, step, progress)
         return True
 
-    def _is_undone(self, number: int, step: RecoveryStep, progress: Progress) -> bool:
+    def _is_undone(self, number: int, step: RecoveryStep, progress: StepProgress) -> bool:
         """Undo what an application wrote before it ended, if the user wants that; return whether that was done."""
         self._say(f"step {number}: if it has ended, undo what it has written before you run it again:")
         for each in (*progress.undo, *progress.by_hand):
@@ -375,12 +375,12 @@ class PlanApplication:
         self._journal.write(entry)
         return entry
 
-    def _progress(self, step: RecoveryStep, begun: JournalEntry) -> Progress:
+    def _progress(self, step: RecoveryStep, begun: JournalEntry) -> StepProgress:
         """Return what a step has done since it began to wait: an application may have ended after its first table."""
         now = self._files_by_hand(step)
         same = tuple(name for name, found in now.items() if begun.files.get(name) == found)
         new = tuple(name for name in now if name not in same)
-        return Progress(tuple(written_since(step, begun.tables, self._session)), same, new)
+        return StepProgress(tuple(written_since(step, begun.tables, self._session)), same, new)
 
     def _finish_by_hand(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         """

@@ -17,7 +17,7 @@ _LAKES = ("iceberg", "delta")
 
 
 @attrs.frozen
-class Progress:
+class StepProgress:
     """
     What a step has done that somebody else does, such as an application.
 
@@ -27,7 +27,7 @@ class Progress:
         new_files: the names of those that have other files.
     """
 
-    tables: tuple[WrittenTable, ...] = ()
+    tables: tuple[TableProgress, ...] = ()
     same_files: tuple[str, ...] = ()
     new_files: tuple[str, ...] = ()
 
@@ -63,7 +63,7 @@ class Progress:
 
 
 @attrs.frozen
-class WrittenTable:
+class TableProgress:
     """
     A table with versions that a step writes.
 
@@ -89,7 +89,7 @@ class WrittenTable:
         return f"{name} has {count} new {versions} and not {self.wanted}" if self.wanted not in (0, count) else ""
 
 
-def written_since(step: RecoveryStep, before: Mapping[str, str], session: TableSession) -> Iterator[WrittenTable]:
+def written_since(step: RecoveryStep, before: Mapping[str, str], session: TableSession) -> Iterator[TableProgress]:
     """
     Yield the tables with versions that a step writes, with what they have got since it began.
 
@@ -109,4 +109,4 @@ def written_since(step: RecoveryStep, before: Mapping[str, str], session: TableS
             undo = f"DELETE FROM {sql_name(table)}"  # noqa: S608 (a quoted name)
         elif since and then is not None and is_version(then):
             undo = roll_back(table, then, is_ancestor=then in {each.version for each in live.line})
-        yield WrittenTable(table, since, wanted.get(table, 0), undo)
+        yield TableProgress(table, since, wanted.get(table, 0), undo)
