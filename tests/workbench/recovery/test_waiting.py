@@ -178,10 +178,12 @@ def checked(*tables: TableId) -> RecoveryPlan:
     return attrs.evolve(PLAN, steps=(attrs.evolve(STEP, writes=tables, before=newest, after=made),))
 
 
-def resumed(plan: RecoveryPlan, tables: Tables, folder: Path, **consent: tuple[int, ...]) -> tuple[str, list[str]]:
+def resumed(
+    plan: RecoveryPlan, tables: Tables, folder: Path, done: tuple[int, ...] = (), undo: tuple[int, ...] = ()
+) -> tuple[str, list[str]]:
     said: list[str] = []
     session, journal = cast("LiveSession", tables), Journal(folder / "journal.jsonl")
-    return PlanApplication(plan, session, journal, said.append, None, Consent(**consent)).apply(), said
+    return PlanApplication(plan, session, journal, said.append, None, Consent(done=done, undo=undo)).apply(), said
 
 
 DELTA = tuple(TableId(("spark_catalog", *each.parts[1:]), "delta") for each in TABLES)
@@ -291,7 +293,7 @@ class Lines(Tables):
         super().__init__()
         self.made = list(operations)
 
-    def table(self, named: TableId) -> LiveTable:
+    def table(self, named: TableId) -> LiveTable | None:
         if named != OTHER:
             return super().table(named)
         return line_of(self.made)
@@ -375,7 +377,7 @@ def test_a_step_that_never_waited_leaves_what_it_must_not_write_to_the_person(tm
 
 def test_a_table_that_spark_cannot_read_and_no_step_needs_stops_nothing(tmp_path: Path) -> None:
     class Unreadable(Lines):
-        def table(self, named: TableId) -> LiveTable:
+        def table(self, named: TableId) -> LiveTable | None:
             if named == OTHER:
                 raise StoreError("Spark can't read it: no catalog ice")
             return super().table(named)
@@ -397,7 +399,7 @@ class Mixed(Tables):
 
     files = "before"
 
-    def table(self, named: TableId) -> LiveTable:
+    def table(self, named: TableId) -> LiveTable | None:
         return LiveTable("/files") if named == FILES else super().table(named)
 
     def files_of(self, _: TableId) -> str:
