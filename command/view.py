@@ -70,7 +70,7 @@ _BEGINNINGS = (
     "digraph lineage {",
     '<svg xmlns="http://www.w3.org/2000/svg" class="openlineage-graph"',
 )
-"""How the files of these formats begin: one that is there and begins otherwise is somebody else's."""
+"""How our files of these formats begin: an existing file that begins differently is somebody else's."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -105,8 +105,9 @@ def run(options: argparse.Namespace) -> int:
         options: those of the command line.
 
     Returns:
-        The exit code: 1 if a line was no event, or if the user keeps a file that is not ours; 2 if there is nothing to
-        read, or no place to write. The existing file then stays.
+        The exit code: 1 if a line was not an event, or if the user keeps a file that is not ours; 2 if there is
+        nothing to
+        read, or the output can't be written. An existing file then stays.
     """
     options.format = options.format or _format_of(options.output or "")
     if refusal := _refusal(options):
@@ -156,7 +157,7 @@ def _format_of(output: str) -> str:
 
 
 def _refusal(options: argparse.Namespace) -> str:
-    """Return why options mean nothing together; empty if they do mean something."""
+    """Return why the options can't be combined; empty if they can."""
     if options.depth is not None and not options.around:
         return "--depth needs --around: it counts the jobs from there"
     if options.compare and options.format != "html":
@@ -177,7 +178,7 @@ def _asked(store: Store, options: argparse.Namespace, as_of: str) -> Answer[Grap
 
 
 def _beside(store: Store, graph: Graph, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the additions to the graph on a page of the present, as arguments of `page_of`."""
+    """Return what a page of the current lineage shows beside the graph, as arguments of `page_of`."""
     if options.format != "html" or options.as_of:
         return {}
     return {"rows": row_counts(store.tables, graph), "owners": owners(store.tables, graph)}
@@ -210,10 +211,10 @@ def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:
 
 def _refuse_no_time(text: str) -> None:
     """
-    Refuse a value that is no time where a file may be named too.
+    Refuse a value that is neither a time nor an existing file.
 
     Raises:
-        StoreError: it is no time.
+        StoreError: it is not a time.
     """
     try:
         time_of(text, datetime.now(timezone.utc))
@@ -262,8 +263,8 @@ def _shown(options: argparse.Namespace, problems: list[str]) -> Iterator[Store]:
     Open the store or the files to show.
 
     Raises:
-        StoreError: nothing is named, options of Spark's mean nothing, or as `_opened`.
-        OSError: as `_opened`.
+        StoreError: nothing is named, Spark's options have no effect, or as for `_opened`.
+        OSError: as for `_opened`.
     """
     paths = options.paths
     if not paths:
@@ -286,11 +287,11 @@ def _opened(named: argparse.Namespace, paths: list[Path], problems: list[str]) -
     Args:
         named: the options with which other commands name the store in Spark's tables.
         paths: the same as a path, or several files.
-        problems: gets a line for each line that is no event.
+        problems: gets a line for each line that is not an event.
 
     Raises:
-        StoreError: as `opened_from` and `command.store_option.opened`.
-        OSError: as `opened_from`.
+        StoreError: as for `opened_from` and `command.store_option.opened`.
+        OSError: as for `opened_from`.
     """
     if len(paths) > 1 or not is_in_spark(named):
         with opened_from(paths, problems) as store:
@@ -314,14 +315,14 @@ def _naming(options: argparse.Namespace, store: str, *, spark: bool) -> argparse
 @contextmanager
 def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
     """
-    Open the store at a path, or one in memory that is made of event files.
+    Open the store at a path, or a store in memory that is made from event files.
 
     Args:
         paths: a store's file, or event files and folders of them.
-        problems: gets a line for each line that is no event, and for each file whose end can't be read.
+        problems: gets a line for each line that is not an event, and for each file whose end can't be read.
 
     Raises:
-        StoreError: a store is among several, or no line is an event.
+        StoreError: one of several paths is a store, or no line is an event.
         OSError: one can't be read.
     """
     if len(paths) == 1 and is_store_file(paths[0]):

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.report import ShortNames
 
 _DESCRIPTION = """\
-Prints where each column of each output comes from, then the runs: how each ended, when it started, its seconds, rows,
-the end of its id, and its job. A dataset is shown as its jobs make it now: once for each run that makes it in another
-way. With --ever, the ways in which they no longer make it are there too.
-Long texts go on in the next line. Where several columns are used in the same way, the expression is shown once."""
+Prints the sources of each column of each output. Then it lists the runs: how each ended, when it started, its duration
+in seconds, its rows, the end of its id, and its job. A dataset is shown as its jobs make it now: each run that computed
+it differently is shown. --ever adds what its jobs no longer do. Long texts are continued on the next line. If several
+columns are used in the same way, the expression is shown once."""
 _GRAPHS = ("mermaid", "dot", "html", "svg")
 _FORMAT = (
-    f"default: text; json has the same tables; {', '.join(_GRAPHS)} draw the graph, with --dataset what is around that"
+    f"default: text; json has the same content; {', '.join(_GRAPHS)} draw the graph, with --dataset only around that"
 )
 
 

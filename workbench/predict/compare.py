@@ -82,14 +82,14 @@ def compared(before: PlacedGraph, after: PlacedGraph, store: Store | None) -> tu
     Args:
         before: the earlier state.
         after: the later one.
-        store: what else runs; None without one.
+        store: the lineage of other jobs; None to search only the scripts.
 
     Returns:
         The difference, and what could not be looked up in the store.
     """
     found = differences(before, after, str)
     starts = {*found.columns, *((table, "") for table in found.datasets)}
-    depths = _reached(starts, (before, after))
+    depths = _downstream_of(starts, (before, after))
     doubts: tuple[str, ...] = ()
     if store is not None:
         further, doubts = downstream_of(store.tables, {place: depths.get(place, 0) for place in (*starts, *depths)})
@@ -101,7 +101,7 @@ def compared(before: PlacedGraph, after: PlacedGraph, store: Store | None) -> tu
 
 def readers_of(state: PlacedGraph, column: str) -> set[str]:
     """
-    Return the columns that one statement makes of a column in a state.
+    Return the columns that a single statement makes from a column in a state.
 
     Args:
         state: the state.
@@ -117,7 +117,7 @@ def readers_of(state: PlacedGraph, column: str) -> set[str]:
 
 
 def name_of(dataset: Dataset) -> str:
-    """Return the name of a dataset for people: the table's, if it is one."""
+    """Return the name of a dataset for people: for a table, the table's name."""
     return table_of(dataset) or dataset.identifier.text
 
 
@@ -134,8 +134,8 @@ def _types(fields: Iterable[Field], above: str = "") -> Iterable[tuple[str, str]
             yield from _types(field.fields, f"{above}{field.name}.")
 
 
-def _reached(starts: Iterable[ColumnName], states: Iterable[PlacedGraph]) -> dict[ColumnName, int]:
-    """Return the columns downstream of some columns -> how many statements are between. All rows mean each column."""
+def _downstream_of(starts: Iterable[ColumnName], states: Iterable[PlacedGraph]) -> dict[ColumnName, int]:
+    """Return the columns downstream of some columns -> the number of statements between them."""
     below: dict[ColumnName, set[ColumnName]] = {}
     columns: dict[str, set[ColumnName]] = {}
     for state in states:
@@ -149,7 +149,7 @@ def _reached(starts: Iterable[ColumnName], states: Iterable[PlacedGraph]) -> dic
     pending = deque((place, 0) for place in sorted(started))
     while pending:
         place, depth = pending.popleft()
-        # Whatever decides about all rows of a table is in each of its columns.
+        # What decides about all rows of a table is a source of each of its columns.
         reads = {place, *(columns.get(place[0], ()) if not place[1] else ())}
         for target in sorted({each for read in reads for each in below.get(read, ())}):
             if target not in started and target not in depths:
