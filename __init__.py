@@ -159,6 +159,7 @@ if TYPE_CHECKING:
         DatasetRow,
     )
     from openlineage_pyspark.workbench.questions.diff import (
+        BelowChange,
         ChangeRow,
         Diff,
     )
@@ -204,6 +205,7 @@ __all__ = [
     "Answer",
     "BatchSink",
     "BatchSource",
+    "BelowChange",
     "BlameRow",
     "BlamedRow",
     "CallSite",
@@ -354,7 +356,7 @@ _NAMES = {
     "workbench.model.reach": "Reach",
     "workbench.page.formats": "GraphFormat",
     "workbench.predict.query": "lineage",
-    "workbench.questions.diff": "ChangeRow Diff",
+    "workbench.questions.diff": "BelowChange ChangeRow Diff",
     "workbench.pictures.outline": "Tree",
     "workbench.pictures.table": "TableColumn TextTable",
     "workbench.blame.made": "BlamedRow BlameRow",

@@ -19,6 +19,7 @@ NAMES = [
     "Answer",
     "BatchSink",
     "BatchSource",
+    "BelowChange",
     "BlameRow",
     "BlamedRow",
     "CallSite",

@@ -12,6 +12,7 @@ from openlineage_pyspark.command.events.lines import refuse_store
 from openlineage_pyspark.command.store_option import file_reason_of
 from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_refusal
 from openlineage_pyspark.errors import EventError, NameNotFoundError, StoreError
+from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.model.short_names import without_classes
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
@@ -88,9 +89,9 @@ def run(options: argparse.Namespace) -> int:
         _complain(database.of_input or ())
         try:
             answer = shown_outputs(database, dataset=options.dataset, column=options.column, ever=options.ever)
-        except NameNotFoundError as problem:
+        except StoreError as problem:
             complain(str(problem))
-            return 1
+            return 1 if isinstance(problem, NameNotFoundError) else 2
     if not answer.result.runs:
         complain(f"no run events in {', '.join(options.files)}: was the job started with a transport of type file?")
         return 1
@@ -98,6 +99,9 @@ def run(options: argparse.Namespace) -> int:
         arguments = {"files": options.files, **answer.arguments}
         Screen().json(attrs.evolve(answer, arguments=arguments).to_dict())
     else:
+        _complain(
+            each for each in answer.diagnostics if each.code in ODD_CODES and each not in (database.of_input or ())
+        )
         _show(Screen(), answer.result)
     return int(bool(read.taken.rejected or read.damaged))
 

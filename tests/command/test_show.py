@@ -427,6 +427,25 @@ def test_a_part_of_a_type_that_is_not_expected_costs_that_part_and_is_named(writ
     assert errors.endswith("; it is left out\n")
 
 
+def test_the_sum_of_row_counts_may_have_more_than_64_bits(written, run):
+    counts = [{**daily(9 * 10**18, **LINEAGE), "name": f"/d/warehouse/{name}"} for name in "ab"]
+
+    code, shown, errors = run("show", written(event("COMPLETE", 1, "r", "j", outputs=counts)))
+
+    assert (code, errors) == (0, "")
+    assert shown.splitlines()[-1] == "  COMPLETE  00:00:01      0.0  18,000,000,000,000,000,000  r    j"
+
+
+def test_an_event_of_the_future_does_not_count_and_is_named(written, run):
+    ahead = {**event("COMPLETE", 2, "s", "j", outputs=[daily(7, **OTHER)]), "eventTime": "9999-12-31T23:59:59Z"}
+
+    code, shown, errors = run("show", written(event("COMPLETE", 1, "r", "j", outputs=[daily(5, **LINEAGE)]), ahead))
+
+    assert (code, [line for line in shown.splitlines() if "daily" in line]) == (0, ["default.daily: 5 rows, COMPLETE"])
+    said = "events with times ahead, up to 9999-12-31T23:59:59+00:00, do not count yet; their jobs: j"
+    assert errors == f"openlineage-pyspark: {said}\n"
+
+
 def test_a_row_count_that_is_a_text_leaves_the_rest_of_the_event(written, run):
     made = event("COMPLETE", 3, "b", "app.ctas.daily", outputs=[daily("1095", **LINEAGE)])
     code, shown, errors = run("show", written(*JOB[:2], made))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
-from openlineage_pyspark.workbench.model.change import Sign, What, difference
+from openlineage_pyspark.workbench.model.change import difference
 from openlineage_pyspark.workbench.model.document import document_of, from_document
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
@@ -67,8 +67,8 @@ class ChangeRow:
         unmasked: whether a value that was masked is no longer masked.
     """
 
-    what: What
-    sign: Sign
+    what: Literal["column", "edge", "table edge"]
+    sign: Literal["added", "removed", "changed"]
     name: str
     before: str
     after: str

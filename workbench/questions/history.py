@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.kinds import Certainty
 
 
-KindName: TypeAlias = Literal["storage", "run", "unknown"]
-
-_KINDS: dict[VersionKind, KindName] = {
+_KINDS: dict[VersionKind, Literal["storage", "run", "unknown"]] = {
     VersionKind.STORAGE: "storage",
     VersionKind.RUN: "run",
     VersionKind.UNKNOWN: "unknown",
@@ -83,7 +81,7 @@ class VersionRow:
     """
 
     version: str
-    kind: KindName
+    kind: Literal["storage", "run", "unknown"]
     time: datetime
     run_id: str
     batch: int | None
@@ -114,7 +112,13 @@ class History(Rows[VersionRow]):
 
     @classmethod
     def from_dict(cls, document: dict[str, Any], row: Any = VersionRow) -> History:
-        """Return the result that `to_dict` wrote."""
+        """
+        Return the result that `to_dict` wrote.
+
+        Args:
+            document: the result.
+            row: the type of its rows.
+        """
         versions = Rows.from_dict(document, row)
         return cls(versions.of, versions.rows, dataset=from_document(DatasetNode, document["dataset"]))
 

@@ -21,8 +21,10 @@ import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows, Writer
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.model.document import camel_case
+from openlineage_pyspark.workbench.model.graph import Graph
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import iso_text
+from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions import QUESTIONS
 from openlineage_pyspark.workbench.questions.oddities import oddities
 from openlineage_pyspark.workbench.store.events.ingest import rejection
@@ -39,12 +41,8 @@ R = TypeVar("R", bound="Result")
 Shape: TypeAlias = Literal["text", "number", "flag", "choice", "texts", "choices"]
 
 _SHOWN = 3
-_MODULES = {name: module for name, (module, _) in QUESTIONS.items()} | {
-    "graph": "graph",
-    "show": "show",
-    "recover": ".recovery.recover",
-}
-"""Each question with the module that answers it, from here; for those without a line of their own in the list too."""
+_FURTHER = {"graph": "graph", "show": "show", "recover": ".recovery.recover"}
+"""The questions whose commands are not made of their signatures, with the modules that answer them."""
 _RAISES = "Raises:\n    StoreError: nothing has such a name, several things have it, or the store can't be read."
 
 
@@ -230,13 +228,14 @@ def asks(
 
 def question_called(name: str) -> Question:
     """Return the question of a name."""
-    import_module(f".{_MODULES[name]}", __package__)
+    module = QUESTIONS[name][0] if name in QUESTIONS else _FURTHER[name]
+    import_module(f".{module}", __package__)
     return _REGISTERED[name]
 
 
 def questions() -> tuple[str, ...]:
     """Return the names of all questions."""
-    return tuple(_MODULES)
+    return (*QUESTIONS, *_FURTHER)
 
 
 def reader_of(name: str) -> Callable[[dict[str, Any]], Result] | None:
@@ -246,9 +245,11 @@ def reader_of(name: str) -> Callable[[dict[str, Any]], Result] | None:
     Args:
         name: the question. None is returned for what is none, such as a command.
     """
-    if name not in _MODULES:
+    if name not in questions():
         return None
     type_ = question_called(name).result
+    if type_ is Graph:
+        return ShownGraph.from_dict
     if typing.get_origin(type_) is Rows:
         return partial(Rows.from_dict, row=typing.get_args(type_)[0])
     reader: Callable[[dict[str, Any]], Result] = type_.from_dict

@@ -51,7 +51,7 @@ class RunRow:
     run_id: str
     job_namespace: str
     job: str
-    state: State
+    state: Literal["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER"]
     started: datetime | None
     ended: datetime | None
     error: str

@@ -38,14 +38,12 @@ NO_END = "no end"
 _TABLE = "TABLE"
 _FAILED = ("FAIL", "ABORT")
 _WRITTEN_ROWS = (
-    "SELECT run_id, name_id, sum(most) AS row_count FROM (SELECT run_id, batch_id, name_id, max(row_count) AS most "
-    "FROM sink_snapshot_lineage GROUP BY run_id, batch_id, name_id) b GROUP BY run_id, name_id"
+    "SELECT run_id, name_id, batch_id, max(row_count) FROM sink_snapshot_lineage WHERE row_count IS NOT NULL "
+    "GROUP BY run_id, name_id, batch_id"
 )
 _RUNS = (
-    "SELECT r.run_id, j.name, r.state, r.first_time, r.ended, r.error, w.row_count FROM run r "  # noqa: S608 (ours)
-    "LEFT JOIN job j ON j.job_id = r.job_id LEFT JOIN "
-    f"(SELECT run_id, sum(row_count) AS row_count FROM ({_WRITTEN_ROWS}) o GROUP BY run_id) w "
-    "ON w.run_id = r.run_id ORDER BY r.first_time, r.run_id"
+    "SELECT r.run_id, j.name, r.state, r.first_time, r.ended, r.error FROM run r "
+    "LEFT JOIN job j ON j.job_id = r.job_id ORDER BY r.first_time, r.run_id"
 )
 _EMPTIED = (
     "SELECT i.dataset_id, max(w.time) FROM sink_snapshot_lineage w JOIN dataset_identity i ON i.name_id = w.name_id "
@@ -216,14 +214,15 @@ def shown_outputs(
     A dataset is shown as it is made now: once for each run that makes it in another way. With `ever`, the ways in which
     jobs no longer make it are there too: some of its rows may have come so.
     """
-    runs = _runs(tables)
+    counts = _written_rows(tables)
+    runs = _runs(tables, counts)
     holding = _holding(tables, ever=ever)
     failed = {run for run, each in runs.items() if each.state in _FAILED}
     read = {run: facts(parse_event(text)) for run, text in _last_events(tables, sorted({*holding, *failed}))}
     runs |= {run: _counted(runs[run], read[run]) for run in failed & read.keys()}
     names = _names(tables, read.values())
     emptied = {} if ever else dict(tables.query(_EMPTIED))
-    found = _different_ways(tables, _ways(tables, runs, read, holding), runs, emptied)
+    found = _different_ways(tables, _ways(tables, runs, read, holding, counts), runs, emptied)
     if dataset is not None or column is not None:
         named = (each for each in found if _is_named(each, names, dataset))
         wanted = [each for each in named if column is None or _with_column(each.shown, column).columns]
@@ -235,12 +234,23 @@ def shown_outputs(
     return answered(Shown(tuple(outputs), tuple(runs.values()), names), _diagnostics(runs, outputs, names))
 
 
-def _runs(tables: QueriedTables) -> dict[str, ShownRun]:
+def _written_rows(tables: QueriedTables) -> dict[str, dict[int, int]]:
+    """Return how many rows each run wrote to which name, where events state it."""
+    found: dict[str, dict[int, int]] = {}
+    # An engine can't add numbers of which the sum has more than 64 bits.
+    for run, name, _, count in tables.query(_WRITTEN_ROWS):
+        names = found.setdefault(run, {})
+        names[name] = names.get(name, 0) + count
+    return found
+
+
+def _runs(tables: QueriedTables, counts: Mapping[str, Mapping[int, int]]) -> dict[str, ShownRun]:
     """Return all runs by their ids, in the order in which they began."""
     rows = tables.query(_RUNS)
     details = tables.details([row[0] for row in rows], FOREVER)
     found = {}
-    for run, job, state, first, ended, error, count in rows:
+    for run, job, state, first, ended, error in rows:
+        count = sum(counts[run].values()) if run in counts else None
         began, end = time_of_micros(first), state if state in ENDS else NO_END
         seconds = (time_of_micros(ended) - began).total_seconds() if ended is not None and state in ENDS else None
         gaps = dict.fromkeys(gap for key in details.of_run.get(run, ()) for gap in details.versions[key].gaps)
@@ -283,10 +293,10 @@ def _ways(
     runs: Mapping[str, ShownRun],
     read: Mapping[str, EventFacts],
     holding: Mapping[str, set[int]],
+    counts: Mapping[str, Mapping[int, int]],
 ) -> Iterator[_Way]:
     """Yield the current outputs whose events state where columns come from, in the order of the runs."""
     ids = datasets_by_name(tables, {_name_id(each) for event in read.values() for each in event.outputs})
-    counts = {(run, name): count for run, name, count in tables.query(_WRITTEN_ROWS) if count is not None}
     for run in runs.values():
         event = read.get(run.run)
         if event is None or run.run not in holding:
@@ -296,7 +306,7 @@ def _ways(
             has_lineage = said.has_column_lineage or (said.namespace, said.name) in stated
             name = _name_id(said)
             if has_lineage and ids[name] in holding[run.run]:
-                shown = _output(said, event, run, counts.get((run.run, name), said.counts.rows))
+                shown = _output(said, event, run, counts.get(run.run, {}).get(name, said.counts.rows))
                 yield _Way(shown, tuple(link.name for link in said.symlinks), ids[name])
 
 

@@ -39,7 +39,13 @@ class QueryRows(Rows[tuple[Any, ...]]):
 
     @classmethod
     def from_dict(cls, document: dict[str, Any], row: Any = Any) -> QueryRows:
-        """Return the result that `to_dict` wrote."""
+        """
+        Return the result that `to_dict` wrote.
+
+        Args:
+            document: the result.
+            row: the type of a value in a row.
+        """
         columns = document["columns"]
         rows = (tuple(value_from_document(row, each[column]) for column in columns) for each in document["rows"])
         return cls(document["of"], rows, columns=tuple(columns))

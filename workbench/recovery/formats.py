@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.pictures.plain import plain
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.plan import Action, Pin, RecoveryPlan, RecoveryStep
+    from openlineage_pyspark.workbench.recovery.plan import Pin, RecoveryPlan, RecoveryStep
 
 _WIDTH = 80
 _SHOWN = 5
@@ -158,7 +158,7 @@ def _touched(plan: RecoveryPlan) -> list[str]:
     return [*lines, ""]
 
 
-_COUNTED: dict[Action, str] = {
+_COUNTED = {
     "roll back": "rollback",
     "keep": "copy to keep",
     "copy": "copy",
@@ -174,7 +174,7 @@ _COUNTED: dict[Action, str] = {
 def _summary(plan: RecoveryPlan) -> str:
     """Return a plan in a paragraph: how much is affected, the work to do, its duration, and the obstacles."""
     versions = sum(len(each.bad) for each in plan.datasets)
-    counts = Counter(step.action for step in plan.steps)
+    counts: Counter[str] = Counter(step.action for step in plan.steps)
     steps = ", ".join(_many(counts[action], word) for action, word in _COUNTED.items() if counts[action])
     by_hand = sum(step.language != "sql" and step.move is None for step in plan.steps)
     what = f"{_many(len(plan.steps), 'step')}: {steps}" if plan.steps else "No steps"

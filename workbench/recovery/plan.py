@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
 from openlineage_pyspark.workbench.model.document import document_of_fields, from_document
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
-
-Action: TypeAlias = Literal["stop", "copy", "keep", "roll back", "empty", "correct", "checkpoint", "run", "switch"]
 
 FORMAT_VERSION = 5
 """The version of a plan's JSON: `recover apply` reads no other."""
@@ -188,7 +186,7 @@ class RecoveryStep:
 
     BESIDE_ITS_FIELDS: ClassVar[dict[str, Any]] = {"number": {"type": "integer", "minimum": 1}}
 
-    action: Action
+    action: Literal["stop", "copy", "keep", "roll back", "empty", "correct", "checkpoint", "run", "switch"]
     title: str
     language: Literal["sql", "shell", ""] = ""
     code: tuple[str, ...] = ()

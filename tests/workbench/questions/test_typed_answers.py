@@ -19,6 +19,7 @@ from openlineage_pyspark.workbench.model.document import document_of, from_docum
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, Edge, Graph, Path, Step
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind
 from openlineage_pyspark.workbench.model.reach import Reach
+from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.diff import BelowChange, ChangeRow, Diff
 from openlineage_pyspark.workbench.questions.history import InputVersion
 from openlineage_pyspark.workbench.questions.registry import question_called, questions
@@ -40,7 +41,7 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     datetime: st.datetimes(timezones=st.just(timezone.utc)),
     Any: JSON,
     # The generator of graphs is that of the tests of the model.
-    Graph: st.just(GRAPH),
+    Graph: st.just(ShownGraph(GRAPH.nodes, GRAPH.edges)),
     Reach: st.just(Reach(GRAPH, (NODES[0].id,), {NODES[0].id: 0, NODES[1].id: 1})),
     Step: st.builds(Step, TEXT, TEXT),
 }

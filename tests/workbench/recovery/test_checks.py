@@ -10,7 +10,6 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
 from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion, with_catalog
 from openlineage_pyspark.workbench.recovery.plan import (
-    Action,
     Mode,
     RecoveryPlan,
     RecoveryStep,
@@ -172,7 +171,7 @@ def test_what_a_plan_has_done_is_measured_against_where_it_left_the_tables() -> 
     ],
 )
 def test_a_statement_is_of_the_kind_of_its_step_and_writes_its_table(
-    action: Action, kind: str, target: tuple[str, ...] | None, said: str
+    action: Any, kind: str, target: tuple[str, ...] | None, said: str
 ) -> None:
     step = RecoveryStep(action, "Do it.", "sql", ("X",), writes=(TABLE,), after=(TableCheck("current", TABLE, "1"),))
     problem = statement_problem(step, "X", Held({}, {"X": LiveStatement(kind, target)}))
