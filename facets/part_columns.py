@@ -101,7 +101,7 @@ class PassedColumns:
     The columns of CTEs, views and subqueries through which an edge comes.
 
     Args:
-        dataset: the dataset from which it comes; None if that is not known.
+        dataset: the dataset from which it comes; None if that is unknown.
         columns: the columns, each with its operator.
         legs: the parts of its way.
     """

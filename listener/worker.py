@@ -182,7 +182,7 @@ class Worker:
         self._end()
         self._ended.set()
 
-    def _tell_due(self) -> None:
+    def _report_due(self) -> None:
         for state in self._pipeline.due(_now()):
             self._pipeline.ship(state)
 

@@ -112,7 +112,7 @@ class CompositeTransport(Transport):
         parts: the transports, in the order in which they get an event; this transport closes them.
         continue_on_failure: False stops at the first failure.
         continue_on_success: False stops at the first success, so that the other parts are only used while the first
-            one is away. A part that is away is not tried again for a while.
+            one is unavailable. A part that is unavailable is not tried again for a while.
     """
 
     OPTIONS = (_TRANSPORTS, _ON_FAILURE, _ON_SUCCESS, _SORT, _THREADS)
@@ -230,7 +230,7 @@ class CompositeTransport(Transport):
                 self._tell({number: problem})
 
     def _handed(self, number: int, part: CompositePart, event: Event) -> TransportError | None:
-        """Send the event to one part; if one part is enough, skip a part that was away just now."""
+        """Send the event to one part; if one part is enough, skip a part that was unavailable just now."""
         breaker = self._breakers[number]
         if not self.continue_on_success:
             with self._lock:

@@ -74,7 +74,7 @@ def graph_of_plan(
         operators: the operators of the plan.
         label: gives a dataset's name as people know it.
         passages: for each output, the columns of CTEs, views and subqueries through which its edges come, by the names
-            of its columns; empty if they are not known.
+            of its columns; empty if they are unknown.
     """
     nodes = tuple(operators)
     relations = {node.text: node.label or node.text for node in nodes if node.role}

@@ -93,9 +93,9 @@ class TableVersions:
         format: `iceberg` or `delta`.
         ids: ids of Iceberg's snapshots, or Delta Lake's version numbers; the last one is the newest that was committed.
         branch: the branch or tag that was named; None for the main branch.
-        parent: the version before the first one that was committed; None if there is none, or it is not known.
+        parent: the version before the first one that was committed; None if there is none, or it is unknown.
         operation: the operation of the last commit in the format's words, such as `append`; None if it is unknown.
-        table_id: the id that the format gives the table; None if it is not known.
+        table_id: the id that the format gives the table; None if it is unknown.
     """
 
     format: str
@@ -128,7 +128,7 @@ class Dataset:
         type: TABLE, VIEW, FILE, TOPIC or STREAM (DatasetTypeDatasetFacet).
         description: the table's comment.
         locations: the parts of it that a run reads or writes (its `subset` facet), sorted; empty for the whole.
-        versions: the versions that a run reads or has committed; None if it has none, or they are not known.
+        versions: the versions that a run reads or has committed; None if it has none, or they are unknown.
         guessed: whether its name is made from the options of a source without a rule.
     """
 
@@ -154,7 +154,7 @@ class Dataset:
 
     @property
     def is_named_by_catalog(self) -> bool:
-        """Whether it has the name that its catalog gives it because its location is not known."""
+        """Whether it has the name that its catalog gives it because its location is unknown."""
         return self.catalog is not None and not self.symlinks and self.identifier.namespace == self.catalog.name
 
 
@@ -367,7 +367,7 @@ class Trimming:
         return tuple(sorted({option for rule in self.rules for option in rule.options}))
 
     def namespace(self, namespace: str) -> str:
-        """Return a namespace with logical names in place of hosts."""
+        """Return a namespace with logical names instead of hosts."""
         changed = (resolver.resolved(namespace) for resolver in self.resolvers)
         return next((each for each in changed if each != namespace), namespace)
 

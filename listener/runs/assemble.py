@@ -84,8 +84,8 @@ class Execution:
         plan_lineage: the lineage of its plan.
         statement: its statement, if that is run as several executions.
         dropped: the tables that Spark has dropped since it began.
-        call_site: the line of Python that runs it; None if it is not known.
-        session: the settings of its session; None if they are not known.
+        call_site: the line of Python that runs it; None if it is unknown.
+        session: the settings of its session; None if they are unknown.
         held: its query and lineage, if only what Spark has dropped by the end shows whether it did anything.
     """
 
@@ -212,7 +212,7 @@ class NestedRecordBuffer:
         return [step for root in list(self._records) for step in self._release(root)]
 
     def _waits(self, record: ExecutionStarted | ExecutionEnded) -> bool:
-        """Buffer a record if its root is not known yet; return whether it was buffered."""
+        """Buffer a record if its root is not yet known; return whether it was buffered."""
         if isinstance(record, ExecutionStarted) and record.root != record.id and record.root in self._records:
             self._roots[record.id] = record.root
         root = self._roots.get(record.id)

@@ -25,7 +25,7 @@ class ConcurrentExecution:
 
     Args:
         root: id of the outermost execution around it.
-        outputs: the datasets that it writes; None if they are not known.
+        outputs: the datasets that it writes; None if they are unknown.
         ended: when it ended (timezone-aware); None if it still runs.
     """
 
@@ -39,11 +39,11 @@ class ConcurrentExecution:
 
 
 class Commits:
-    """The commits that were reported, and the executions that ran beside those that still run."""
+    """The reported commits, and the ended executions that ran beside those that still run."""
 
     def __init__(self) -> None:
         """Start with none."""
-        # A table that is dropped and made again has the same numbers again, at another time.
+        # A table that is dropped and created again has the same version numbers again, at another time.
         self._told: dict[tuple[str, str, datetime.datetime | None], None] = {}
         self._ended: list[ConcurrentExecution] = []
 
@@ -69,7 +69,7 @@ class Commits:
         root: int,
     ) -> tuple[Commit, ...]:
         """
-        Return the commits to one table that an execution has made for sure, oldest first.
+        Return the commits to one table that an execution has certainly made, oldest first.
 
         Args:
             output: the table.
@@ -77,7 +77,7 @@ class Commits:
             metrics: its metrics.
             began: when it began (timezone-aware).
             running: the executions that run now.
-            root: id of the outermost execution around it; executions inside of that are no others.
+            root: id of the outermost execution around it; executions inside that one do not count as others.
         """
         left = tuple(each for each in commits if _key(each) not in self._told)
         beside = [*running, *(each for each in self._ended if each.ended is not None and each.ended >= began)]
@@ -95,7 +95,7 @@ def _key(commit: Commit) -> tuple[str, str, datetime.datetime | None]:
 
 
 def _certain(commits: tuple[Commit, ...], metrics: ExecutionMetrics, *, contested: bool) -> tuple[Commit, ...]:
-    """Return commits that are marked with this micro-batch, or that only it can have made, or that fit its writes."""
+    """Return the commits that carry this micro-batch's mark, that only it can have made, or that fit its writes."""
     marked = tuple(each for each in commits if each.query is not None)
     if marked or not contested:
         return marked or commits

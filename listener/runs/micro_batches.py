@@ -94,7 +94,7 @@ class MicroBatches:
         names: finds which inputs the sources are.
         id: the query's id; None until it is known.
         name: the name that the user gave it, if any.
-        checkpoint: the URI of its checkpoint; None if it is not known.
+        checkpoint: the URI of its checkpoint; None if it is unknown.
         continues: whether it continues from the checkpoint of an earlier run.
     """
 
@@ -122,7 +122,7 @@ class MicroBatches:
         Take the information of a batch's execution about the query.
 
         Args:
-            batch: which batch it is; None if that is not known.
+            batch: which batch it is; None if that is unknown.
             plan_lineage: the lineage of its plan.
         """
         inputs = [dataset.identifier for dataset in plan_lineage.inputs]
@@ -144,7 +144,7 @@ class MicroBatches:
             batch: the number of the batch.
             metrics: the metrics of the execution.
             parts: the lineage of the plans that its scans may be of.
-            output: the output that it writes to; None if that is not known.
+            output: the output that it writes to; None if that is unknown.
         """
         running = self._running.setdefault(batch, _RunningBatch())
         running.counted.add(metrics, parts)

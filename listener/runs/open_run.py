@@ -243,8 +243,8 @@ class OpenRun:
         counted: what its scans and writes counted.
         beyond: whether there were more nested writes than are kept.
         batches: the micro-batches that no event has reported yet; None unless it is the run of a streaming query.
-        call_site: the line of Python that runs it, as events name it; None if it is not known.
-        session: the settings of its session; None if they are not known.
+        call_site: the line of Python that runs it, as events name it; None if it is unknown.
+        session: the settings of its session; None if they are unknown.
         committed: the commits that it has made so far, by output; of a stream only the last one.
     """
 
@@ -273,7 +273,7 @@ class OpenRun:
         return frozenset(write.dataset.identifier for part in self.parts for write in _writes(part))
 
     def output_at(self, place: Identifier, table: str | None) -> Identifier | None:
-        """Return the output at a location, or of that name if its location is not known; None if there is none."""
+        """Return the output at a location, or of that name if its location is unknown; None if there is none."""
         outputs = self.outputs
         if place in outputs:
             return place
