@@ -1,5 +1,5 @@
 """
-Calls of a transport, which may be foreign code: whatever it raises becomes a value. When they are repeated.
+Call a transport, which may be foreign code: whatever it raises becomes a value. Decide when to repeat the call.
 
 `RetryPolicy` has the delay of one event, `Breaker` is the circuit breaker of a receiver.
 """

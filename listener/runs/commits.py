@@ -15,7 +15,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier, TableVersions
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 
-_MOST_TOLD = 10_000
+_MOST_REPORTED = 10_000
 
 
 @attrs.frozen
@@ -44,7 +44,7 @@ class Commits:
     def __init__(self) -> None:
         """Start with none."""
         # A table that is dropped and created again has the same version numbers again, at another time.
-        self._told: dict[tuple[str, str, datetime.datetime | None], None] = {}
+        self._reported: dict[tuple[str, str, datetime.datetime | None], None] = {}
         self._ended: list[ConcurrentExecution] = []
 
     def end(self, writer: ConcurrentExecution, oldest: datetime.datetime | None) -> None:
@@ -79,14 +79,14 @@ class Commits:
             running: the executions that run now.
             root: id of the outermost execution around it; executions inside that one do not count as others.
         """
-        left = tuple(each for each in commits if _key(each) not in self._told)
+        left = tuple(each for each in commits if _key(each) not in self._reported)
         beside = [*running, *(each for each in self._ended if each.ended is not None and each.ended >= began)]
         contested = any(each.root != root and each.contests(output) for each in beside)
         found = _certain(left, metrics, contested=contested)
         for commit in found:
-            self._told[_key(commit)] = None
-        while len(self._told) > _MOST_TOLD:
-            del self._told[next(iter(self._told))]
+            self._reported[_key(commit)] = None
+        while len(self._reported) > _MOST_REPORTED:
+            del self._reported[next(iter(self._reported))]
         return found
 
 

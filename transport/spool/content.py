@@ -35,7 +35,7 @@ _DEAD = (
 @attrs.frozen
 class Content:
     """
-    What one directory of a spool holds.
+    The content of one directory of a spool.
 
     Args:
         directory: the directory.
