@@ -211,12 +211,7 @@ class _PathMaker:
 
     def paths(self, column: str, edge: InputField, each: Transformation) -> tuple[Path, ...]:
         """Return the paths of one way of an edge: several if it passes several relations beside each other."""
-        path = Path(
-            Kind(each.type, each.subtype, each.masking),
-            each.description,
-            certainty_of(each.way.certainty.word),
-            _steps(each.way.operators, each.way.steps),
-        )
+        path = traced_path(each)
         leaf = next(iter(each.way.operators), "")
         key = PassingEdge(leaf, edge.field, each.type, each.subtype, masking=each.masking)
         paths, left_out = paths_of(
@@ -226,6 +221,13 @@ class _PathMaker:
             message = f"{left_out} parts of paths from {edge.field} to {column or 'all rows'} are left out"
             self.limits.append(Diagnostic("limit", message))
         return paths
+
+
+def traced_path(each: Transformation) -> Path:
+    """Return a traced path."""
+    certainty = certainty_of(each.way.certainty.word)
+    steps = _steps(each.way.operators, each.way.steps)
+    return Path(Kind(each.type, each.subtype, each.masking), each.description, certainty, steps)
 
 
 def _steps(operators: Iterable[str], steps: Iterable[TracedStep]) -> tuple[Step, ...]:

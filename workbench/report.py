@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, InputField
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.part_columns import PartColumns, Passages
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
-from openlineage_pyspark.workbench.from_plan import graph_of_plan, operators_of_plan
+from openlineage_pyspark.workbench.from_plan import graph_of_plan, operators_of_plan, traced_path
 from openlineage_pyspark.workbench.model.document import document_of, document_of_fields
 from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode, Step
-from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
+from openlineage_pyspark.workbench.model.kinds import certainty_of
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
 from openlineage_pyspark.workbench.pictures.unfolded import unfolded
-from openlineage_pyspark.workbench.pictures.words import together
+from openlineage_pyspark.workbench.pictures.words import hows, together
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.page.formats import GraphFormat
@@ -40,7 +40,6 @@ VIEW_TYPE = "VIEW"
 """The type of a view (DatasetTypeDatasetFacet)."""
 
 _TABLE = "TABLE"
-_IDENTITY = "IDENTITY"
 _NOTHING = "no lineage: this statement writes no dataset"
 _NO_COLUMNS = "no column lineage"
 _DEEPEST_INDENT = 40
@@ -267,7 +266,7 @@ class ShortNames:
             return self._tables[dataset]
         if dataset.name.startswith("/") and dataset.namespace in self._bases:
             return os.path.relpath(dataset.name, self._bases[dataset.namespace])
-        return f"{dataset.namespace}/{dataset.name}"
+        return dataset.text
 
     def used(self, datasets: Iterable[Identifier]) -> list[str]:
         """Return the namespaces in which the names of some datasets are relative paths."""
@@ -366,11 +365,8 @@ def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, st
             yield column, "-", NO_SOURCE
         found: dict[str, list[tuple[str, str]]] = {}
         for edge in edges:
-            kinds = dict.fromkeys(str(Kind(t.type, t.subtype, t.masking)) for t in edge.transformations)
-            if edge.certainty is not Certainty.EXACT:
-                kinds[edge.certainty.word] = None
-            paths = ((t.subtype, t.masking, t.description) for t in edge.transformations)
-            found.setdefault(how(kinds, shown_expression(paths)), []).append((names.of(edge.dataset), edge.field))
+            for how in hows(map(traced_path, edge.transformations)):
+                found.setdefault(how, []).append((names.of(edge.dataset), edge.field))
         yield from grouped_rows(column, found)
 
 
@@ -406,25 +402,6 @@ def _reads(lineage: Lineage, output: Dataset | None, names: ShortNames) -> list[
     views = (each.identifier for each in lineage.inputs if each.type == VIEW_TYPE)
     others = (each.identifier for each in lineage.inputs if each.type != VIEW_TYPE and each.identifier not in used)
     return reads_lines(map(names.of, views), map(names.of, others))
-
-
-def shown_expression(transformations: Iterable[tuple[str, bool, str]]) -> str:
-    """
-    Return the expressions by which a source influences its target: those of all paths of the first kind that has one.
-
-    Args:
-        transformations: the subtype, the masking and the expression of each.
-    """
-    texts: dict[tuple[str, bool], dict[str, None]] = {}
-    for subtype, masking, expression in transformations:
-        if expression and subtype != _IDENTITY:
-            texts.setdefault((subtype, masking), {})[" ".join(expression.split())] = None
-    return "; ".join(next(iter(texts.values()), ()))
-
-
-def how(kinds: Iterable[str], expression: str) -> str:
-    """Return the text for how a source influences its target: the kinds, and the expression on one line."""
-    return f"{', '.join(kinds) or '-'}  {' '.join(expression.split())}".rstrip()
 
 
 def _remarks(gaps: Iterable[Gap]) -> list[str]:

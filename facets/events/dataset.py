@@ -32,7 +32,7 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage_pyspark.facets.events.encode import PRODUCER, own_schema
 from openlineage_pyspark.facets.model.dataset import Statistics
-from openlineage_pyspark.facets.model.lineage import Certainty
+from openlineage_pyspark.facets.model.lineage import Certainty, different
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.urls import LOGIN_OF_URL
 
@@ -379,13 +379,12 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
 
     def with_steps(edges: Iterable[InputField]) -> list[dict[str, object]]:
         return [
-            _path(edge, each, operators, expressions, described=options.descriptions_enabled)
-            for edge in edges
-            for each in edge.transformations
-            if each.way.operators and (options.steps == "all" or each.way.certainty is not Certainty.EXACT)
+            _path(source, each, operators, expressions, described=options.descriptions_enabled)
+            for source, transformations in _by_source(edges).items()
+            for each in _listed(transformations, options)
         ]
 
-    columns = {accepted_column(column.name): found for column in lineage.columns if (found := with_steps(column.edges))}
+    columns = {name: found for name, edges in _by_column(lineage).items() if (found := with_steps(edges))}
     rows = with_steps(lineage.dataset)
     if not columns and not rows:
         return {}
@@ -400,15 +399,30 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
     return {"pyspark_lineage_steps": facet}
 
 
+def _listed(transformations: Iterable[Transformation], options: EventOptions) -> list[Transformation]:
+    """Return the transformations that get steps. An exact one does too if `columnLineage` has an unsure one as it."""
+    traced = [each for each in transformations if each.way.operators]
+    if options.steps == "all":
+        return traced
+    stated = [_as_stated(each, described=options.descriptions_enabled) for each in traced]
+    unsure = {each for each in stated if each.way.certainty is not Certainty.EXACT}
+    return [each for each, as_stated in zip(traced, stated, strict=True) if as_stated in unsure]
+
+
+def _as_stated(each: Transformation, *, described: bool) -> Transformation:
+    """Return a transformation with what `columnLineage` has of it: two that are equal are one there."""
+    return each if described else attrs.evolve(each, description="")
+
+
 def _path(
-    edge: InputField, each: Transformation, operators: _Shared, expressions: _Shared, *, described: bool
+    source: tuple[Identifier, str], each: Transformation, operators: _Shared, expressions: _Shared, *, described: bool
 ) -> dict[str, object]:
     passed, left_out = _ends(each.way.operators)
     steps, _ = _ends(each.way.steps)
     found: dict[str, object] = {
-        "namespace": accepted_namespace(edge.dataset.namespace),
-        "name": edge.dataset.name,
-        "field": accepted_column(edge.field),
+        "namespace": accepted_namespace(source[0].namespace),
+        "name": source[0].name,
+        "field": accepted_column(source[1]),
         "type": each.type,
         "subtype": each.subtype,
         "masking": each.masking,
@@ -475,19 +489,13 @@ def column_lineage_facet(
     """
     if _is_too_wide(lineage, options):
         return None
-    columns: dict[str, tuple[InputField, ...]] = {}
-    for column in lineage.columns:
-        # Some file formats allow a column name twice. The facet can't, so such columns share an entry.
-        columns[column.name] = columns.get(column.name, ()) + column.edges
     described = options.descriptions_enabled
     whole = _merged(lineage.dataset, described=described)
     repeated = () if options.dataset_lineage_enabled else lineage.dataset
     return column_lineage_dataset.ColumnLineageDatasetFacet(
         fields={
-            accepted_column(name): column_lineage_dataset.Fields(
-                inputFields=_merged(edges + repeated, described=described)
-            )
-            for name, edges in columns.items()
+            name: column_lineage_dataset.Fields(inputFields=_merged((*edges, *repeated), described=described))
+            for name, edges in _by_column(lineage).items()
         },
         dataset=whole if whole and options.dataset_lineage_enabled else None,
         producer=PRODUCER,
@@ -500,21 +508,34 @@ def _is_too_wide(lineage: ColumnLineage, options: EventOptions) -> bool:
 
 def _merged(edges: tuple[InputField, ...], *, described: bool) -> list[column_lineage_dataset.InputField]:
     """Return one entry for each source column, with all its transformations, of which no two are equal."""
-    sources: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
-    for edge in edges:
-        ways = (
-            edge.transformations if described else [attrs.evolve(way, description="") for way in edge.transformations]
-        )
-        sources.setdefault((edge.dataset, edge.field), {}).update(dict.fromkeys(ways))
     return [
         column_lineage_dataset.InputField(
             namespace=accepted_namespace(dataset.namespace),
             name=dataset.name,
             field=accepted_column(field),
-            transformations=[_transformation(way) for way in ways],
+            transformations=[
+                _transformation(way) for way in dict.fromkeys(_as_stated(way, described=described) for way in ways)
+            ],
         )
-        for (dataset, field), ways in sources.items()
+        for (dataset, field), ways in _by_source(edges).items()
     ]
+
+
+def _by_column(lineage: ColumnLineage) -> dict[str, list[InputField]]:
+    """Return the edges of each column: some file formats allow a name twice, and a facet has one entry for both."""
+    found: dict[str, list[InputField]] = {}
+    for column in lineage.columns:
+        found.setdefault(accepted_column(column.name), []).extend(column.edges)
+    return found
+
+
+def _by_source(edges: Iterable[InputField]) -> dict[tuple[Identifier, str], tuple[Transformation, ...]]:
+    """Return the paths from each source, each once."""
+    found: dict[tuple[Identifier, str], tuple[Transformation, ...]] = {}
+    for edge in edges:
+        source = edge.dataset, edge.field
+        found[source] = different((*found.get(source, ()), *edge.transformations))
+    return found
 
 
 def _transformation(way: Transformation) -> column_lineage_dataset.Transformation:

@@ -368,8 +368,7 @@ def _joined_edges(some: tuple[InputField, ...], others: tuple[InputField, ...]) 
     found = {(edge.dataset, edge.field): edge for edge in some}
     for edge in others:
         known = found.setdefault((edge.dataset, edge.field), edge)
-        more = [each for each in edge.transformations if each not in known.transformations]
-        if more:
-            both = tuple(sorted((*known.transformations, *more)))
-            found[edge.dataset, edge.field] = attrs.evolve(known, transformations=both)
+        both = different((*known.transformations, *edge.transformations))
+        if len(both) > len(known.transformations):
+            found[edge.dataset, edge.field] = attrs.evolve(known, transformations=tuple(sorted(both)))
     return tuple(sorted(found.values(), key=lambda edge: (edge.dataset.namespace, edge.dataset.name, edge.field)))

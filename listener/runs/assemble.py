@@ -453,8 +453,8 @@ class Runs:
             return []
         if run is None or run.key != execution.key or execution.stream is not None:
             # A statement fails with what is inside it; a stream goes on if `foreachBatch` catches it.
-            is_told = run is not None and run.batches is None
-            return [] if is_told else self._analysis_error(execution, record)
+            is_reported = run is not None and run.batches is None
+            return [] if is_reported else self._analysis_error(execution, record)
         del self._runs[run.key]
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
 

@@ -108,7 +108,7 @@ class MicroBatches:
     _collected: list[_WaitingBatch] = attrs.field(factory=list, init=False)
     _size: int = attrs.field(default=0, init=False)
     _last: int | None = attrs.field(default=None, init=False)
-    _told: datetime.datetime | None = attrs.field(default=None, init=False)
+    _reported: datetime.datetime | None = attrs.field(default=None, init=False)
     _gaps: dict[Gap, None] = attrs.field(factory=dict, init=False)
     _forgotten: int = attrs.field(default=0, init=False)
     _versions: dict[Identifier, str] = attrs.field(factory=dict, init=False)

@@ -331,10 +331,10 @@ def test_a_line_that_is_no_event_is_named_and_the_others_are_shown(written, run)
 
     assert (code, shown) == (1, SHOWN)
     assert errors.splitlines()[:2] == [
-        f"openlineage-pyspark: {file}:5: not an OpenLineage event: `eventTime` is missing or not a string, skipped",
-        f"openlineage-pyspark: {file}:6: not an OpenLineage event: `eventTime` is missing or not a string, skipped",
+        f"openlineage-pyspark: {file}:5 is no event, and not counted: `eventTime` is missing or not a string",
+        f"openlineage-pyspark: {file}:6 is no event, and not counted: `eventTime` is missing or not a string",
     ]
-    assert errors.splitlines()[2].startswith(f"openlineage-pyspark: {file}:8: not JSON: ")
+    assert errors.splitlines()[2].startswith(f"openlineage-pyspark: {file}:8 is no event, and not counted: not JSON: ")
     assert len(errors.splitlines()) == 3
 
 
@@ -346,7 +346,7 @@ def test_a_file_of_something_else_costs_a_few_lines(tmp_path, run):
 
     assert (code, shown) == (1, "")
     lines = errors.splitlines()
-    assert lines[0].startswith(f"openlineage-pyspark: {path}:1: not JSON: ")
+    assert lines[0].startswith(f"openlineage-pyspark: {path}:1 is no event, and not counted: not JSON: ")
     assert lines[1].startswith(f"openlineage-pyspark: no run events in {path}: ")
     assert len(lines) == 2
 
@@ -358,7 +358,7 @@ def test_of_many_texts_that_are_no_events_the_first_few_are_named(tmp_path, run)
     lines = run("show", str(path))[2].splitlines()
 
     assert len(lines) == 5
-    assert lines[3] == "openlineage-pyspark: 87 more lines are skipped"
+    assert lines[3] == "openlineage-pyspark: 87 more texts are no events: `validate` names them"
 
 
 MALFORMED = {
@@ -387,8 +387,7 @@ def test_a_malformed_event_is_named_and_the_others_are_shown(written, run, more)
     code, shown, errors = run("show", file)
 
     assert (code, shown) == (1, SHOWN)
-    assert errors.startswith(f"openlineage-pyspark: {file}:5: not an OpenLineage event: ")
-    assert errors.endswith(", skipped\n")
+    assert errors.startswith(f"openlineage-pyspark: {file}:5 is no event, and not counted: ")
     assert len(errors.splitlines()) == 1
 
 
@@ -447,14 +446,19 @@ def test_programs_get_json(written, run):
         "outputs": [
             {
                 "namespace": "file", "name": "/d/warehouse/daily", "table": "default.daily", "run": "b",
-                "state": "COMPLETE", "rows": 1095, "views": [],
+                "state": "COMPLETE", "rows": 1095, "views": [], "reads": [],
                 "columns": [
                     {
                         "column": "flights",
                         "sources": [
                             {
                                 "namespace": "file", "name": "/d/landing/flights", "field": "id",
-                                "kinds": ["AGGREGATION"], "expression": "count(id)", "certainty": "exact",
+                                "paths": [
+                                    {
+                                        "type": "DIRECT", "subtype": "AGGREGATION", "masking": False,
+                                        "certainty": "exact", "expression": "count(id)",
+                                    }
+                                ],
                             }
                         ],
                     }
@@ -496,9 +500,10 @@ def test_an_edge_that_is_not_exact_says_so(written, run):
     columns = {"x": [told("a", "opaque"), told("b", "exact"), sum_of_b]}
     shown = run("show", written(with_steps(columns, rows)))[1].splitlines()
 
-    assert shown[4:8] == [
+    assert shown[4:9] == [
         "  x            lake/s.a  TRANSFORMATION, opaque  TRANSFORMATION of a",
-        "               lake/s.b  TRANSFORMATION, AGGREGATION (masked), text  TRANSFORMATION of b",
+        "               lake/s.b  TRANSFORMATION  TRANSFORMATION of b",
+        "               lake/s.b  AGGREGATION (masked), text  sum(b)",
         "               lake/s.c  IDENTITY",
         "  (every row)  lake/s.c  FILTER, guessed  FILTER of c",
     ]
@@ -509,17 +514,19 @@ def test_what_a_run_did_not_understand_makes_its_other_edges_doubtful(written, r
     file = written(with_steps({"x": [told("a", "opaque")]}, extractionError=gap))
     shown = run("show", file)[1].splitlines()
 
-    assert shown[3:9] == [
+    assert shown[3:10] == [
         "  not understood: Their: no rule",
         "  not understood: a limit was reached",
         "  column       from      how",
         "  x            lake/s.a  TRANSFORMATION, opaque  TRANSFORMATION of a",
-        "               lake/s.b  TRANSFORMATION, AGGREGATION (masked), guessed  TRANSFORMATION of b",
+        "               lake/s.b  TRANSFORMATION, guessed  TRANSFORMATION of b",
+        "               lake/s.b  AGGREGATION (masked), guessed  sum(b)",
         "               lake/s.c  IDENTITY, guessed",
     ]
     document = json.loads(run("show", file, "--format", "json")[1])["result"]
-    assert [each["certainty"] for each in document["outputs"][0]["columns"][0]["sources"]] == [
-        *("opaque", "guessed", "guessed"),
+    sources = document["outputs"][0]["columns"][0]["sources"]
+    assert [[path["certainty"] for path in each["paths"]] for each in sources] == [
+        *(["opaque"], ["guessed", "guessed"], ["guessed"]),
     ]
     assert document["runs"][0]["notUnderstood"] == [
         {"operator": "Their", "message": "no rule"},

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -20,12 +21,15 @@ from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import run_event, text_of_events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
 
 End = tuple[str, str]
 """A dataset, as `namespace|name`, and one of its columns; an empty one stands for all of its rows."""
 Edge = tuple[End, End, str, bool]
 """Where a value comes from, where it goes, the transformation's subtype, and whether it masks the value."""
+
+PathOf: TypeAlias = "tuple[End, End, dict[str, Any]]"
+"""Where a value comes from, where it goes, and a path between them as JSON."""
 
 
 class Told:
@@ -86,68 +90,80 @@ def _end_of(node: str) -> End:
     return f"{parts[0]}|{parts[1]}", parts[2] if kind == "column" else ""
 
 
-def _of_graph(document: dict[str, Any]) -> set[Edge]:
-    """Return the edges between columns of a graph's JSON."""
-    return {
-        (_end_of(edge["source"]), _end_of(edge["target"]), path["subtype"], path["masking"])
-        for edge in document["result"]["edges"]
-        for path in edge.get("paths", ())
-    }
+def _of_graph(document: dict[str, Any]) -> Iterator[PathOf]:
+    """Give the paths of the edges between columns in a graph's JSON."""
+    for edge in document["result"]["edges"]:
+        yield from ((_end_of(edge["source"]), _end_of(edge["target"]), path) for path in edge.get("paths", ()))
 
 
-def in_show(told: Told) -> set[Edge]:
-    """Read `show --format json`."""
-    document = json.loads(told.asked("show", str(told.file), "--format", "json"))["result"]
-    return {
-        (
-            (f"{source['namespace']}|{source['name']}", source["field"]),
-            (f"{output['namespace']}|{output['name']}", column["column"] or ""),
-            kind.partition(" ")[0].rstrip(","),
-            "mask" in kind.lower(),
-        )
-        for output in document["outputs"]
-        for column in output["columns"]
-        for source in column["sources"]
-        for kind in source["kinds"] or [""]
-    }
+def paths_in_show(told: Told, *options: str) -> Iterator[PathOf]:
+    """Read `show --format json`, with further options."""
+    document = json.loads(told.asked("show", str(told.file), "--format", "json", *options))["result"]
+    for output in document["outputs"]:
+        for column in output["columns"]:
+            target = (f"{output['namespace']}|{output['name']}", column["column"] or "")
+            for source in column["sources"]:
+                origin = (f"{source['namespace']}|{source['name']}", source["field"])
+                yield from ((origin, target, path) for path in source["paths"])
 
 
-def in_view(told: Told) -> set[Edge]:
+def paths_in_view(told: Told) -> Iterator[PathOf]:
     """Read `view EVENTS --format json`."""
     return _of_graph(json.loads(told.asked("view", str(told.file), "--format", "json", "-o", "-")))
 
 
-def in_graph(told: Told) -> set[Edge]:
+def paths_in_graph(told: Told) -> Iterator[PathOf]:
     """Read `Store.graph`."""
     with Store.open(told.store) as store:
-        return _of_graph({"result": store.graph().result.to_dict()})
+        yield from _of_graph({"result": store.graph().result.to_dict()})
 
 
-def in_page(told: Told) -> set[Edge]:
+def paths_in_page(told: Told) -> Iterator[PathOf]:
     """Read the document inside the page."""
     page = told.asked("view", str(told.file), "-o", "-")
     [document] = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[:1]
     return _of_graph(json.loads(document))
 
 
-def _in_answers(told: Told, question: str, names: Iterable[str]) -> set[Edge]:
-    """Return the edges of the answers about some datasets, no further than one job."""
-    found: set[Edge] = set()
+def _paths_in_answers(told: Told, question: str, names: Iterable[str]) -> Iterator[PathOf]:
+    """Give the paths in the answers about some datasets, no further than one job."""
     with Store.open(told.store) as store:
         for name in sorted({*names}):
             answer = getattr(store, question)(name.replace("|", "/", 1), by="column", depth=1)
-            found.update(_of_graph(answer.to_dict()))
-    return found
+            yield from _of_graph(answer.to_dict())
 
 
-def in_upstream(told: Told) -> set[Edge]:
+def paths_in_upstream(told: Told) -> Iterator[PathOf]:
     """Read `Store.upstream` of each output."""
-    return _in_answers(told, "upstream", (target[0] for _, target, *_ in told.stated))
+    return _paths_in_answers(told, "upstream", (target[0] for _, target, *_ in told.stated))
 
 
-def in_downstream(told: Told) -> set[Edge]:
+def paths_in_downstream(told: Told) -> Iterator[PathOf]:
     """Read `Store.downstream` of each input."""
-    return _in_answers(told, "downstream", (source[0] for source, *_ in told.stated))
+    return _paths_in_answers(told, "downstream", (source[0] for source, *_ in told.stated))
+
+
+Surface: TypeAlias = "Callable[[Told], set[Edge]]"
+PATHS: dict[str, Callable[[Told], Iterator[PathOf]]] = {
+    "show": paths_in_show,
+    "view": paths_in_view,
+    "graph": paths_in_graph,
+    "page": paths_in_page,
+    "upstream": paths_in_upstream,
+    "downstream": paths_in_downstream,
+}
+"""The surfaces that have each path in full."""
+
+
+def _read(surface: str) -> Surface:
+    def read(told: Told) -> set[Edge]:
+        return {(source, target, path["subtype"], path["masking"]) for source, target, path in PATHS[surface](told)}
+
+    read.__name__ = f"in_{surface}"
+    return read
+
+
+in_show, in_view, in_graph, in_page, in_upstream, in_downstream = map(_read, PATHS)
 
 
 def in_diff(told: Told) -> set[Edge]:
@@ -218,7 +234,6 @@ def in_notebook(told: Told) -> set[Edge]:
     }
 
 
-Surface: TypeAlias = "Callable[[Told], set[Edge]]"
 SURFACES: tuple[Surface, ...] = (
     *(in_show, in_view, in_graph, in_page),
     *(in_upstream, in_downstream, in_diff, in_markdown),

@@ -32,7 +32,7 @@ def test_it_says_how_it_ended_and_what_it_read_and_wrote(full_run: tuple[RunStat
         TITLE,
         "paths are relative to file:/data",
         "totals",
-        "  column       from                    how",
+        "  column       from                            how",
     ]
     assert repr(run) == str(run)
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from openlineage_pyspark.workbench.model.graph import Path, Step, steps_of
+from openlineage_pyspark.workbench.model.kinds import Kind
+
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.kinds import Certainty
 
@@ -99,6 +102,15 @@ class StatedPath(NamedTuple):
     operators: tuple[str, ...] = ()
     steps: tuple[PathStep, ...] = ()
     is_traced: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The path as graphs have it."""
+        steps = (
+            Step(each.operator, each.expression, each.relation, each.column, None, each.certainty, each.call_site)
+            for each in self.steps
+        )
+        return Path(Kind(*self.kind), self.expression, self.certainty, steps_of(self.operators, steps))
 
 
 class StatedEdge(NamedTuple):

@@ -37,7 +37,7 @@ from openlineage_pyspark.workbench.events.facts import (
     SubmittedAs,
 )
 from openlineage_pyspark.workbench.events.once import once
-from openlineage_pyspark.workbench.model.kinds import Diagnostic, certainty_of
+from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, certainty_of
 from openlineage_pyspark.workbench.model.times import microseconds, time_of_micros
 
 if TYPE_CHECKING:
@@ -825,7 +825,7 @@ class _EdgesOfFacet:
         older = None
         if subtype or text:
             older = StatedPath(
-                PathKind("DIRECT" if subtype else "", subtype, subtype == "MASKED"), text, _by_kind(subtype, "")
+                PathKind("DIRECT" if subtype else "", subtype, subtype == "MASKED"), text, _by_kind(subtype, "DIRECT")
             )
         target = Place(*self._target, column)
         for source in odd.objects("columnLineage", field, "inputFields"):
@@ -852,17 +852,17 @@ class _EdgesOfFacet:
         The description of a way names the path to which it belongs. In a facet without descriptions, the order does.
         """
         found: list[StatedPath] = []
-        times: dict[PathKind, int] = {}
+        texts: dict[PathKind, list[str]] = {}
         for path in paths:
-            times[path.kind] = times.get(path.kind, 0) + 1
+            texts.setdefault(path.kind, []).append(path.expression)
         taken: dict[PathKind, int] = {}
         for path in paths:
             ways = self._ways.get((*ends, *path.kind), [])
             place = taken[path.kind] = taken.get(path.kind, 0) + 1
-            if any(text for text, _ in ways):
+            if any(text for text, _ in ways) or "" in texts[path.kind]:
                 own = [way for text, way in ways if text == path.expression]
             else:
-                last = len(ways) if place == times[path.kind] else place
+                last = len(ways) if place == len(texts[path.kind]) else place
                 own = [way for _, way in ways[place - 1 : last]]
             found += [StatedPath(path.kind, path.expression, *way, is_traced=True) for way in own] or [path]
         return tuple(found)
@@ -886,7 +886,7 @@ def _ways(odd: _Odd, facet: EventJson) -> dict[tuple[str, str, str, str, str, st
             for way in ways:
                 source = (_cut(way["namespace"]), _cut(way["name"]), _cut(way["field"]))
                 kind = (_cut(way["type"]), _cut(way["subtype"]), way["masking"] is True)
-                text = _cut(facet["expressions"][way["description"]]) if "description" in way else ""
+                text = _text(facet["expressions"][way["description"]]) if "description" in way else ""
                 found.setdefault((column, *source, *kind), []).append((text, _way(facet, way)))
     except (AttributeError, IndexError, KeyError, TypeError) as problem:
         odd.add(_STEPS, f"it has another shape than its schema ({type(problem).__name__}: {str(problem)[:80]})")
@@ -931,7 +931,7 @@ def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[StatedPath, ...]:
 
 
 def _by_kind(subtype: str, type_: str) -> Certainty:
-    return "exact" if subtype or type_ == "INDIRECT" else "unstated"
+    return "exact" if Kind(type_, subtype).is_stated else "unstated"
 
 
 def _stated(odd: _Odd, entry: EventJson, target: Place) -> Stated:
@@ -1135,9 +1135,19 @@ def _is_named(value: object) -> TypeGuard[EventJson]:
 
 def _cut(value: object) -> str:
     """Return a text, no longer than the tables keep it: many places of a facet may name the same one."""
+    return _text(value)[:LONGEST_TEXT]
+
+
+def _text(value: object) -> str:
+    """
+    Return a text.
+
+    Raises:
+        TypeError: it is none.
+    """
     if not isinstance(value, str):
         raise TypeError(f"{type(value).__name__} is no text")
-    return value[:LONGEST_TEXT]
+    return value
 
 
 def _wrong(what: str, value: object, expected: str) -> str:

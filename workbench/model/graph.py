@@ -337,7 +337,8 @@ class Path:
         return cls(Kind.from_dict(document), document.get("expression", ""), document["certainty"], steps)
 
 
-def _sorted_set(paths: Iterable[Path]) -> tuple[Path, ...]:
+def sorted_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return paths, each once, the preferred first."""
     return tuple(sorted(dict.fromkeys(paths), key=lambda path: path.order))
 
 
@@ -360,7 +361,7 @@ class Edge:
 
     source: NodeId
     target: NodeId
-    paths: tuple[Path, ...] = attrs.field(default=(), converter=_sorted_set)
+    paths: tuple[Path, ...] = attrs.field(default=(), converter=sorted_paths)
     job: NodeId = ""
     run: NodeId = ""
     batch: int | None = None

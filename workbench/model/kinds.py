@@ -48,6 +48,8 @@ ODD_CODES: frozenset[Code] = frozenset(("damaged", "ambiguous", "odd-time"))
 LEVELS: tuple[Level, ...] = get_args(Level)
 _RANKS = {certainty: rank for rank, certainty in enumerate(CERTAINTIES)}
 _VALUES = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
+# MASKED is of facets before version 1-1-0.
+_STATED = (*_VALUES, "MASKED")
 _INFLUENCES = ("CONDITIONAL", "JOIN", "FILTER", "GROUP_BY", "SORT", "WINDOW")
 _ORDER = {subtype: place for place, subtype in enumerate((*_VALUES, *_INFLUENCES))}
 
@@ -76,7 +78,7 @@ class Kind:
     @property
     def is_stated(self) -> bool:
         """Whether the event states how the value is computed."""
-        return self.is_influence or self.subtype in _VALUES
+        return self.is_influence or self.subtype in _STATED
 
     @property
     def order(self) -> tuple[bool, int, str, str, bool]:

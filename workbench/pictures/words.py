@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openlineage_pyspark.workbench.model.graph import Step
+    from openlineage_pyspark.workbench.model.graph import Path, Step
     from openlineage_pyspark.workbench.model.kinds import Certainty
 
 _REASONS: dict[Certainty, str] = {
@@ -37,6 +37,35 @@ def reason_of(certainty: Certainty, steps: Iterable[Step] = ()) -> str:
     if certainty in _REASONS and (operators or certainty not in _WITHOUT_STEPS):
         return f"{_REASONS[certainty]}: {operators}." if operators else f"{_REASONS[certainty]}."
     return _WITHOUT_STEPS[certainty]
+
+
+def hows(paths: Iterable[Path]) -> list[str]:
+    """
+    Return how a source gets to a target: the kinds and the certainty, unless it is exact, and the expressions.
+
+    Expressions with the same kinds and the same certainty are together. A plain copy shows no expression.
+
+    Args:
+        paths: the paths, the preferred first.
+    """
+    kinds: dict[tuple[Certainty, str], dict[str, None]] = {}
+    copies: dict[Certainty, str] = {}
+    for path in paths:
+        if path.kind.subtype == "IDENTITY" and not path.kind.masking:
+            copies[path.certainty] = str(path.kind)
+        else:
+            text = "" if path.kind.subtype == "IDENTITY" else " ".join(path.expression.split())
+            kinds.setdefault((path.certainty, text), {})[str(path.kind)] = None
+    texts: dict[tuple[Certainty, tuple[str, ...]], list[str]] = {}
+    for (certainty, text), said in kinds.items():
+        before = () if certainty not in copies else (copies.pop(certainty),)
+        texts.setdefault((certainty, (*before, *said)), []).append(text)
+    texts = {**{(certainty, (copy,)): [] for certainty, copy in copies.items()}, **texts}
+    found = []
+    for (certainty, words), several in texts.items():
+        how = ", ".join(filter(None, (*words, "" if certainty == "exact" else certainty)))
+        found.append(f"{how or '-'}  {'; '.join(filter(None, several))}".rstrip())
+    return found
 
 
 def counted(number: int, noun: str) -> str:

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
@@ -23,7 +24,7 @@ from openlineage_pyspark.workbench.report import table_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+    from openlineage_pyspark.facets.model.dataset import Dataset, Field
     from openlineage_pyspark.workbench.predict.scripts import StatementLineage
     from openlineage_pyspark.workbench.store_api import Store
 
@@ -117,12 +118,12 @@ def readers_of(state: PlacedGraph, column: str) -> set[str]:
 
 def name_of(dataset: Dataset) -> str:
     """Return the name of a dataset for people: for a table, the table's name."""
-    return table_of(dataset) or f"{dataset.identifier.namespace}/{dataset.identifier.name}"
+    return table_of(dataset) or dataset.identifier.text
 
 
 def _source(namespace: str, name: str, names: Mapping[Identifier, str]) -> str:
-    known = (label for each, label in names.items() if (each.namespace, each.name) == (namespace, name))
-    return next(known, f"{namespace}/{name}")
+    source = Identifier(namespace, name)
+    return names.get(source, source.text)
 
 
 def _types(fields: Iterable[Field], above: str = "") -> Iterable[tuple[str, str]]:

@@ -16,6 +16,7 @@ from openlineage_pyspark.workbench.pictures.diagrams import Arrow, Box, Picture,
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
 from openlineage_pyspark.workbench.pictures.plain import csv_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
+from openlineage_pyspark.workbench.pictures.words import hows
 from openlineage_pyspark.workbench.questions.reach_tree import nothing_of, outline_of_reach
 
 if TYPE_CHECKING:
@@ -53,10 +54,7 @@ def table_of_reach(answer: Answer[Reach]) -> TextTable:
 
 
 def _how_of_column(edge: Edge) -> str:
-    doubt = "" if edge.least_certainty == "exact" else edge.least_certainty
-    expressions = (path.expression for path in edge.paths if path.kind.subtype != "IDENTITY")
-    words = ", ".join(filter(None, dict.fromkeys([*(str(path.kind) for path in edge.paths), doubt])))
-    return f"{words}  {next(filter(None, expressions), '')}".rstrip()
+    return "; ".join(hows(edge.paths))
 
 
 def _how_of_version(edge: Edge) -> str:

@@ -265,16 +265,19 @@ class _Tree:
             return
         if not edge.paths:
             yield "", ()
-        by_text: dict[str, list[bool]] = {}
+        shown: dict[tuple[str, tuple[str, ...]], None] = {}
+        of_values: set[tuple[str, str]] = set()
         for path in edge.paths:
             kind = path.kind
-            if kind.is_influence and kind.subtype not in _OF_VALUES:
-                continue
             text = "" if kind.subtype == "IDENTITY" else path.expression or _word(kind.subtype or kind.type)
-            by_text.setdefault(text, []).append(kind.masking)
-        doubt = () if edge.least_certainty == "exact" else (f"({edge.least_certainty})",)
-        for text, masked in by_text.items():
-            yield text, (*(("(masked)",) if all(masked) else ()), *doubt)
+            if not kind.is_influence:
+                of_values.add((text, path.certainty))
+            # What decides by the same expression as makes the value is said once.
+            elif kind.subtype not in _OF_VALUES or (text, path.certainty) in of_values:
+                continue
+            doubt = "" if path.certainty == "exact" else f"({path.certainty})"
+            shown[text, (*filter(None, ("(masked)" if kind.masking else "", doubt)),)] = None
+        yield from shown
 
 
 def _table_of(found: Reach, node: NodeId) -> NodeId:

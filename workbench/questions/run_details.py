@@ -17,7 +17,7 @@ from openlineage_pyspark.workbench.model.graph import (
     column_id,
     node_id,
 )
-from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, rank
+from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind
 from openlineage_pyspark.workbench.store.names import datasets, datasets_by_name
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
@@ -34,8 +34,8 @@ RUNS_OF_A_JOB = 5
 _ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
 
 _Job = TypeVar("_Job")
-_Key: TypeAlias = "tuple[str, str, str, str, bool]"
-"""The ids of both ends of an edge, type, subtype and masking."""
+_Key: TypeAlias = "tuple[str, str, Kind, str]"
+"""The ids of both ends of an edge, and the kind and the expression of a path."""
 
 
 @attrs.frozen
@@ -45,15 +45,11 @@ class RunDetails:
 
     Args:
         remarks: the gaps, as pairs of an operator and a message.
-        paths: edge -> its paths of one kind, without their texts.
+        paths: edge -> its paths of one kind and one expression.
     """
 
     remarks: tuple[tuple[str, str], ...] = ()
     paths: dict[_Key, list[Path]] = attrs.Factory(dict)
-
-    def path_of(self, edge: Edge) -> Path | None:
-        """Return the least sure of the paths of an edge; None if none is stated."""
-        return max(self.paths.get(_key(edge), ()), key=lambda path: rank(path.certainty), default=None)
 
 
 _NOTHING = RunDetails()
@@ -83,7 +79,7 @@ def details_of_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> di
 
 def stored_edge(source: str, target: str, row: EdgeRow, job: str) -> Edge:
     """
-    Return the edge of the graph that a row of column lineage is. It has one path.
+    Return the edge of the graph that a row of column lineage is. It has one path, without its steps.
 
     Args:
         source: the id of the node of the source column.
@@ -103,7 +99,7 @@ def explained(
     Return edges with their steps and their certainty, as events state them, in the same order.
 
     Args:
-        edges: the edges, each with one path.
+        edges: the edges, each with one path. Events may state several of its kind and its expression.
         details: the facts that the events of their last runs state, by the id of the run.
         earlier: what `earlier_runs` returned. For an edge of such a run, the latest of the others that states its path
             counts.
@@ -211,19 +207,15 @@ def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[st
 
 
 def _key(edge: Edge) -> _Key:
-    kind = edge.paths[0].kind
-    return edge.source, edge.target, kind.type, kind.subtype, kind.masking
+    return edge.source, edge.target, edge.paths[0].kind, edge.paths[0].expression
 
 
 def _explained(edge: Edge, details: RunDetails) -> Edge:
-    path = edge.paths[0]
-    stated = details.path_of(edge)
-    if stated is not None:
-        certainty = path.certainty if stated.certainty == "exact" else stated.certainty
-        path = attrs.evolve(path, steps=stated.steps, certainty=certainty)
-    if path.certainty == "exact" and any(operator not in LEFT_OUT for operator, _ in details.remarks):
-        path = attrs.evolve(path, certainty="guessed")
-    return edge if path is edge.paths[0] else Edge(edge.source, edge.target, (path,), edge.job, edge.run, edge.batch)
+    (path,) = edge.paths
+    paths: Sequence[Path] = details.paths.get(_key(edge), ())
+    if not paths and path.certainty == "exact" and any(operator not in LEFT_OUT for operator, _ in details.remarks):
+        paths = (attrs.evolve(path, certainty="guessed"),)
+    return Edge(edge.source, edge.target, paths, edge.job, edge.run, edge.batch, seen=edge.seen) if paths else edge
 
 
 def _nodes(tables: QueriedTables, name_ids: Iterable[int]) -> dict[int, str]:
@@ -242,6 +234,5 @@ def _paths_by_edge(stated: Iterable[PathOfRun], nodes: Mapping[int, str]) -> dic
     for each in stated:
         if each.source_id in nodes and each.target_id in nodes:
             ends = column_id(nodes[each.source_id], each.source), column_id(nodes[each.target_id], each.target)
-            kind = each.path.kind
-            found.setdefault((*ends, kind.type, kind.subtype, kind.masking), []).append(each.path)
+            found.setdefault((*ends, each.path.kind, each.path.expression), []).append(each.path)
     return found

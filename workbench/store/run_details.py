@@ -17,7 +17,7 @@ Query: TypeAlias = "Callable[[str, Sequence[str | int]], list[tuple[Any, ...]]]"
 
 class PathOfRun(NamedTuple):
     """
-    A path from a column to another one, as the events of a run state it: without its text.
+    A path from a column to another one, as the events of a run state it.
 
     Args:
         source_id: the name of the dataset that is read.
@@ -61,7 +61,8 @@ _VERSIONS = (
 _CALL_SITES = "SELECT run_id, call_site FROM stored_run WHERE run_id IN ({}) AND call_site <> ''"
 _GAPS = "SELECT version, operator, message FROM gap WHERE version IN ({}) ORDER BY version, number"
 _PATHS = (
-    "SELECT v.version, e.input_id, e.input_column, d.name_id, e.output_column, e.type, e.subtype, e.masking, p.steps "
+    "SELECT v.version, e.input_id, e.input_column, d.name_id, e.output_column, "
+    "e.type, e.subtype, e.masking, e.expression, p.certainty, p.steps "
     "FROM version_description v JOIN description d ON d.description = v.description "
     "JOIN edge e ON e.description = d.description JOIN path p ON p.path = e.path WHERE v.version IN ({}) "
     "ORDER BY v.version, v.description, e.number"
@@ -87,10 +88,8 @@ def details_by_versions(query: Query, runs: Iterable[str], time: int) -> Details
     for listed in id_lists(every):
         for version, *gap in query(_GAPS.format(listed), ()):
             gaps.setdefault(version, []).append((gap[0], gap[1]))
-        for version, *ends, masking, steps in query(_PATHS.format(listed), ()):
-            source_id, source, target_id, target, type_, subtype = ends
-            path = _path(type_, subtype, bool(masking), steps)
-            paths.setdefault(version, []).append(PathOfRun(source_id, source, target_id, target, path))
+        for version, source_id, source, target_id, target, *path in query(_PATHS.format(listed), ()):
+            paths.setdefault(version, []).append(PathOfRun(source_id, source, target_id, target, _path(*path)))
     versions: dict[Hashable, VersionDetails] = {
         each: VersionDetails(tuple(gaps.get(each, ())), tuple(paths.get(each, ()))) for each in every
     }
@@ -106,20 +105,7 @@ def call_sites_of_runs(query: Query, runs: Iterable[str]) -> dict[str, str]:
 
 
 @functools.lru_cache(maxsize=10_000)
-def _path(type_: str, subtype: str, masking: bool, text: str) -> Path:  # noqa: FBT001 (a column of the table)
-    certainty, operators, steps = json.loads(text)
-    return path_of_run(Kind(type_, subtype, masking), certainty, operators, steps)
-
-
-def path_of_run(kind: Kind, certainty: str, operators: Iterable[str], steps: Iterable[Sequence[str]]) -> Path:
-    """
-    Return a path.
-
-    Args:
-        kind: how the value arrives.
-        certainty: how sure it is, in the words of events.
-        operators: the operators that it passes.
-        steps: those that do more than pass the value on: operator, expression, certainty and line of Python of each.
-    """
-    made = (Step(at, expression, certainty=certainty_of(sure), call_site=site) for at, expression, sure, site in steps)
-    return Path(kind, "", certainty_of(certainty), steps_of(operators, made))
+def _path(type_: str, subtype: str, masking: int, expression: str, certainty: str, passed: str) -> Path:
+    operators, steps = json.loads(passed)
+    made = (Step(at, text, certainty=certainty_of(sure), call_site=site) for at, text, sure, site in steps)
+    return Path(Kind(type_, subtype, bool(masking)), expression, certainty_of(certainty), steps_of(operators, made))

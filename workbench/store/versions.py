@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
 if TYPE_CHECKING:
     import sqlite3
 
-    from openlineage_pyspark.workbench.store.events.rows import EventRows, Mentioned, Mentions, TimeSpan
+    from openlineage_pyspark.workbench.store.events.rows import EventRows, Mentioned, Mentions, Row, TimeSpan
 
 # A row of values is compared as a whole, and each expression sees the values before the statement.
 _MOVE_DESCRIPTION = (
@@ -28,7 +28,7 @@ _MOVE_VERSION = (
     "alone_time = max(coalesce(alone_time, ?3), coalesce(?3, alone_time)) WHERE version = ?4"
 )
 _ADD_DESCRIPTION = "INSERT INTO description VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_ADD_PATH = "INSERT INTO path VALUES (?, ?, ?)"
+_ADD_PATH = "INSERT INTO path VALUES (?, ?, ?, ?)"
 _ADD_VERSION = "INSERT INTO job_version VALUES (?, ?, ?, ?, ?, ?, ?)"
 _ADD_RUN = (
     "INSERT INTO run_version VALUES (?, ?, ?) ON CONFLICT (run, version) DO UPDATE SET "
@@ -145,7 +145,7 @@ class Versions:
     def _add_descriptions(self, told: Mapping[DatasetMention, TimeSpan]) -> dict[bytes, int]:
         """Return the numbers of descriptions by their digests."""
         known, new = self._descriptions.of(each.digest for each in told)
-        paths = self._add_paths(edge[-1] for each in told if each.digest in new for edge in each.lines.edges)
+        paths = self._add_paths(edge[-2:] for each in told if each.digest in new for edge in each.lines.edges)
         moved = []
         rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in _ADD_PARTS}
         added = []
@@ -160,8 +160,7 @@ class Versions:
             rows["writing"] += [(name_id, number, lines.change, lines.states_sources) for name_id in lines.written]
             rows["field"] += [(number, position, name, type_) for _, name, type_, position in lines.columns]
             rows["edge"] += [
-                (number, place, edge[1], *edge[2:4], *edge[5:-1], paths.get(edge[-1]))
-                for place, edge in enumerate(lines.edges)
+                (number, place, *edge[1:4], *edge[5:-2], paths.get(edge[-2:])) for place, edge in enumerate(lines.edges)
             ]
         self._connection.executemany(_MOVE_DESCRIPTION, moved)
         self._connection.executemany(_ADD_DESCRIPTION, added)
@@ -169,13 +168,13 @@ class Versions:
             self._connection.executemany(_ADD_PARTS[name], found)
         return known
 
-    def _add_paths(self, texts: Iterable[object]) -> dict[object, int]:
-        """Return the numbers of paths by their texts."""
-        every = {str(text): digest_of(str(text)) for text in texts if text is not None}
+    def _add_paths(self, paths: Iterable[Row]) -> dict[Row, int]:
+        """Return the numbers of paths by their certainty and their steps."""
+        every = {path: digest_of(f"{path[0]} {path[1]}") for path in dict.fromkeys(paths) if path[1] is not None}
         known, new = self._paths.of(every.values())
-        rows = [(known[digest], digest, text) for text, digest in every.items() if digest in new]
+        rows = [(known[digest], digest, *path) for path, digest in every.items() if digest in new]
         self._connection.executemany(_ADD_PATH, rows)
-        return {text: known[digest] for text, digest in every.items()}
+        return {path: known[digest] for path, digest in every.items()}
 
 
 class _Numbers:

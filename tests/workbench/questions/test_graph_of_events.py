@@ -160,14 +160,14 @@ def test_an_answer_tells_of_its_edges_what_the_graph_tells(tmp_path: Path) -> No
         assert {edge.least_certainty for edge in store.upstream("t").result.graph.edges} == {""}
 
 
-def test_a_run_with_a_remark_makes_its_other_edges_doubtful(tmp_path: Path) -> None:
+def test_a_run_with_a_remark_makes_those_edges_doubtful_whose_paths_it_does_not_state(tmp_path: Path) -> None:
     gap = {"errors": [{"task": "Their", "errorMessage": "no rule"}]}
     graph = graph_of(tmp_path, facet(told("a", "guessed"), told("b", "exact")), extractionError=gap)
 
-    assert {edge.source[-1]: edge.certainty for edge in to_x(graph)} == dict.fromkeys("abc", "guessed")
+    assert {edge.source[-1]: edge.certainty for edge in to_x(graph)} == {"a": "guessed", "b": "exact", "c": "guessed"}
     assert {edge.source[-1]: reason_of(each.certainty, each.steps) for edge in to_x(graph) for each in edge.paths} == {
         "a": "It passes an operator that is not understood: Project#1.",
-        "b": "The run states it, but a part of its plan was not understood.",
+        "b": "It was read from the plan.",
         "c": "The run states it, but a part of its plan was not understood.",
     }
 
@@ -196,7 +196,7 @@ def test_a_line_in_another_shape_is_left_out(tmp_path: Path, strange: Any) -> No
     assert [node.call_site for node in graph.nodes if isinstance(node, RunNode)] == [""]
 
 
-def test_an_edge_shows_the_texts_of_all_its_paths_and_is_as_sure_as_the_least_sure_of_them(tmp_path: Path) -> None:
+def test_an_edge_has_each_of_its_paths_with_its_own_text_and_certainty(tmp_path: Path) -> None:
     facet: dict[str, Any] = {
         "operators": OPERATORS,
         "expressions": ["a + 1", "f(a)"],
@@ -211,8 +211,9 @@ def test_an_edge_shows_the_texts_of_all_its_paths_and_is_as_sure_as_the_least_su
     with Store.open(tmp_path / "a.db") as store:
         found = [(path.expression, path.certainty) for edge in store.graph().result.edges for path in edge.paths]
         [edge] = store.upstream("t.x").result.graph.edges
-    assert found == [("a + 1; f(a)", "opaque")]
-    assert [path.expression for path in edge.paths] == ["a + 1; f(a)"]
+    assert found == [("a + 1", "exact"), ("f(a)", "opaque")]
+    assert [(path.expression, path.certainty) for path in edge.paths] == found
+    assert (edge.certainty, edge.least_certainty) == ("exact", "opaque")
 
 
 def test_paths_that_are_left_out_put_no_edge_in_doubt(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_what_a_run_says_again_moves_times_alone(tmp_path: Path) -> None:
         take(database, lines([run(0, 3, statement(0, 0, "x"))]))
         assert parts_of(database) == {"job_version": 2, "description": 3, "field": 5, "edge": 6}
         found = database.query("SELECT expression FROM column_lineage WHERE expression LIKE 'IDENTITY%'")
-        assert found == [("IDENTITY of ax",)]
+        assert found == [("IDENTITY of a",), ("IDENTITY of ax",)]
 
 
 def test_what_another_connection_wrote_is_not_written_again(tmp_path: Path) -> None:

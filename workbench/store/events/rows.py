@@ -26,10 +26,9 @@ from openlineage_pyspark.workbench.events.read import (
     edges_into,
     facts,
 )
-from openlineage_pyspark.workbench.model.kinds import rank
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.events.facts import BatchOfRun, PathKind, Stated, StatedEdge, StatedPath
+    from openlineage_pyspark.workbench.events.facts import BatchOfRun, Stated, StatedEdge, StatedPath
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, EventJson, JobOfEvent, RunOfEvent
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
@@ -83,7 +82,7 @@ class Lines:
         columns: of `dataset_column`: up to the position.
         read: the ids of the datasets that the job reads.
         written: the ids of those that it writes.
-        edges: of `column_lineage`: up to the expression; and the path as a text, None if it is not stated.
+        edges: of `column_lineage`: up to the certainty; and the steps as a text, None if the path is not stated.
         change: the change of the dataset as a whole, such as OVERWRITE; empty for an append.
         states_sources: whether the written columns come from `read` alone, and not from all that the job reads.
     """
@@ -578,7 +577,7 @@ class _MentionNames:
 
 
 def _edges(stated: Iterable[StatedEdge], name_id: int, job_id: int | None, names: _MentionNames) -> Iterator[Row]:
-    """Yield the edges between columns, and add the names of their sources."""
+    """Yield the edges between columns, a row for each path, and add the names of their sources."""
     sources: dict[tuple[str, str], int] = {}
     for source, target, paths in stated:
         if source.is_job or not (source.column or target.column):
@@ -587,28 +586,21 @@ def _edges(stated: Iterable[StatedEdge], name_id: int, job_id: int | None, names
         if source_id is None:
             source_id = sources[source[:2]] = names.add(source.namespace, source.name)
         ends = (name_id, target.column, source_id, source.column, job_id)
-        # One row for each kind: the texts of all paths of that kind, and the steps of the least sure one.
-        by_kind: dict[PathKind, list[StatedPath]] = {}
         if len(paths) == 1:
-            ((kind, text, *_),) = paths
-            yield (*ends, kind.type, kind.subtype, int(kind.masking), text, path_text(paths[0]))
-            continue
-        for path in paths:
-            by_kind.setdefault(path.kind, []).append(path)
-        for kind, every in by_kind.items():
-            texts = {path.expression for path in every}
-            text = texts.pop() if len(texts) == 1 else "; ".join(sorted(filter(None, texts)))[:LONGEST_TEXT]
-            traced = [path for path in every if path.is_traced] or every
-            least = max(traced, key=lambda path: rank(path.certainty))
-            yield (*ends, kind.type, kind.subtype, int(kind.masking), text, path_text(least))
+            yield (*ends, *_path(paths[0]))
+        else:
+            # Paths that differ in what no table has are one there.
+            yield from ((*ends, *path) for path in dict.fromkeys(map(_path, paths)))
 
 
-def path_text(path: StatedPath) -> str | None:
-    """Return a path as JSON: its certainty, its operators, and its steps; None if the event does not state them."""
-    if not path.is_traced:
-        return None
-    steps = [(step.operator, step.expression, step.certainty, step.call_site) for step in path.steps]
-    return json.dumps((path.certainty, path.operators, steps), ensure_ascii=False, separators=(",", ":"))
+def _path(path: StatedPath) -> Row:
+    """Return a path as the end of a row; its certainty and its steps are left out if the event does not state them."""
+    kind, text, certainty, operators, steps, is_traced = path
+    if not is_traced:
+        return kind.type, kind.subtype, int(kind.masking), text, "", None
+    done = [(step.operator, step.expression, step.certainty, step.call_site) for step in steps]
+    passed = json.dumps((operators, done), ensure_ascii=False, separators=(",", ":"))
+    return kind.type, kind.subtype, int(kind.masking), text, certainty, passed
 
 
 def _latest(values: tuple[str | int | None, ...], time: int) -> list[str | int | None]:

@@ -73,5 +73,4 @@ def _described(event: EventRows) -> JobDatasets:
 
 def _description(edge: Row) -> str:
     """Return the key of an edge, as `sql.DESCRIPTION` makes it from a row of `column_lineage`."""
-    output, column, source, field, _, *kind = edge[:8]
-    return "|".join(map(str, (output, column, source, field, *kind)))
+    return "|".join(map(str, (*edge[:4], *edge[5:9])))

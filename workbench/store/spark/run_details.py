@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.read import facts
-from openlineage_pyspark.workbench.model.kinds import Kind
 from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
-from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns, PathOfRun, VersionDetails, path_of_run
+from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns, PathOfRun, VersionDetails
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
@@ -61,5 +60,4 @@ def _paths(event: EventFacts) -> Iterator[PathOfRun]:
             ends = (identity("dataset", *source[:2]), source.column, identity("dataset", *target[:2]), target.column)
             for path in paths:
                 if path.is_traced:
-                    steps = (step[:4] for step in path.steps)
-                    yield PathOfRun(*ends, path_of_run(Kind(*path.kind), path.certainty, path.operators, steps))
+                    yield PathOfRun(*ends, path.path)

@@ -43,7 +43,7 @@ _FLOW = (
     "FROM source_job_lineage s JOIN sink_job_lineage t ON t.job_id = s.job_id"
 )
 DESCRIPTION = " || '|' || ".join(
-    ("output_id", "output_column", "input_id", "input_column", "type", "subtype", "masking")
+    ("output_id", "output_column", "input_id", "input_column", "type", "subtype", "masking", "expression")
 )
 """The value of the column `description` of `told_edge` here, in SQLite's dialect: it distinguishes edges."""
 _VIEWS = {

@@ -34,7 +34,7 @@ JOIN {dataset_identity} s ON s.name_id = e.input_id JOIN {dataset_identity} t ON
 {named}"""
 
 _COLUMN_EDGES = """\
-SELECT {names}, e.type, e.subtype, e.masking, e.expression, e.last_run
+SELECT {names}, e.type, e.subtype, e.masking, e.expression, e.certainty, e.last_run
 FROM {column_lineage} e
 JOIN {dataset_identity} s ON s.name_id = e.input_id JOIN {dataset_identity} t ON t.name_id = e.output_id
 {named}"""

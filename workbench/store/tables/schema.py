@@ -11,9 +11,9 @@ import enum
 
 import attrs
 
-VERSION = 4
+VERSION = 5
 """The version of the tables in a file. A store of an older version is migrated, one of a newer version is refused."""
-CATALOG_VERSION = 2
+CATALOG_VERSION = 3
 """The version of the tables in a catalog, which are the documented ones themselves."""
 
 
@@ -278,7 +278,7 @@ SINK_SNAPSHOT_LINEAGE = StoredTable(
 )
 COLUMN_LINEAGE_TABLE = StoredTable(
     "column_lineage",
-    "A column of an output comes from a column of an input.",
+    "A column of an output comes from a column of an input by a path: an edge has a row for each of its paths.",
     (
         _id("output_id", "The dataset that is written."),
         _text("output_column", "Its column; empty for what decides about all of its rows.", Merge.KEY),
@@ -288,12 +288,8 @@ COLUMN_LINEAGE_TABLE = StoredTable(
         _text("type", "DIRECT or INDIRECT; empty if the event does not state it.", Merge.KEY),
         _text("subtype", "Such as IDENTITY, AGGREGATION or FILTER.", Merge.KEY),
         _number("masking", "1 if the value is masked.", Merge.KEY),
-        StoredColumn(
-            "expression",
-            "The texts of the transformations of its kind.",
-            Merge.LATEST,
-            order="last_time",
-        ),
+        _text("expression", "The text that makes the output column; empty if the event has none.", Merge.KEY),
+        _text("certainty", "How sure the path is; empty if the event does not state it.", Merge.KEY),
         _number("first_time", "The time of the first event with this.", Merge.FIRST),
         StoredColumn("first_run", "Its run.", Merge.EARLIEST, order="first_time"),
         _number("last_time", "The time of the last event with this."),

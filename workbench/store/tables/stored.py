@@ -64,9 +64,9 @@ OF_VERSIONS = {
     "edge": (
         "description INTEGER, number INTEGER, output_column TEXT NOT NULL, input_id INTEGER NOT NULL, "
         "input_column TEXT NOT NULL, type TEXT NOT NULL, subtype TEXT NOT NULL, masking INTEGER NOT NULL, "
-        "expression TEXT, path INTEGER, PRIMARY KEY (description, number)"
+        "expression TEXT NOT NULL, path INTEGER, PRIMARY KEY (description, number)"
     ),
-    "path": "path INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, steps TEXT NOT NULL",
+    "path": "path INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, certainty TEXT NOT NULL, steps TEXT NOT NULL",
     "gap": (
         "version INTEGER, number INTEGER, operator TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY (version, number)"
     ),
@@ -151,7 +151,7 @@ TOLD = {
         schema.COLUMN_LINEAGE_TABLE.name,
         (
             "SELECT d.name_id AS output_id, e.output_column, e.input_id, e.input_column, d.job_id, e.type, e.subtype, "
-            f"e.masking, e.expression, {_SPAN_COLUMNS}, e.description "
+            f"e.masking, e.expression, {_SPAN_COLUMNS}, e.description, e.path "
             "FROM edge e JOIN description d ON d.description = e.description"
         ),
     ),
@@ -168,11 +168,11 @@ _DATASET_COLUMN = (
     "max(last_time) AS last_time FROM told_column GROUP BY 1, 2, 3"
 ).format(position=_latest("last_time", "printf('%012d', position)"))
 _COLUMN_LINEAGE = (
-    "SELECT output_id, output_column, input_id, input_column, job_id, type, subtype, masking, {expression} AS "
-    "expression, min(first_time) AS first_time, {first_run} AS first_run, max(last_time) AS last_time, {last_run} AS "
-    "last_run FROM told_edge GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"
+    "SELECT output_id, output_column, input_id, input_column, job_id, type, subtype, masking, expression, "
+    "coalesce(p.certainty, '') AS certainty, min(first_time) AS first_time, {first_run} AS first_run, "
+    "max(last_time) AS last_time, {last_run} AS last_run FROM told_edge e LEFT JOIN path p ON p.path = e.path "
+    "GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
 ).format(
-    expression=_latest("last_time", "expression"),
     first_run=_latest("first_time", "first_run", "min"),
     last_run=_latest("last_time", "last_run"),
 )
