@@ -1,7 +1,8 @@
 """
 Datasets as frozen values: their identity, schema, catalog and statistics; and how their names are trimmed.
 
-A date or a partition at the end of a path is no part of a dataset's name. The trimmers, their names and their order are
+A date or a partition at the end of a path is not a part of a dataset's name. The trimmers, their names and their
+order are
 those of the Java integration (`io.openlineage.client.dataset.partition.trimmer`), and so is the pattern that is cut
 from names after them (`RemovePathPatternUtils`). A dataset whose name was trimmed keeps the whole name in
 `Dataset.locations`.
@@ -186,7 +187,7 @@ FILE_METADATA = "_metadata"
 
 
 _SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
-"""Name of a type in JSON -> its name in SQL, if that is another one."""
+"""Name of a type in JSON -> its name in SQL, if that differs."""
 
 
 def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
@@ -360,8 +361,9 @@ class Trimming:
 
         Args:
             identifier: the identity.
-            is_path: whether it is of files without a table, whose name may have a day in it; a table that has is one of
-                its own.
+            is_path: whether it names files without a table, whose name may contain a day; a table with a day in its
+                name
+                is a separate table.
         """
         name = self._without_pattern(self._without_end(identifier, is_path=is_path))
         namespace = self.namespace(identifier.namespace)

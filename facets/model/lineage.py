@@ -1,5 +1,5 @@
 """
-The lineage of one output as frozen values: which source columns reach it, and how.
+The lineage of one output as frozen values: its source columns, and how they influence it.
 
 First the kinds of influence and how two of them compose; then the way of an influence through the plan; then the values
 of the columnLineage facet.
@@ -17,10 +17,10 @@ from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.plan import Value
 
 _MOST_TEXTS = 10_000
-"""The most texts that are kept of what earlier plans say; a loop may read its own rows again and again."""
+"""The maximum number of texts of earlier plans that are kept; a loop may read its own rows again and again."""
 
 MOST_PATHS = 16
-"""The most paths of one kind that are kept from a source column to a target."""
+"""The maximum number of paths of one kind that are kept from a source column to a target."""
 
 
 class Kind(enum.IntEnum):
@@ -111,7 +111,7 @@ class Certainty(enum.IntEnum):
 
     @property
     def word(self) -> str:
-        """The word for it, as events and answers have it."""
+        """The word for it in events and answers."""
         return self.name.lower()
 
 

@@ -67,7 +67,7 @@ class CallSite:
         return f"{posixpath.dirname(script)}/{urllib.parse.quote(self.file)}#L{self.line}"
 
     def __str__(self) -> str:
-        """Return it in one word: `etl/load.py:12`."""
+        """Return it as one word: `etl/load.py:12`."""
         return f"{self.file}:{self.line}"
 
 
@@ -109,7 +109,7 @@ JobType: TypeAlias = Literal["APPLICATION", "SQL_JOB", "RDD_JOB"]
 ProcessingType: TypeAlias = Literal["BATCH", "STREAMING", "NONE"]
 """How a job handles its data."""
 Lifecycle: TypeAlias = Literal["ALTER", "CREATE", "DROP", "OVERWRITE", "RENAME", "TRUNCATE"]
-"""What a run does to a dataset, beside adding rows."""
+"""What a run does to a dataset, other than adding rows."""
 Replaced: TypeAlias = Literal["all", "partitions", "rows"]
 """What a run replaces of a dataset: all of it, partitions, or the rows that fulfil a condition."""
 
@@ -150,7 +150,7 @@ class Failure:
         language: the language of the code that raised.
         stack_trace: the trace in that language, if there is one.
         raised: the exceptions, in the order of the stack trace; empty if only their text is known.
-        has_rows_removed: whether all that may quote values of rows has been removed.
+        has_rows_removed: whether everything that may quote values of rows has been removed.
     """
 
     message: str
