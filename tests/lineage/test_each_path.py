@@ -153,9 +153,8 @@ def event(name: str, lineage: ColumnLineage, options: EventOptions, minute: int 
 def said(path: Transformation, *, described: bool, traced: bool) -> Said:
     """Return a path as surfaces say it; one that is not traced is exact, and states no operator."""
     text = path.description if described else ""
-    steps: dict[str, tuple[str, str]] = dict.fromkeys(path.way.operators, ("", "exact"))
-    steps |= {step.operator: (step.expression, step.certainty.word) for step in path.way.steps}
-    listed = tuple((operator, *rest) for operator, rest in steps.items()) if traced else ()
+    steps = {step.operator: (step.expression, step.certainty.word) for step in path.way.steps}
+    listed = tuple((each, *steps.pop(each, ("", "exact"))) for each in path.way.operators) if traced else ()
     return path.type, path.subtype, path.masking, text, path.way.certainty.word if traced else "exact", listed
 
 
