@@ -48,11 +48,18 @@ def flat_of(document: dict[str, Any]) -> list[FlatEdge]:
         tables = [labels[datasets.get(end, end)] for end in (edge["source"], edge["target"])]
         found += [
             FlatEdge(
-                *(source, tables[0], field),
-                *((None, None) if is_query else (output, tables[1])),
-                column or None,
-                *(path["type"], path["subtype"], path["masking"], path.get("expression", ""), path["certainty"]),
-                tuple(path.get("steps", ())),
+                source=source,
+                source_table=tables[0],
+                source_column=field,
+                output=None if is_query else output,
+                output_table=None if is_query else tables[1],
+                column=column or None,
+                type=path["type"],
+                subtype=path["subtype"],
+                masking=path["masking"],
+                expression=path.get("expression", ""),
+                certainty=path["certainty"],
+                steps=tuple(path.get("steps", ())),
             )
             for path in edge["paths"]
         ]

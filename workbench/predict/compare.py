@@ -53,9 +53,9 @@ def lineage_state_of(found: Iterable[StatementLineage]) -> PlacedGraph:
                 columns.setdefault((target, column.name), "")
             tables |= {(name_of(source), target): None for source in each.lineage.inputs if name_of(source) != target}
             for edge in edges_of_output(dataset, lineage):
-                namespace, name, column = place_of_id(edge.source)
+                namespace, name, field = place_of_id(edge.source)
                 paths = tuple(attrs.evolve(path, steps=()) for path in edge.paths)
-                edges.append(((_source(namespace, name, names), column), (target, edge.target_column), paths))
+                edges.append(((_source(namespace, name, names), field), (target, edge.target_column), paths))
     return _placed(columns, edges, tables)
 
 
